@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.walker import Person
-from answerback.ports.surface import Actor, Asks, RetryLater, Shown
+from answerback.ports.surface import Actor, RetryLater, Shown
 from answerback.service.submission_request import Submission, read_submission
 
 WAIT = 60.0
@@ -84,7 +84,7 @@ class FakeSurface:
         """Seconds for which shows answer that messages are updated by other means; 0: they are not."""
         self._responders = responders
 
-    async def start(self, asks: Asks) -> None:
+    async def start(self) -> None:
         pass
 
     async def stop(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 from answerback.core.errors import PlatformError, RateLimitedError
@@ -11,6 +12,14 @@ from answerback_client.backoff import Backoff
 
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
+
+
+@dataclass(slots=True)
+class BotIdentity:
+    """Who we are on a platform, as far as it has told us."""
+
+    bot_user: str | None = None
+    """The bot's user id."""
 
 
 class IdentityResolver:

@@ -14,8 +14,12 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.errors import StoreError
 from answerback.core.walker import Person
 from answerback.ports.surface import Asks, RetryLater, Shown
+from answerback_chat.background_tasks import BackgroundTasks
+from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.catch_up import MissedMessageReader
+from answerback_chat.leader_lease import Leadership
 from answerback_chat.live_message import LiveMessages, Save
+from answerback_chat.missed_changes import MissedChangeFinder
 
 logger = logging.getLogger(__name__)
 
@@ -31,14 +35,37 @@ class GroupMembership(Protocol):
 
 
 class ChatSurface(ABC):
-    """The outgoing half of a chat surface. A subclass creates the parts and handles what people do."""
+    """What all chat surfaces do. A subclass creates the parts and handles what people do.
+
+    Args:
+        missed: reads what people typed during a gap.
+        changes: finds what happened to messages during a gap.
+        identity: the bot's identity, once the platform has told us.
+        leadership: in the work that only one of the processes with the same store does.
+    """
 
     name: str
     live = True
 
-    _posting: LiveMessages[Any, Any]
-    _groups: GroupMembership
-    _missed: MissedMessageReader[Any] | None
+    def __init__(
+        self,
+        asks: Asks,
+        posting: LiveMessages[Any, Any],
+        groups: GroupMembership,
+        missed: MissedMessageReader[Any],
+        changes: MissedChangeFinder[Any],
+        identity: BotIdentity,
+        leadership: Leadership,
+        background: BackgroundTasks,
+    ) -> None:
+        self._asks = asks
+        self._posting = posting
+        self._groups = groups
+        self._missed = missed
+        self._changes = changes
+        self._identity = identity
+        self._leadership = leadership
+        self._background = background
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         """See `answerback.ports.surface.Surface.show`."""
@@ -47,7 +74,7 @@ class ChatSurface(ABC):
         if ref is not None and not self._posting.is_posted(ref) and isinstance(shown, Shown):
             # It may have been posted before this was recorded, so replies under it were not read.
             await save(shown)
-            if self._missed is not None and self._hears():
+            if self._hears():
                 self._missed.read_one(replace(ask, message=dict(shown.message)))
         return shown
 
@@ -65,18 +92,28 @@ class ChatSurface(ABC):
         """See `answerback.ports.surface.SupportsGroups.groups_of`."""
         return await self._groups.groups_of_user(person.user_id, groups)
 
-    async def _show_outdated(self, asks: Asks) -> None:
+    def _reconnected(self) -> None:
+        """Make up for a gap, once the bot's identity is known and events arrive again."""
+        if self._hears():
+            self._missed.start_catching_up()
+        self._changes.start_looking()
+        self._background.spawn("show", self._show_outdated())
+
+    async def _show_outdated(self) -> None:
         """Show what could not be shown until now: the platform can be reached again."""
         try:
-            await asks.show_outdated(self.name)
+            await self._asks.show_outdated(self.name)
         except StoreError as error:  # the next sweep finds it
             extra = {"action": "show_later"}
             logger.warning("Messages are brought up to date later: %s", error, extra=extra)
 
-    def _catch_up(self) -> None:
-        """Read the messages typed during a gap, once the bot's identity is known and messages arrive again."""
-        if self._missed is not None and self._hears():
-            self._missed.start_catching_up()
+    def _is_responsible(self) -> bool:
+        """Whether this process looks for what happened to messages; of those that share a store, one does."""
+        return self._can_look() and self._leadership.is_held
+
+    @abstractmethod
+    def _can_look(self) -> bool:
+        """Whether messages can be looked up, and events would tell what happens to them next."""
 
     @abstractmethod
     def _hears(self) -> bool:

@@ -8,13 +8,14 @@ it. The platform parses its payloads and renders the responses; see `Platform`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Generic, Protocol, TypeVar
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.intents import Intent, RequestedAction
+from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Actor, Asks, Rejected
 from answerback_chat.control_codec import Control
 
@@ -88,12 +89,20 @@ class Interactions(Generic[U, R]):
     Args:
         platform: the platform-specific part.
         name: the platform's name, for the log.
+        fence: returns the lease under which this process receives interactions, if any.
     """
 
-    def __init__(self, asks: Asks, platform: Platform[U, R], name: str) -> None:
+    def __init__(
+        self,
+        asks: Asks,
+        platform: Platform[U, R],
+        name: str,
+        fence: Callable[[], Fence | None] = lambda: None,
+    ) -> None:
         self._asks = asks
         self._platform = platform
         self._name = name
+        self._fence = fence
 
     async def receive(self, payload: Mapping[str, Any]) -> R:
         """Handle any payload: when this returns, its action is committed or rejected. Never raises."""
@@ -118,14 +127,19 @@ class Interactions(Generic[U, R]):
             logger.exception("A click failed", extra=extra)
             return await self._platform.respond_to_failure(error, used)
 
+    def _apply(self, used: U, wanted: RequestedAction | None) -> Awaitable[Acted | Rejected]:
+        ask_id, revision = used.control.ask_id, used.control.revision
+        intent = Intent(ask_id, wanted, revision, used.delivery, used.at)
+        return self._asks.apply(intent, used.actor, fence=self._fence())
+
     async def _act(self, used: U, wanted: RequestedAction) -> R:
-        result = await self._asks.apply(_intent(used, wanted), used.actor)
+        result = await self._apply(used, wanted)
         if isinstance(result, Rejected):
             return await self._platform.respond_to_rejected(result, used)
         return await self._platform.respond_to_acted(result, used)
 
     async def _show(self, used: U) -> R:
-        result = await self._asks.apply(_intent(used, None), used.actor)
+        result = await self._apply(used, None)
         if isinstance(result, Rejected):
             return await self._platform.respond_to_rejected(result, used)
         if result.repeated:
@@ -134,11 +148,6 @@ class Interactions(Generic[U, R]):
         if isinstance(response, RequestedAction):
             return await self._act(used, response)
         return response
-
-
-def _intent(used: Interaction, wanted: RequestedAction | None) -> Intent:
-    control = used.control
-    return Intent(control.ask_id, wanted, control.revision, used.delivery, used.at)
 
 
 def _ask_id(used: Interaction | None) -> str | None:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol
 
 from answerback.core.errors import StoreError
-from answerback.core.intents import Intent
 from answerback.ports.claims import Claim, Fence, SharedLeases
-from answerback.ports.surface import Acted, Actor, Asks, Rejected
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +26,55 @@ _END_TIMEOUT: Final = 5.0
 """Seconds that stopping may take; work that has not stopped by then is fenced anyway."""
 
 
+class Leadership(Protocol):
+    """Whether this process does the work that only one of those with the same store does, and under which lease."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes could do it."""
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this process certainly does it."""
+
+    def fence(self) -> Fence | None:
+        """Return the fence for what this process does as the leader; None if no other process could."""
+
+    async def start(self) -> None:
+        """Begin, now or once it is this process's turn."""
+
+    async def stop(self) -> None:
+        """End the work."""
+
+
+def lead(
+    shared: SharedLeases | None,
+    name: str,
+    begin: Callable[[], Coroutine[Any, Any, None]],
+    end: Callable[[], Coroutine[Any, Any, None]],
+) -> Leadership:
+    """Create the leadership in the work that ``begin`` starts and ``end`` stops."""
+    return SoleLeader(begin, end) if shared is None else LeaderLease(shared, name, begin, end)
+
+
+class SoleLeader:
+    """Always leads: no other process shares the store."""
+
+    is_shared = False
+    is_held = True
+
+    def __init__(
+        self,
+        begin: Callable[[], Coroutine[Any, Any, None]],
+        end: Callable[[], Coroutine[Any, Any, None]],
+    ) -> None:
+        self.start = begin
+        self.stop = end
+
+    def fence(self) -> None:
+        """Return None: there is no other process."""
+
+
 class LeaderLease:
     """Takes a lease whenever it is free, and renews it.
 
@@ -37,6 +84,8 @@ class LeaderLease:
         end: called when it is lost; returns once no more events come in.
         seconds: the lease's duration.
     """
+
+    is_shared = True
 
     def __init__(
         self,
@@ -139,23 +188,3 @@ class LeaderLease:
     def _warn(self, done: str, error: StoreError) -> None:
         extra = {"action": "lease"}
         logger.warning("The lease %s cannot be %s now: %s", self._name, done, error, extra=extra)
-
-
-class _Fenced:
-    """Wraps the service to act under a lease."""
-
-    def __init__(self, asks: Asks, fence: Callable[[], Fence]) -> None:
-        self._asks = asks
-        self._fence = fence
-
-    async def apply(self, intent: Intent, actor: Actor) -> Acted | Rejected:
-        """See `Asks.apply`."""
-        return await self._asks.apply(intent, actor, fence=self._fence())
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._asks, name)
-
-
-def with_fence(asks: Asks, fence: Callable[[], Fence]) -> Asks:
-    """Wrap the service so that it raises LeaseLostError for actions after the lease is lost."""
-    return cast("Asks", _Fenced(asks, fence))

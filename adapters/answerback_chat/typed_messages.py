@@ -6,7 +6,7 @@ The platform determines where such messages may appear and how their author is n
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from answerback.core.ask import Ask
@@ -17,6 +17,7 @@ from answerback.core.errors import (
     PlatformUnavailableError,
 )
 from answerback.core.intents import Intent, ShownRevision, TypedText
+from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Actor, Asks, Rejected, RejectReason
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
@@ -70,12 +71,23 @@ class Platform(Protocol[M_contra]):
 
 
 class TypedMessageHandler(Generic[M]):
-    """Applies the messages that are meant for asks."""
+    """Applies the messages that are meant for asks.
 
-    def __init__(self, asks: Asks, platform: Platform[M], background: BackgroundTasks) -> None:
+    Args:
+        fence: returns the lease under which this process receives messages, if any.
+    """
+
+    def __init__(
+        self,
+        asks: Asks,
+        platform: Platform[M],
+        background: BackgroundTasks,
+        fence: Callable[[], Fence | None] = lambda: None,
+    ) -> None:
         self._asks = asks
         self._platform = platform
         self._background = background
+        self._fence = fence
 
     async def handle(self, message: M) -> None:
         """Take and mark one message, or tell its author why it is not taken.
@@ -96,7 +108,7 @@ class TypedMessageHandler(Generic[M]):
         shown = await self._platform.read_shown(ask) if ask.opened.shown is None else None
         intent = Intent(ask.id, words, delivery=message.delivery, at=message.at, shown=shown)
         try:
-            result = await self._asks.apply(intent, message.actor)
+            result = await self._asks.apply(intent, message.actor, fence=self._fence())
         except LeaseLostError:
             return  # the new holder receives messages from now on, and reads those it missed
         if isinstance(result, Acted):

@@ -22,15 +22,14 @@ from answerback.ports.claims import SharedLeases
 from answerback.ports.outage_log import Outage
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.bot_identity import IdentityResolver
-from answerback_chat.catch_up import MissedMessageReader
+from answerback_chat.bot_identity import BotIdentity, IdentityResolver
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
-from answerback_chat.leader_lease import LeaderLease, with_fence
+from answerback_chat.leader_lease import lead
 from answerback_chat.missed_changes import MissedChangeFinder
-from answerback_discord import private_notes, slash_commands
+from answerback_discord import slash_commands
 from answerback_discord.api_client import DiscordApi, ResponseResult
-from answerback_discord.catch_up import Conversation, create_missed_message_reader
+from answerback_discord.catch_up import create_missed_message_reader
 from answerback_discord.channels import ChannelDirectory
 from answerback_discord.components import Json
 from answerback_discord.errors import TOKEN_REFUSED
@@ -40,14 +39,7 @@ from answerback_discord.http_endpoint import PATH, HttpEndpoint
 from answerback_discord.interaction_responses import InteractionResponse, private_response
 from answerback_discord.interactions import InteractionHandler
 from answerback_discord.live_message_lookup import DiscordMessages
-from answerback_discord.option_controls import ListState
-from answerback_discord.parse import (
-    SURFACE,
-    Interaction,
-    InteractionType,
-    can_be_answered,
-    snowflake_time,
-)
+from answerback_discord.parse import SURFACE, InteractionType, can_be_answered, snowflake_time
 from answerback_discord.pending_edits import PendingEdits
 from answerback_discord.platform_events import HANDLED_EVENTS, EventHandler
 from answerback_discord.posting import Posting
@@ -78,11 +70,10 @@ class DiscordSurface(ChatSurface):
     """
 
     name = SURFACE
-    _posting: Posting
-    _groups: RoleMembership
 
     def __init__(
         self,
+        asks: Asks,
         *,
         bot_token: str,
         http: aiohttp.ClientSession,
@@ -97,32 +88,54 @@ class DiscordSurface(ChatSurface):
         now: Callable[[], float] = time.time,
         shared: SharedLeases | None = None,
     ) -> None:
-        self._now = now
-        self.calls = DiscordApi(http, bot_token, api_url, self._token_refused)
+        calls = self.calls = DiscordApi(http, bot_token, api_url, self._token_refused)
         self._labels = labels
         self._responders = responders
-        self._channels = ChannelDirectory(self.calls)
-        self._groups = RoleMembership(self.calls)
         self._pending_edits = PendingEdits(confirm_after)
+        identity, background = BotIdentity(), BackgroundTasks()
+        channels, groups = ChannelDirectory(calls), RoleMembership(calls)
+        leadership = lead(shared, LEASE, self._lead, self._stand_by)
+        handler = InteractionHandler(asks, labels, now)
+        # A signed POST reaches one process; the gateway's events may reach one that was paused and replaced.
+        fence = {} if public_key else {"fence": leadership.fence}
+        self._interactions = Interactions(asks, handler, SURFACE, **fence)
+        self._events = EventHandler(asks, calls, identity, now)
+        self._message_listener = TypedMessageListener(
+            asks, calls, channels, labels, identity, background, leadership.fence
+        )
+        super().__init__(
+            asks,
+            Posting(
+                calls,
+                channels,
+                labels,
+                identity,
+                handler.list_state,
+                self._pending_edits,
+                groups.require_reachable_responders,
+                now,
+            ),
+            groups,
+            create_missed_message_reader(asks, calls, self._message_listener),
+            MissedChangeFinder(SURFACE, asks, DiscordMessages(calls), self._is_responsible),
+            identity,
+            leadership,
+            background,
+        )
         self._outage = Outage(logger, "Discord")
-        self._posting = Posting(
-            self.calls,
-            self._channels,
-            labels,
-            self._list_state,
-            self._pending_edits,
-            self._groups.require_reachable_responders,
-            now,
+        self._token_problem: str | None = "Discord has not been started."
+        self._identity_resolver = IdentityResolver(
+            "discord", self._identify, self._should_retry_identify
         )
-        self._endpoint = (
-            HttpEndpoint(public_key, self._not_started, self._finish_http_response, now)
-            if public_key
-            else None
-        )
+        self._endpoint: HttpEndpoint | None = None
+        if public_key:
+            receive = self._interactions.receive
+            self._endpoint = HttpEndpoint(public_key, receive, self._finish_http_response, now)
+        self._connected = False
         self._gateway: GatewayClient | None = None
         if gateway:
             self._gateway = GatewayClient(
-                self.calls,
+                calls,
                 bot_token,
                 content=content,
                 shards=shards,
@@ -131,62 +144,23 @@ class DiscordSurface(ChatSurface):
                     name: partial(self._dispatch, name)
                     for name in ("INTERACTION_CREATE", "MESSAGE_CREATE", *HANDLED_EVENTS)
                 },
-                on_lost=lambda: self._missed.mark_disconnected() if self._missed else None,
+                on_lost=self._missed.mark_disconnected,
                 on_connected=self._gateway_connected,
             )
-        self._lease: LeaderLease | None = None
-        if shared is not None:
-            self._lease = LeaderLease(shared, LEASE, self._lead, self._disconnect)
-        self._asks: Asks | None = None
-        self._handler: InteractionHandler | None = None
-        self._interactions: Interactions[Interaction, InteractionResponse] | None = None
-        self._message_listener: TypedMessageListener | None = None
-        self._missed: MissedMessageReader[Conversation] | None = None
-        self._changes: MissedChangeFinder[Conversation] | None = None
-        self._connected = False
-        self._events: EventHandler | None = None
-        self._background = BackgroundTasks()
-        self._identity = IdentityResolver("discord", self._identify, self._should_retry_identify)
-        self._token_problem: str | None = None
 
-    async def start(self, asks: Asks) -> None:
+    async def start(self) -> None:
         """See `answerback.ports.surface.Surface.start`."""
-        self._asks = asks
-        self._handler = InteractionHandler(asks, self._labels, self._now)
-        fenced = asks if self._lease is None else with_fence(asks, self._lease.fence)
-        self._interactions = Interactions(
-            asks if self._endpoint else fenced, self._handler, SURFACE
-        )
-        if self._endpoint is not None:
-            self._endpoint.receive = self._interactions.receive
-        self._events = EventHandler(asks, self.calls, lambda: self._posting.bot_id, self._now)
-        self._message_listener = TypedMessageListener(
-            fenced, self.calls, self._channels, self._labels, self._background
-        )
-        self._missed = create_missed_message_reader(
-            asks, self.calls, self._message_listener, lambda: self._posting.bot_id
-        )
-        self._changes = MissedChangeFinder(
-            SURFACE, asks, DiscordMessages(self.calls), self._is_responsible
-        )
-        await self._identity.start().wait()
-        if self._token_problem is not None:
-            return
-        if self._lease is not None:
-            await self._lease.start()
-        elif self._gateway is not None:
-            await self._gateway.start()
+        self._token_problem = None
+        await self._identity_resolver.start().wait()
+        if self._token_problem is None:
+            await self._leadership.start()
 
     async def stop(self) -> None:
         """See `answerback.ports.surface.Surface.stop`."""
-        await self._identity.stop()
-        if self._lease is not None:
-            await self._lease.stop()
-        elif self._gateway is not None:
-            await self._gateway.stop()
-        for reader in (self._missed, self._changes):
-            if reader is not None:
-                await reader.stop()
+        await self._identity_resolver.stop()
+        await self._leadership.stop()
+        await self._missed.stop()
+        await self._changes.stop()
         await self._background.stop(_STOP_TIMEOUT)
         await self._groups.stop()
 
@@ -194,17 +168,15 @@ class DiscordSurface(ChatSurface):
         """See `answerback.ports.surface.Surface.unready_reason`."""
         if self._token_problem is not None:
             return self._token_problem
-        if self._interactions is None:
-            return "Discord has not been started."
         if self._endpoint is not None or self._gateway is None:
             return None  # clicks arrive by HTTP; without the gateway only typed messages are missed
-        if self._lease is not None and not self._lease.is_held:
+        if not self._leadership.is_held:
             return None  # another process holds the gateway, or is about to
         return self._gateway.outage_reason()
 
     def is_leader(self) -> bool | None:
         """See `answerback.ports.surface.SupportsLeading.is_leader`."""
-        return None if self._lease is None else self._lease.is_held
+        return self._leadership.is_held if self._leadership.is_shared else None
 
     def public_routes(self) -> list[web.RouteDef]:
         """Return the routes that the public listener serves for Discord."""
@@ -251,8 +223,7 @@ class DiscordSurface(ChatSurface):
     async def _answer_gateway(self, body: Json) -> None:
         if not can_be_answered(body):
             return
-        receive = self._interactions.receive if self._interactions else self._not_started
-        reply = await receive(body)
+        reply = await self._interactions.receive(body)
         await self._respond(body, reply, self._track(reply))
 
     def _track(self, reply: InteractionResponse) -> asyncio.Future[ResponseResult]:
@@ -296,79 +267,58 @@ class DiscordSurface(ChatSurface):
             await self.calls.send_followup(body, reply.note)
 
     async def _show_again(self, ask: Ask, *, lost: bool = False) -> None:
-        if self._asks is None:
-            raise AssertionError("no message can be used before the surface is started")
         try:
             await self._asks.show_again(ask.id, deleted=lost)
         except StoreError as error:
             extra = {"action": "show_again_failed", "ask_id": ask.id}
             logger.warning("A message could not be updated yet: %s", error, extra=extra)
 
-    async def _not_started(self, _body: Json) -> InteractionResponse:
-        return private_response(private_notes.retry_note(self._labels.try_again, "", self._labels))
-
     async def _lead(self) -> None:
         """Do what one of the processes with the same store does: hold the gateway, and look for missed changes."""
         if self._gateway is not None:
             await self._gateway.start()
-        self._look_for_changes()
+        self._changes.start_looking()
 
-    async def _disconnect(self) -> None:
+    async def _stand_by(self) -> None:
         """Leave that to another process."""
         if self._gateway is not None:
             await self._gateway.stop()
-        if self._changes is not None:
-            await self._changes.stop()
+        await self._changes.stop()
         self._connected = False
 
     def _dispatch(self, name: str, body: Json) -> None:
         """Handle a gateway event, unless this process was paused and another one holds the gateway now."""
-        if self._lease is not None and not self._lease.is_held:
+        if not self._leadership.is_held:
             return
         if name == "INTERACTION_CREATE":
             self._background.spawn("click", self._answer_gateway(body))
         elif name == "MESSAGE_CREATE":
             self._background.spawn("message", self._handle_message(body))
-        elif self._events is not None:
+        else:
             self._background.spawn("event", self._events.handle_event(name, body))
 
     async def _handle_message(self, body: Json) -> None:
-        if self._message_listener is None or self._posting.bot_id is None:
+        if self._identity.bot_user is None:
             return
-        await self._message_listener.handle_message(body, self._posting.bot_id)
-        if self._missed is not None:
-            await self._missed.record_heard(snowflake_time(str(body.get("id"))))
+        await self._message_listener.handle_message(body)
+        await self._missed.record_heard(snowflake_time(str(body.get("id"))))
 
     def _gateway_connected(self, new_session: bool) -> None:
         self._connected = True
         if new_session:
             self._reconnected()
-        elif self._missed is not None:
+        else:
             self._missed.mark_resumed()
 
-    def _reconnected(self) -> None:
-        self._catch_up()
-        self._look_for_changes()
-        if self._asks is not None:
-            self._background.spawn("show", self._show_outdated(self._asks))
-
-    def _is_responsible(self) -> bool:
-        identified = self._posting.bot_id is not None
-        return identified and (self._lease is None or self._lease.is_held)
-
-    def _look_for_changes(self) -> None:
-        if self._changes is not None:
-            self._changes.start_looking()
+    def _can_look(self) -> bool:
+        return self._identity.bot_user is not None
 
     def _hears(self) -> bool:
-        return self._connected and self._posting.bot_id is not None
-
-    async def _list_state(self, ask: Ask) -> ListState | None:
-        return await self._handler.list_state(ask) if self._handler else None
+        return self._connected and self._identity.bot_user is not None
 
     async def _identify(self) -> None:
         me = await self.calls.get("/users/@me")
-        self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
+        self._identity.bot_user = str(me.get("id")) if isinstance(me, dict) else None
         self._token_problem = None
         self._outage.record_success("api")
         self._reconnected()
@@ -382,13 +332,13 @@ class DiscordSurface(ChatSurface):
             self._outage.record_failure("api", error)
             return True
         self._outage.record_success("api")
-        return self._posting.bot_id is not None
+        return self._identity.bot_user is not None
 
     def _token_refused(self, error: PlatformError) -> None:
         """Record that Discord is out of reach; a token that was valid before is tried until it is valid again."""
         if self._token_problem is None:
             extra = {"action": "token_refused"}
             logger.warning("Discord refuses the token: %s", error, extra=extra)
-            if self._posting.bot_id is not None:
-                self._identity.start()
+            if self._identity.bot_user is not None:
+                self._identity_resolver.start()
         self._token_problem = str(error)

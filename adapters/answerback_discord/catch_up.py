@@ -5,7 +5,7 @@ https://docs.discord.com/developers/resources/message#get-channel-messages
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ class Conversation(NamedTuple):
 
 
 def create_missed_message_reader(
-    asks: Asks, calls: DiscordApi, listener: TypedMessageListener, bot_id: Callable[[], str | None]
+    asks: Asks, calls: DiscordApi, listener: TypedMessageListener
 ) -> MissedMessageReader[Conversation]:
     """Create the reader of the messages that were typed while no events arrived."""
 
@@ -43,7 +43,7 @@ def create_missed_message_reader(
                 last = parse.snowflake_time(after_id)
                 if last is not None and last > after:
                     event = _as_gateway_event(message, place)
-                    await call_patiently(partial(listener.handle_message, event, bot_id() or ""))
+                    await call_patiently(partial(listener.handle_message, event))
             if len(page) < limits.MESSAGES_PER_PAGE:
                 return last
 

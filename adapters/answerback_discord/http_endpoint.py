@@ -38,7 +38,7 @@ class HttpEndpoint:
 
     Args:
         public_key: the application's public key, in hex.
-        receive: returns the response to an interaction, and never raises. It may be replaced later.
+        receive: returns the response to an interaction, and never raises.
         finish: does whatever a response requires besides being sent, and returns its callback; None if it sends it.
         now: seconds since the epoch.
     """
@@ -51,7 +51,7 @@ class HttpEndpoint:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._key = bytes(VerifyKey(bytes.fromhex(public_key)))
-        self.receive = receive
+        self._receive = receive
         self._finish = finish
         self._now = now
         self._bodies = BodyReader(MAX_BODY)
@@ -70,7 +70,7 @@ class HttpEndpoint:
             return web.Response(status=400, text="not a JSON object")
         if body.get("type") == InteractionType.PING:
             return _json({"type": int(InteractionResponseType.PONG)})
-        callback = self._finish(body, await self.receive(body))
+        callback = self._finish(body, await self._receive(body))
         return web.Response(status=202) if callback is None else _json(callback)
 
     def _is_signed(self, signature: str, timestamp: str, raw: bytes) -> bool:

@@ -21,6 +21,7 @@ from answerback.core.errors import (
     StoreError,
 )
 from answerback.ports.live_messages import LiveMessages
+from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.retry import retry
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import THREADS, ChannelKind
@@ -47,12 +48,12 @@ class EventHandler:
         self,
         asks: LiveMessages,
         calls: DiscordApi,
-        bot_id: Callable[[], str | None],
+        identity: BotIdentity,
         now: Callable[[], float],
     ) -> None:
         self._asks = asks
         self._calls = calls
-        self._bot_id = bot_id
+        self._identity = identity
         self._now = now
 
     async def handle_event(self, name: str, data: Json) -> None:
@@ -170,7 +171,7 @@ class EventHandler:
 
     async def _member_changed(self, data: Event) -> None:
         """Handle a change of the bot's own roles, which Discord reports without the privileged intent."""
-        if data.user is not None and data.user.id == self._bot_id():
+        if data.user is not None and data.user.id == self._identity.bot_user:
             await self._guild_changed(data)
 
     async def _open_asks_in(self, data: Event) -> AsyncIterator[Ask]:

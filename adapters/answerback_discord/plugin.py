@@ -20,6 +20,7 @@ from answerback_chat.chat_settings import ChatSettings
 if TYPE_CHECKING:
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
+    from answerback.ports.surface import Asks
 
 
 class DiscordSettings(ChatSettings):
@@ -71,11 +72,12 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
         """See `SurfacePlugin.load`."""
         from answerback_discord import adapter, doctor  # noqa: F401 - imported to load them
 
-    async def build(self, settings: DiscordSettings, host: Host) -> BuiltSurface:
+    async def build(self, settings: DiscordSettings, host: Host, asks: Asks) -> BuiltSurface:
         """See `SurfacePlugin.build`."""
         from answerback_discord.adapter import DiscordSurface
 
         surface = DiscordSurface(
+            asks,
             bot_token=settings.token,
             http=host.http,
             now=host.now,

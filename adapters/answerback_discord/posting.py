@@ -24,6 +24,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import RetryLater, Shown
 from answerback.presentation import wording
+from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.control_codec import decode
 from answerback_chat.live_message import LiveMessages, Save, Uneditable
 from answerback_discord import components as c
@@ -67,6 +68,7 @@ class Posting(LiveMessages[Json, Json]):
         calls: DiscordApi,
         channels: ChannelDirectory,
         labels: Labels,
+        identity: BotIdentity,
         get_list_state: GetListState,
         pending_edits: PendingEdits,
         require_reachable_responders: Callable[[Sequence[str], str], Awaitable[None]],
@@ -80,7 +82,7 @@ class Posting(LiveMessages[Json, Json]):
         self._pending_edits = pending_edits
         self._require_reachable_responders = require_reachable_responders
         self._now = now
-        self.bot_id: str | None = None
+        self._identity = identity
 
     # --- stored references -----------------------------------------------------------------------
 
@@ -314,7 +316,7 @@ class Posting(LiveMessages[Json, Json]):
 
     def _is_ours(self, message: Json) -> bool:
         author = message.get("author")
-        return isinstance(author, dict) and author.get("id") == self.bot_id
+        return isinstance(author, dict) and author.get("id") == self._identity.bot_user
 
     @staticmethod
     def _is_of(ask: Ask, message: Json) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import quote
 from weakref import WeakValueDictionary
@@ -23,9 +23,11 @@ from answerback.core.errors import (
 )
 from answerback.core.intents import ShownRevision
 from answerback.core.labels import Labels
+from answerback.ports.claims import Fence
 from answerback.ports.surface import Asks, Rejected
 from answerback.presentation.attribution import fill
 from answerback_chat.background_tasks import BackgroundTasks
+from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.retry import retry
 from answerback_chat.typed_messages import TypedMessageHandler
 from answerback_client.backoff import Backoff
@@ -56,17 +58,21 @@ class TypedMessageListener:
         calls: DiscordApi,
         channels: ChannelDirectory,
         labels: Labels,
+        identity: BotIdentity,
         background: BackgroundTasks,
+        fence: Callable[[], Fence | None],
     ) -> None:
         self._asks = asks
         self._calls = calls
         self._channels = channels
         self._labels = labels
-        self._typed = TypedMessageHandler(asks, self, background)
+        self._identity = identity
+        self._typed = TypedMessageHandler(asks, self, background, fence)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def handle_message(self, body: Json, bot_id: str) -> None:
+    async def handle_message(self, body: Json) -> None:
         """Handle one message, if it is meant for us. Discord never resends a message, so failures are retried here."""
+        bot_id = self._identity.bot_user or ""
         typed = parse.parse_typed_message(body, bot_id)
         if typed is None or not _is_addressed(typed, bot_id):
             return

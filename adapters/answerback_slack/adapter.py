@@ -20,10 +20,9 @@ from answerback.ports.outage_log import Outage
 from answerback.ports.surface import Asks, RetryLater, Shown
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import IdentityResolver
-from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
-from answerback_chat.leader_lease import LeaderLease
+from answerback_chat.leader_lease import lead
 from answerback_chat.live_message import Save
 from answerback_chat.missed_changes import MissedChangeFinder
 from answerback_chat.selection_drafts import SelectionDrafts
@@ -31,7 +30,7 @@ from answerback_slack import ids
 from answerback_slack.agent_status import AgentSessions
 from answerback_slack.api_client import SlackApi, create_web_client
 from answerback_slack.bolt_app import BoltDispatcher
-from answerback_slack.catch_up import Conversation, create_missed_message_reader
+from answerback_slack.catch_up import create_missed_message_reader
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.home_tab import HomeTabs
 from answerback_slack.http_endpoint import HttpEndpoint
@@ -69,11 +68,11 @@ class SlackSurface(ChatSurface):
     """
 
     name = "slack"
-    _posting: Posting
-    _groups: GroupMembership
+    _identity: BotIdentity
 
     def __init__(
         self,
+        asks: Asks,
         *,
         bot_token: str,
         app_token: str | None,
@@ -85,93 +84,76 @@ class SlackSurface(ChatSurface):
         now: Callable[[], float] = time.time,
         shared: SharedLeases | None = None,
     ) -> None:
-        self._now = now
         self._responders = responders
-        self._app_token = app_token
-        self._signing_secret = signing_secret
-        self._labels = labels
-        self._calls = SlackApi(create_web_client(bot_token, api_url, http), self._token_rejected)
-        self._groups = GroupMembership(self._calls)
-        self._names = ResponderNames(self._calls)
-        self._posting = Posting(self._calls, labels, self._groups, self._names, now)
-        self._notes = PrivateNotes(self._calls, http)
-        self._later = BackgroundTasks(_MAX_TASKS)
-        self._identity = BotIdentity()
-        self._interactions: Interactions[Click | Submission, Ack] | None = None
-        self._listener: TypedMessageListener | None = None
-        self._events: EventHandler | None = None
-        self._homes: HomeTabs | None = None
-        self._sessions: AgentSessions | None = None
-        self._sockets: SocketModeConnections | None = None
-        self._missed: MissedMessageReader[Conversation] | None = None
-        self._changes: MissedChangeFinder[Conversation] | None = None
-        self._lease: LeaderLease | None = None
-        if shared is not None:
-            self._lease = LeaderLease(shared, LEASE, self._lead, self._stand_by)
-        self._receiving = app_token is None
+        calls = self._calls = SlackApi(
+            create_web_client(bot_token, api_url, http), self._token_rejected
+        )
+        notes = PrivateNotes(calls, http)
+        later = BackgroundTasks(_MAX_TASKS)
+        identity = BotIdentity()
+        groups = GroupMembership(calls)
+        self._names = ResponderNames(calls)
+        selections = SelectionDrafts(asks)
+        self._homes = HomeTabs(asks, calls, groups, labels, now)
+        self._sessions = AgentSessions(asks, calls, notes, labels, now)
+        parts = (asks, calls, notes, later, labels, identity)
+        self._listener = TypedMessageListener(*parts, groups)
+        self._events = EventHandler(
+            asks, groups, self._homes, self._sessions, identity, self._recheck, now
+        )
+        changes = MissedChangeFinder(self.name, asks, SlackMessages(calls), self._is_responsible)
+        super().__init__(
+            asks,
+            Posting(calls, labels, groups, self._names, selections, now),
+            groups,
+            create_missed_message_reader(asks, calls, self._listener),
+            changes,
+            identity,
+            lead(shared, LEASE, self._lead, changes.stop),
+            later,
+        )
+        platform = InteractionHandler(*parts, self._listener, self._homes, selections, now)
+        interactions = Interactions[Click | Submission, Ack](asks, platform, self.name)
+        dispatch = BoltDispatcher(
+            bot_token, identity, interactions.receive, self._on_event
+        ).dispatch
+        self._outages = Outage(logger, "Slack")
+        self._outage: str | None = "Slack is not connected yet."
         self._identity_resolver = IdentityResolver(
             "slack", self._identify, self._identification_failed
         )
-        self._asks: Asks | None = None
-        self._outages = Outage(logger, "Slack")
-        self._outage: str | None = "Slack is not connected yet."
-        self._dispatcher = BoltDispatcher(bot_token, self._identity, self._on_click, self._on_event)
-        self._endpoint = (
-            None
-            if signing_secret is None
-            else HttpEndpoint(signing_secret, self._dispatcher.dispatch, now)
-        )
-
-    async def start(self, asks: Asks) -> None:
-        """See `answerback.ports.surface.Surface.start`."""
-        self._asks = asks
-        parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity)
-        self._listener = TypedMessageListener(*parts, self._groups)
-        self._missed = create_missed_message_reader(asks, self._calls, self._listener)
-        self._changes = MissedChangeFinder(
-            self.name, asks, SlackMessages(self._calls), self._is_responsible
-        )
-        self._homes = HomeTabs(asks, self._calls, self._groups, self._labels, self._now)
-        self._posting.selections = SelectionDrafts(asks)
-        platform = InteractionHandler(
-            *parts, self._listener, self._homes, self._posting.selections, self._now
-        )
-        self._interactions = Interactions(asks, platform, self.name)
-        if self._endpoint is not None:
-            self._endpoint.on_click = self._interactions.receive
-        self._sessions = AgentSessions(asks, self._calls, self._notes, self._labels, self._now)
-        self._events = EventHandler(asks, self._groups, self._identity, self._recheck, self._now)
-        self._events.on_home_opened = self._homes.open_first_page
-        self._events.on_session_stopped = self._sessions.end_turns
-        await self._recheck(self._outage).wait()
-        if self._app_token is not None:
-            web_client = self._calls.client
+        self._routes: list[web.RouteDef] = []
+        self._sockets: SocketModeConnections | None = None
+        self._receiving = app_token is None
+        if app_token is not None:
             self._sockets = SocketModeConnections(
-                self._app_token,
-                web_client,
-                self._dispatcher.dispatch,
+                app_token,
+                calls.client,
+                dispatch,
                 outage=self._outages,
                 on_lost=self._connection_lost,
                 on_restored=self._connection_restored,
             )
+        elif signing_secret is not None:
+            endpoint = HttpEndpoint(signing_secret, interactions.receive, dispatch, now)
+            self._routes = [web.post(EVENTS_PATH, endpoint.handle)]
+
+    async def start(self) -> None:
+        """See `answerback.ports.surface.Surface.start`."""
+        await self._recheck(self._outage).wait()
+        if self._sockets is not None:
             await self._sockets.start()
-        if self._lease is not None:
-            await self._lease.start()
+        await self._leadership.start()
 
     async def stop(self) -> None:
         """See `answerback.ports.surface.Surface.stop`."""
         await self._identity_resolver.stop()
-        if self._lease is not None:
-            await self._lease.stop()
-        if self._changes is not None:
-            await self._changes.stop()
-        if self._missed is not None:
-            await self._missed.stop()
-        if self._homes is not None:
-            await self._homes.stop()
-        if self._sessions is not None:
-            await self._sessions.stop()
-        await self._later.stop(_FINISH_SECONDS)
+        await self._leadership.stop()
+        await self._changes.stop()
+        await self._missed.stop()
+        await self._homes.stop()
+        await self._sessions.stop()
+        await self._background.stop(_FINISH_SECONDS)
         if self._sockets is not None:
             await self._sockets.stop()
         await self._groups.stop()
@@ -188,17 +170,15 @@ class SlackSurface(ChatSurface):
 
     def public_routes(self) -> list[web.RouteDef]:
         """The routes of HTTP mode for the public listener; none over Socket Mode."""
-        if self._endpoint is None or self._app_token is not None:
-            return []
-        return [web.post(EVENTS_PATH, self._endpoint.handle)]
+        return self._routes
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         """See `answerback.ports.surface.Surface.show`."""
         try:
             shown = await super().show(ask, save)
         finally:
-            self._refresh_homes(ask)
-        if self._sessions is not None and isinstance(shown, Shown):
+            self._homes.refresh_for(ask)
+        if isinstance(shown, Shown):
             self._sessions.update(ask, shown)
         return shown
 
@@ -207,7 +187,7 @@ class SlackSurface(ChatSurface):
     ) -> None:
         """See `answerback.ports.surface.SupportsMoves.retire_message`."""
         await super().retire_message(ask, left, to)
-        self._refresh_homes(ask)
+        self._homes.refresh_for(ask)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.Surface.default_responders`: a direct message is for its recipient."""
@@ -238,18 +218,7 @@ class SlackSurface(ChatSurface):
             )
         return None
 
-    def _refresh_homes(self, ask: Ask) -> None:
-        if self._homes is not None:
-            self._homes.refresh_for(ask)
-
-    async def _on_click(self, payload: Mapping[str, Any]) -> Ack:
-        if self._interactions is None:
-            raise AssertionError("nothing is received before the surface is started")
-        return await self._interactions.receive(payload)
-
     async def _on_event(self, event: Mapping[str, Any]) -> None:
-        if self._events is None or self._listener is None or self._missed is None:
-            raise AssertionError("nothing is received before the surface is started")
         if (
             await self._events.handle_event(event)
             or (message := typed_message_from_event(event)) is None
@@ -271,32 +240,17 @@ class SlackSurface(ChatSurface):
 
     def _connection_lost(self) -> None:
         self._receiving = False
-        if self._missed is not None:
-            self._missed.mark_disconnected()
+        self._missed.mark_disconnected()
 
     def _connection_restored(self) -> None:
         self._receiving = True
         self._reconnected()
 
-    def _reconnected(self) -> None:
-        self._catch_up()
-        self._look_for_changes()
-        if self._asks is not None:
-            self._later.spawn("show", self._show_outdated(self._asks))
-
     async def _lead(self) -> None:
-        self._look_for_changes()
+        self._changes.start_looking()
 
-    async def _stand_by(self) -> None:
-        if self._changes is not None:
-            await self._changes.stop()
-
-    def _is_responsible(self) -> bool:
-        return self._hears() and (self._lease is None or self._lease.is_held)
-
-    def _look_for_changes(self) -> None:
-        if self._changes is not None:
-            self._changes.start_looking()
+    def _can_look(self) -> bool:
+        return self._hears()
 
     def _hears(self) -> bool:
         return self._receiving and self._identity.bot_user is not None

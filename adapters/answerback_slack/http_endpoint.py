@@ -52,18 +52,23 @@ _CLICK_DECODER: Final = msgspec.json.Decoder(ClickPayload)
 
 
 class HttpEndpoint:
-    """The HTTP handler that receives Slack's requests."""
+    """The HTTP handler that receives Slack's requests.
 
-    on_click: PayloadCallback | None = None
-    """Handles a click without bolt's router, which takes as long to find the only listener as the commit takes.
-
-    Set once the surface is started.
+    Args:
+        on_click: handles a click without bolt's router, which takes as long to find the only listener as the commit
+            takes.
+        dispatch: handles every other payload.
     """
 
     def __init__(
-        self, secret: str, dispatch: PayloadCallback, now: Callable[[], float] = time.time
+        self,
+        secret: str,
+        on_click: PayloadCallback,
+        dispatch: PayloadCallback,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._mac = hmac.new(secret.encode(), digestmod="sha256")
+        self._on_click = on_click
         self._dispatch = dispatch
         self._now = now
         self._seen: dict[str, float] = {}
@@ -127,8 +132,8 @@ class HttpEndpoint:
 
     async def _answer(self, content_type: str, body: bytes) -> web.Response:
         text = json_text_from_body(content_type, body)
-        if self.on_click is not None and (click := parse_click(text)) is not None:
-            return _response(*await self.on_click(click))
+        if (click := parse_click(text)) is not None:
+            return _response(*await self._on_click(click))
         payload = parse_payload(text)
         if payload is None:
             return web.Response(status=400, text="the body is not a Slack payload")

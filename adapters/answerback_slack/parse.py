@@ -18,6 +18,7 @@ from answerback.core.intents import RequestedAction, TypedText
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
+from answerback_chat import bot_identity
 from answerback_chat.control_codec import Control, Verb, decode
 from answerback_slack import ids
 
@@ -34,11 +35,10 @@ _MAX_SECONDS: Final = 10_000_000_000
 
 
 @dataclass(slots=True)
-class BotIdentity:
+class BotIdentity(bot_identity.BotIdentity):
     """The app's identity in the workspace, once Slack has reported it."""
 
     team: str | None = None
-    bot_user: str | None = None
     bot: str | None = None
     """The ``bot_id`` of the bot's messages, which differs from its user id."""
 

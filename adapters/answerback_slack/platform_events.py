@@ -7,7 +7,7 @@ so that Slack sends it again if it could not be stored.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -16,10 +16,11 @@ from answerback.core.errors import DestinationGoneError, PlatformUnavailableErro
 from answerback.ports.surface import Asks
 from answerback.presentation import responders
 from answerback_chat.retry import retry
-from answerback_slack.agent_status import AgentSession
+from answerback_slack.agent_status import AgentSession, AgentSessions
 from answerback_slack.errors import advice
 from answerback_slack.events import ChangedMessage, Event, RevokedTokens, Subteam, parse_event
 from answerback_slack.group_membership import GroupMembership
+from answerback_slack.home_tab import HomeTabs
 from answerback_slack.live_message_lookup import ARCHIVED, LEFT
 from answerback_slack.parse import BotIdentity
 from answerback_slack.posting import MessageRef, may_be_message_of
@@ -45,22 +46,17 @@ _TRIES: Final = 3
 class EventHandler:
     """Handle events.
 
-    Attributes:
-        on_home_opened: called with the user who has opened their Home.
-        on_session_stopped: called with the session whose Stop button was pressed, the user, and the event's id.
-
     Args:
         recheck: called with the reason why the token may no longer work.
         now: returns seconds since the epoch.
     """
 
-    on_home_opened: Callable[[str], Awaitable[None]]
-    on_session_stopped: Callable[[AgentSession, str, str], Awaitable[None]]
-
     def __init__(
         self,
         asks: Asks,
         groups: GroupMembership,
+        homes: HomeTabs,
+        sessions: AgentSessions,
         identity: BotIdentity,
         recheck: Callable[[str], object],
         now: Callable[[], float],
@@ -68,6 +64,8 @@ class EventHandler:
         self._now = now
         self._asks = asks
         self._groups = groups
+        self._homes = homes
+        self._sessions = sessions
         self._identity = identity
         self._recheck = recheck
 
@@ -89,7 +87,7 @@ class EventHandler:
                 return await self._handle_message_event(event)
             case Event(type="app_home_opened", user=str(user)):
                 if event.tab != "messages":
-                    await self.on_home_opened(user)
+                    await self._homes.open_first_page(user)
             case Event(
                 type="agent_session_stopped",
                 channel=str(channel),
@@ -97,7 +95,7 @@ class EventHandler:
                 user=str(user),
                 event_ts=str(at),
             ):
-                await self.on_session_stopped(AgentSession(channel, thread), user, at)
+                await self._sessions.end_turns(AgentSession(channel, thread), user, at)
             case _:
                 await self._handle_workspace_event(event)
         return True

@@ -21,6 +21,7 @@ from answerback_chat.chat_settings import ChatSettings
 if TYPE_CHECKING:
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
+    from answerback.ports.surface import Asks
 
 _MANIFEST_HELP = """Print the manifest of the Slack app, as YAML.
 
@@ -80,11 +81,12 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         """See `SurfacePlugin.load`."""
         from answerback_slack import adapter, doctor  # noqa: F401 - to have them loaded
 
-    async def build(self, settings: SlackSettings, host: Host) -> BuiltSurface:
+    async def build(self, settings: SlackSettings, host: Host, asks: Asks) -> BuiltSurface:
         """See `SurfacePlugin.build`."""
         from answerback_slack.adapter import SlackSurface
 
         surface = SlackSurface(
+            asks,
             bot_token=settings.token,
             app_token=_secret_value(settings.app_token),
             signing_secret=_secret_value(settings.signing_secret),

@@ -99,6 +99,7 @@ class Posting(LiveMessages[MessageRef, Message]):
         labels: Labels,
         groups: GroupMembership,
         names: ResponderNames,
+        selections: SelectionDrafts,
         now: Callable[[], float],
     ) -> None:
         super().__init__("Slack")
@@ -117,8 +118,7 @@ class Posting(LiveMessages[MessageRef, Message]):
             "edited messages begin with rich text instead, which looks slightly different",
             frozenset({errors.BLOCK_MISMATCH}),
         )
-        self.selections: SelectionDrafts | None = None
-        """Selections to restore after somebody asked back; set before anything is shown."""
+        self._selections = selections
         self._history = ChannelHistory(calls)
         self._direct_channels: dict[str, str] = {}
         """Recently opened direct conversations, by user: a post that has to wait does not open one again."""
@@ -198,7 +198,7 @@ class Posting(LiveMessages[MessageRef, Message]):
         """See `LiveMessages.render`."""
         view = await self._names.name_people(self._view(ask))
         names = await self._names.look_up(view)
-        selected = await self.selections.load(ask) if self.selections and ask.asides else None
+        selected = await self._selections.load(ask) if ask.asides else None
         return render(
             view, self._labels, names, selected, collapse_long_records=self._containers.is_on
         )

@@ -45,6 +45,7 @@ class WebSurface:
 
     def __init__(
         self,
+        asks: Asks,
         *,
         secret: bytes,
         labels: Labels,
@@ -57,16 +58,15 @@ class WebSurface:
         proxies: TrustedProxies | None = None,
     ) -> None:
         access = PageLinks(secret)
-        self._site = Site(access, labels, local_url, public_url, now, holders, agents or {})
+        self._site = Site(access, labels, local_url, public_url, now, holders, agents or {}, asks)
         self._local = Visitors(access, holders, TrustedProxies(), operators=True)
         self._public = Visitors(access, holders, proxies or TrustedProxies(), operators=False)
         self._tokens = tokens
 
     # --- the surface -------------------------------------------------------------------------------
 
-    async def start(self, asks: Asks) -> None:
-        """Start serving pages."""
-        self._site.asks = asks
+    async def start(self) -> None:
+        """Do nothing: the listeners serve the pages."""
 
     async def stop(self) -> None:
         """Do nothing: the listeners finish the requests in progress."""

@@ -23,6 +23,7 @@ from answerback.ports.settings_tables import Names, Table
 if TYPE_CHECKING:
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
+    from answerback.ports.surface import Asks
 
 
 logger = logging.getLogger(__name__)
@@ -130,7 +131,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
         """See `SurfacePlugin.load`."""
         from answerback_web import adapter  # noqa: F401 - imported to load it
 
-    async def build(self, settings: WebSettings, host: Host) -> BuiltSurface:
+    async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
         """See `SurfacePlugin.build`."""
         from answerback_web.adapter import WebSurface
         from answerback_web.proxy_identity import TrustedProxies
@@ -139,6 +140,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             extra = {"action": "risky_setting"}
             logger.warning("%s: %s. %s", risk.what, risk.wrong, risk.fix, extra=extra)
         surface = WebSurface(
+            asks,
             secret=await host.secret(),
             labels=host.labels,
             local_url=host.local_url,

@@ -22,9 +22,9 @@ NAME: Final = "web"
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Site:
-    """The context that the handlers of all pages share. ``asks`` is None until the surface starts."""
+    """The context that the handlers of all pages share."""
 
     access: PageLinks
     labels: Labels
@@ -33,20 +33,13 @@ class Site:
     now: Callable[[], float]
     holders: KeyHolderSource
     agents: Mapping[str, str]
-    asks: Asks | None = None
+    service: Asks
     bodies: BodyReader = field(default_factory=lambda: BodyReader(limits.MAX_POST))
 
     @property
     def proofs(self) -> PageProofs:
         """The proofs that answers come from this site."""
         return PageProofs(self.access.secret)
-
-    @property
-    def service(self) -> Asks:
-        """The service; until the surface has started, pages respond with 503."""
-        if self.asks is None:
-            raise web.HTTPServiceUnavailable(headers=responses.HEADERS)
-        return self.asks
 
     def link(self, ask_id: str) -> str:
         """Return the address that shows an ask: at the public URL if there is one, else on this machine."""

@@ -16,6 +16,10 @@ import yaml
 from answerback.core.labels import Labels
 from answerback.ports.person_key import KeyHolder
 from answerback.ports.plugin import Host
+from answerback.runtime.clock import SystemClock
+from answerback.service.service import Service
+from answerback.testing.memory_store.database import Tables
+from answerback.testing.memory_store.store import MemoryStore
 from answerback_discord.plugin import DiscordPlugin, DiscordSettings
 from answerback_slack.plugin import SlackPlugin, SlackSettings
 from answerback_web.plugin import WebPlugin, WebSettings
@@ -160,10 +164,11 @@ async def _public_routes() -> list[str]:
         )
         slack = SlackSettings.model_validate({"bot_token": "xoxb-1", "signing_secret": "s"})
         discord = DiscordSettings.model_validate({"bot_token": "d", "public_key": "0" * 64})
+        asks = Service(MemoryStore(Tables()), SystemClock(), {}, known_surfaces=frozenset())
         built = [
-            await SlackPlugin().build(slack, host),
-            await DiscordPlugin().build(discord, host),
-            await WebPlugin().build(WebSettings(), host),
+            await SlackPlugin().build(slack, host, asks),
+            await DiscordPlugin().build(discord, host, asks),
+            await WebPlugin().build(WebSettings(), host, asks),
         ]
     return [route.path for one in built for route in (*one.hooks, *one.public_pages)]
 

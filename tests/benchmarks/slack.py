@@ -37,6 +37,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import start
 from answerback.ports.store import Write
+from answerback.ports.surface import Surface
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.interpreter_tuning import tune_interpreter
 from answerback.service.service import Service
@@ -138,7 +139,10 @@ async def _answerback(
     await store.open()
     stack.push_async_callback(store.close)
     http = await stack.enter_async_context(aiohttp.ClientSession())
-    surface = SlackSurface(
+    surfaces: dict[str, Surface] = {}
+    service = Service(store, SystemClock(), surfaces, known_surfaces=frozenset({"slack"}))
+    surface = surfaces["slack"] = SlackSurface(
+        service,
         bot_token="xoxb-fake-bot-token",
         app_token="xapp-1-fake-app-token" if kind == "socket" else None,
         signing_secret=SECRET,
@@ -147,14 +151,11 @@ async def _answerback(
         labels=Labels(),
         http=http,
     )
-    service = Service(store, SystemClock(), {"slack": surface}, known_surfaces=frozenset({"slack"}))
-    shower = MessageSync(service)
     for number in range(ASKS):
         await store.asks.create(Write(ask_number(number)), None)
     if kind != "http":
-        service.hooks.show = shower.request_sync
-        await shower.sweep(ASKS)
-    await surface.start(service)
+        await MessageSync(service).sweep(ASKS)
+    await surface.start()
     return surface.public_routes()
 
 

@@ -18,7 +18,7 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.http.service_workers import service_worker_removal
 from answerback.ports.person_key import KeyHolder, operator, operator_holder
-from answerback.ports.surface import Acted, Actor
+from answerback.ports.surface import Acted, Actor, Surface
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Submission
 from answerback_web.adapter import WebSurface
@@ -141,7 +141,11 @@ async def site(
     words = labels or Labels()
     database = place / "answerback.db" if isinstance(place, Path) and place.is_dir() else place
     async with open_store(database) as (store, claim, clock):
-        surface = WebSurface(
+        surfaces: dict[str, Surface] = {}
+        names = frozenset({"web"})
+        service = Service(store, clock, surfaces, known_surfaces=names, labels=words, claim=claim)
+        surface = surfaces["web"] = WebSurface(
+            service,
             secret=SECRET,
             labels=words,
             local_url=lambda: urls["local"],
@@ -150,11 +154,7 @@ async def site(
             holders=holders,
             agents=agents,
         )
-        names = frozenset({"web"})
-        service = Service(
-            store, clock, {"web": surface}, known_surfaces=names, labels=words, claim=claim
-        )
-        await surface.start(service)
+        await surface.start()
         local, urls["local"] = await listen(surface.routes(), local=True)
         public, urls["public"] = await listen(surface.public_routes(), local=False)
         try:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do not need these
     from answerback.core.labels import Labels
     from answerback.ports.claims import SharedLeases
     from answerback.ports.person_key import KeyHolderSource
-    from answerback.ports.surface import Surface
+    from answerback.ports.surface import Asks, Surface
 
 GROUP: Final = "answerback.surfaces"
 """The entry-point group: the entry's name is the surface's, its object a subclass of `SurfacePlugin`."""
@@ -186,8 +186,12 @@ class SurfacePlugin(ABC, Generic[S]):
         """Import what `build` and `findings` need. Runs before them in a thread, not to block the event loop."""
 
     @abstractmethod
-    async def build(self, settings: S, host: Host) -> BuiltSurface:
-        """Build the surface without starting it."""
+    async def build(self, settings: S, host: Host, asks: Asks) -> BuiltSurface:
+        """Build the surface, complete but not connected yet.
+
+        Args:
+            asks: the service, to which the surface passes on what people do.
+        """
 
     async def findings(self, settings: S, checkup: DoctorContext) -> AsyncIterator[Finding]:
         """The checks of `answerback doctor`; they post nothing. By default, that the surface is configured."""

@@ -200,6 +200,9 @@ class RetryLater:
 class Surface(Protocol):
     """A place where people answer: it renders stored asks and passes on what people do.
 
+    A surface is built with the service (`Asks`), and is whole from then on. That it is not connected yet is a state,
+    which `unready_reason` reports.
+
     It declares optional capabilities by having their methods: `SupportsReminders`, `SupportsMoves`, `SupportsGroups`.
     The service works without them. `show` and those methods may raise a kind of PlatformError.
     """
@@ -208,7 +211,7 @@ class Surface(Protocol):
     live: bool
     """Whether there is a live message to keep up to date; if not (a web page), `show` only names the thread."""
 
-    async def start(self, asks: Asks) -> None:
+    async def start(self) -> None:
         """Connect. Returns once connected, or once a first attempt has failed and is being retried."""
 
     async def stop(self) -> None:

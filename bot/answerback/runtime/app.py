@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ from answerback.mcp import mount
 from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedLeases
 from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.plugin import BuiltSurface, Host, OperatorPages
+from answerback.ports.surface import Surface
 from answerback.runtime import person_keys
 from answerback.runtime.clock import SharedClock
 from answerback.runtime.config import Settings, is_loopback, plugin_settings
@@ -41,6 +42,7 @@ from answerback.runtime.replica_lifecycle import Replica, release_claims
 from answerback.runtime.sockets import bind_socket, serve_app, serve_public, socket_url
 from answerback.runtime.supervision import run_supervised
 from answerback.service.agent_requests import Callers
+from answerback.service.notify import Hooks
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
@@ -89,14 +91,16 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         )
         holders = await person_keys.build_holders_reader(settings)
         http = await stack.enter_async_context(chat_http_session())
-        surfaces = await _build_surfaces(settings, opened, sockets, holders, http)
-        service = _build_service(settings, opened, surfaces, routes, callbacks, metrics)
+        connected: dict[str, Surface] = {}
+        service = _build_service(settings, opened, connected, routes, callbacks, metrics)
+        surfaces = await _build_surfaces(settings, opened, sockets, holders, http, service)
+        connected.update((built.surface.name, built.surface) for built in surfaces)
         cut_off: set[ClaimKind] = set()
         if opened.claim is not SOLE_CLAIM:
             stack.push_async_callback(release_claims, service, cut_off)
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
-            await surface.start(service)
+            await surface.start()
         dispatcher = await _build_dispatcher(service, callbacks, stack)
         message_sync, replica = await _start_background(
             settings, service, dispatcher, cut_off, stack
@@ -168,6 +172,7 @@ async def _build_surfaces(
     sockets: _Sockets,
     holders: KeyHolderSource,
     http: aiohttp.ClientSession,
+    service: Service,
 ) -> list[BuiltSurface]:
     """Build the configured surfaces, without starting them."""
     (store, claim, clock), surfaces = opened, []
@@ -191,23 +196,26 @@ async def _build_surfaces(
                 shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
             )
             await asyncio.to_thread(plugin.load)
-            surfaces.append(await plugin.build(plugin_config, host))
+            surfaces.append(await plugin.build(plugin_config, host, service))
     return surfaces
 
 
 def _build_service(
     settings: Settings,
     opened: OpenStore,
-    surfaces: Iterable[BuiltSurface],
+    surfaces: Mapping[str, Surface],
     routes: Routes,
     callbacks: CallbackPolicy,
     metrics: Metrics,
 ) -> Service:
     store, claim, clock = opened
-    service = Service(
+    hooks = Hooks()
+    hooks.acted.listen(metrics.count_action)
+    hooks.limited.listen(metrics.count_limited)
+    return Service(
         store,
         clock,
-        {built.surface.name: built.surface for built in surfaces},
+        surfaces,
         known_surfaces=installed_plugins().names,
         routes=routes,
         rules=Rules(tools=settings.tools),
@@ -216,10 +224,8 @@ def _build_service(
         check_callback=callbacks.check,
         limits=build_anonymous_limits(settings),
         claim=claim,
+        hooks=hooks,
     )
-    service.hooks.acted = metrics.count_action
-    service.hooks.limited = metrics.count_limited
-    return service
 
 
 async def _build_local_app(
@@ -253,9 +259,9 @@ async def _build_dispatcher(
 ) -> WebhookDispatcher:
     http = await stack.enter_async_context(guarded_session(callbacks.rules))
     sender = WebhookSender(http, callbacks.rules, callbacks.secrets_of)
-    dispatcher = WebhookDispatcher(service.store.outbox, service.clock, sender, claim=service.claim)
-    service.hooks.deliver = dispatcher.wake
-    return dispatcher
+    return WebhookDispatcher(
+        service.store.outbox, service.clock, sender, service.hooks, claim=service.claim
+    )
 
 
 async def _start_background(
@@ -274,8 +280,6 @@ async def _start_background(
     retention_settings = settings.retention
     retention = RetentionPolicy(service, retention_settings.days, retention_settings.audit_days)
     scheduler = Scheduler(service, message_sync, inquiry, retention)
-    service.hooks.show = message_sync.request_sync
-    service.hooks.due = scheduler.due
     loops: list[tuple[str, Loop]] = [
         ("scheduler", scheduler.run),
         ("delivery", dispatcher.run),
@@ -296,7 +300,6 @@ async def _start_background(
 
     async def stop() -> None:
         # What is still to be shown or sent is in the store, and the next start handles it.
-        service.hooks.show = lambda _ask: None
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

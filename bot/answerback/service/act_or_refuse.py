@@ -40,6 +40,7 @@ class ChangeCommitter:
     Args:
         has_inquiry: whether an inquiry backend is configured.
         claim: this process's claim on the work that follows from a change.
+        hooks: what else in this process reacts to changes.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class ChangeCommitter:
         clock: Clock,
         surfaces: Mapping[str, Surface],
         rules: question_routing.Rules,
+        hooks: Hooks,
         *,
         has_inquiry: bool,
         claim: Claim,
@@ -57,7 +59,7 @@ class ChangeCommitter:
         self.surfaces = surfaces
         self.rules = rules
         self.signals = Signals()
-        self.hooks = Hooks()
+        self.hooks = hooks
         self._has_inquiry = has_inquiry
         self._claim = claim
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, KeysView
-from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import Any, Generic, ParamSpec
 
 from answerback.core.ask import Ask
+
+P = ParamSpec("P")
 
 
 class Follower:
@@ -135,17 +136,35 @@ class Signals:
                 follower.release()
 
 
-@dataclass(slots=True)
-class Hooks:
-    """Callbacks for commits, apart from the followers of the ask; the app sets them when it wires the rest."""
+class Event(Generic[P]):
+    """Something that other parts of the process react to."""
 
-    show: Callable[[Ask], None] = field(default=lambda _ask: None)
-    """The live message is outdated."""
-    deliver: Callable[[], None] = field(default=lambda: None)
-    """The outbox has a new delivery."""
-    due: Callable[[float], None] = field(default=lambda _at: None)
-    """A timer is due at this time."""
-    acted: Callable[[str, str, str, float], None] = field(default=lambda *_what: None)
-    """Somebody acted: the surface, the action, its result and how many seconds it took."""
-    limited: Callable[[str, str], None] = field(default=lambda _agent, _limit: None)
-    """An agent (empty: there are no tokens) has reached a limit, by its key."""
+    __slots__ = ("_listeners",)
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[P, object]] = []
+
+    def listen(self, listener: Callable[P, object]) -> None:
+        """Call ``listener`` each time it happens, from now on."""
+        self._listeners.append(listener)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Call all listeners: it has happened."""
+        for listener in self._listeners:
+            listener(*args, **kwargs)
+
+
+class Hooks:
+    """What happens with commits. The parts that react are given these hooks when they are created, and listen."""
+
+    def __init__(self) -> None:
+        self.show = Event[[Ask]]()
+        """The live message is outdated."""
+        self.deliver = Event[[]]()
+        """The outbox has a new delivery."""
+        self.due = Event[[float]]()
+        """A timer is due at this time."""
+        self.acted = Event[[str, str, str, float]]()
+        """Somebody acted: the surface, the action, its result and how many seconds it took."""
+        self.limited = Event[[str, str]]()
+        """An agent (empty: there are no tokens) has reached a limit, by its key."""

@@ -42,7 +42,7 @@ from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
 from answerback.service.expiry import expire_change
 from answerback.service.late_answers import LateAnswerTracker
-from answerback.service.notify import Follower
+from answerback.service.notify import Follower, Hooks
 from answerback.service.repeated_calls import RepeatedCalls
 from answerback.service.submission_request import Agent, Routes, Submission
 from answerback.service.submit import Submitted, Submitter
@@ -59,9 +59,12 @@ class Service(AskActions):
     """The only way to change asks.
 
     Args:
-        known_surfaces: the names of all existing surfaces; ``surfaces`` holds the configured ones.
+        surfaces: the configured surfaces by name. A surface is built with the service, so whoever builds both adds it
+            here before anything is submitted.
+        known_surfaces: the names of all existing surfaces, configured or not.
         check_callback: returns None if a callback may be sent for an agent, else the reason why not.
         limits: what may be asked if there are no tokens.
+        hooks: what else in this process reacts to commits.
         claim: this process's claim on the work that others with the same store could also do.
     """
 
@@ -79,27 +82,24 @@ class Service(AskActions):
         check_callback: Callable[[str, Agent | None], str | None] = lambda _url, _agent: None,
         limits: AskLimits = NO_LIMITS,
         claim: Claim = SOLE_CLAIM,
+        hooks: Hooks | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
         self.surfaces = surfaces
         self.rules = rules or question_routing.Rules()
         self.claim = claim
+        self.hooks = hooks or Hooks()
         commits = ChangeCommitter(
-            store, clock, surfaces, self.rules, has_inquiry=has_inquiry, claim=claim
+            store, clock, surfaces, self.rules, self.hooks, has_inquiry=has_inquiry, claim=claim
         )
         super().__init__(commits, labels or Labels())
-        self.signals, self.hooks = commits.signals, commits.hooks
+        self.signals = commits.signals
         self.late_answer_tracker = LateAnswerTracker(store.late_answers, clock)
         self.presence = AgentPresence(clock, self.set_attended, alone=claim is SOLE_CLAIM)
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
         self._submitter = Submitter(
-            self._commits,
-            known_surfaces | surfaces.keys(),
-            routes or Routes(),
-            check_callback,
-            self._repeats,
-            limits,
+            commits, known_surfaces, routes or Routes(), check_callback, self._repeats, limits
         )
         self._waiters = Waiters(self._commits, self.presence)
 

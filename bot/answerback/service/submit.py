@@ -132,7 +132,8 @@ class Submitter:
     async def _read(self, body: Submission, agent: Agent | None) -> tuple[ParsedCall, Plan]:
         """The parsed call and its plan; raises InvalidCallError with the errors of both."""
         problems: list[Problem] = []
-        planned = plan(body, self._routes, self._known_surfaces, agent)
+        known = self._known_surfaces | self._commits.surfaces.keys()
+        planned = plan(body, self._routes, known, agent)
         if isinstance(planned, tuple):
             problems += planned
         else:

@@ -13,7 +13,7 @@ from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.form import Form
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Store, Write
-from answerback.ports.surface import Surface
+from answerback.ports.surface import Asks, Surface
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
@@ -102,18 +102,21 @@ async def follow_other_replicas(service: Service, message_sync: MessageSync) -> 
 
 
 @asynccontextmanager
-async def run_surface(surface: Surface, opened: OpenStore) -> AsyncIterator[SurfaceHarness]:
-    """Start a surface with its own service on an open store."""
+async def run_surface(
+    make: Callable[[Asks], Surface], opened: OpenStore
+) -> AsyncIterator[SurfaceHarness]:
+    """Build and start a surface with its own service on an open store."""
     store, claim, clock = opened
     async with AsyncExitStack() as stack:
-        names = frozenset({surface.name})
-        service = Service(store, clock, {surface.name: surface}, known_surfaces=names, claim=claim)
+        surfaces: dict[str, Surface] = {}
+        service = Service(store, clock, surfaces, known_surfaces=frozenset(), claim=claim)
+        surface = make(service)
+        surfaces[surface.name] = surface
         message_sync = MessageSync(service, first_pause=0.02)
         await stack.enter_async_context(follow_other_replicas(service, message_sync))
         stack.push_async_callback(message_sync.stop)
-        service.hooks.show = message_sync.request_sync
         stack.push_async_callback(surface.stop)
-        await surface.start(service)
+        await surface.start()
         await message_sync.sweep(SWEEP)
         yield SurfaceHarness(service, message_sync)
 
@@ -122,13 +125,13 @@ class HarnessStage:
     """The common part of a `answerback.testing.simulated_people.Stage` for platforms without a server of their own.
 
     Args:
-        make: creates the surface; called on each start.
+        make: creates the surface with its service; called on each start.
         url: a ``storage.url`` of a PostgreSQL database; without it, the store is in memory.
         replicas: how many services share that database, each with its own surface.
     """
 
     def __init__(
-        self, make: Callable[[], Surface], url: str | None = None, replicas: int = 1
+        self, make: Callable[[Asks], Surface], url: str | None = None, replicas: int = 1
     ) -> None:
         self._make, self._url, self._replicas = make, url, replicas
         self._tables = Tables()
@@ -148,19 +151,22 @@ class HarnessStage:
     async def restart(self) -> None:
         """Stop everything and start it again."""
         await self._up.aclose()
-        self.surfaces = [self._make() for _ in range(self._replicas)]
+        harnesses = [await self._start() for _ in range(self._replicas)]
+        self.harness = combine_replicas(harnesses)
+        self.surfaces = [
+            surface for each in harnesses for surface in each.service.surfaces.values()
+        ]
         self.surface = self.surfaces[0]
-        self.harness = combine_replicas([await self._start(surface) for surface in self.surfaces])
 
-    async def _start(self, surface: Surface) -> SurfaceHarness:
+    async def _start(self) -> SurfaceHarness:
         enter = self._up.enter_async_context
         if self._url is not None:
             return await enter(
                 run_surface(
-                    surface, await enter(open_configured_store(StorageSettings(url=self._url)))
+                    self._make, await enter(open_configured_store(StorageSettings(url=self._url)))
                 )
             )
         store = MemoryStore(self._tables)
         await store.open()
         self._up.push_async_callback(store.close)
-        return await enter(run_surface(surface, OpenStore(store, SOLE_CLAIM, SystemClock())))
+        return await enter(run_surface(self._make, OpenStore(store, SOLE_CLAIM, SystemClock())))

@@ -24,6 +24,7 @@ from answerback.ports.clock import Clock, ClockStepDetector
 from answerback.ports.store import Outbox
 from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
+from answerback.service.notify import Hooks
 from answerback.webhooks.sender import FAILED, TIMED_OUT, SendResult, WebhookSender
 from answerback_client.backoff import Backoff
 
@@ -82,6 +83,7 @@ class WebhookDispatcher:
         outbox: the deliveries in the store.
         clock: measures the delays.
         sender: makes one attempt.
+        hooks: call when the outbox has something new.
         jitter: returns a factor near 1 for each delay, so that receivers are not called in step.
         claim: this process's claim on deliveries that others with the same store could also send.
     """
@@ -91,6 +93,7 @@ class WebhookDispatcher:
         outbox: Outbox,
         clock: Clock,
         sender: WebhookSender,
+        hooks: Hooks,
         *,
         jitter: Callable[[], float] = lambda: random.uniform(1 - _JITTER, 1 + _JITTER),
         claim: Claim = SOLE_CLAIM,
@@ -108,6 +111,7 @@ class WebhookDispatcher:
         self._held: dict[str, float] = {}
         """The ids of the deliveries in memory, and the time after which each claim must be renewed before use."""
         self._tasks: set[asyncio.Task[None]] = set()
+        hooks.deliver.listen(self.wake)
 
     @property
     def pending_count(self) -> int:

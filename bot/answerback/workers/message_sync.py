@@ -81,12 +81,15 @@ class MessageSync:
         self._stopping = False
         self.show_counts: dict[tuple[str, str], int] = {}
         """How often showing ended in which way, by surface: for the metrics."""
+        service.hooks.show.listen(self.request_sync)
 
     def request_sync(self, ask: Ask) -> None:
         """Show an ask's current state, whatever backoff it is in; a first post waits its turn at its place.
 
         A message that is being updated by other means is checked once the result can be known, and not before.
         """
+        if self._stopping:
+            return
         self._suspended.pop(ask.id, None)
         if ask.updated_at < self._started > self._service.clock.now() - SHOW_TIMEOUT:
             self._expect_late_edit(ask)  # by the process before this one

@@ -81,6 +81,7 @@ class Scheduler:
         """How far the clock was set back, and when: steps that the store does not know of yet."""
         self._next_deadline: float | None = None
         """The next deadline of asks in progress or postponed: the store knows only the one that was due first."""
+        service.hooks.due.listen(self.due)
 
     @property
     def pending_count(self) -> int:

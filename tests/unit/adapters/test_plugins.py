@@ -13,11 +13,16 @@ from answerback.core.ask import Destination
 from answerback.core.labels import Labels
 from answerback.ports.person_key import KeyHolder
 from answerback.ports.plugin import DoctorContext, Finding, Host
+from answerback.runtime.clock import SystemClock
+from answerback.service.service import Service
+from answerback.testing.memory_store.database import Tables
+from answerback.testing.memory_store.store import MemoryStore
 from answerback_discord.plugin import DiscordPlugin, DiscordSettings
 from answerback_slack.plugin import SlackPlugin, SlackSettings
 from answerback_web.plugin import WebPlugin, WebSettings
 
 KEY = "0" * 64
+ASKS = Service(MemoryStore(Tables()), SystemClock(), {}, known_surfaces=frozenset())
 
 
 @pytest.fixture
@@ -53,8 +58,8 @@ def discord(**settings: object) -> DiscordSettings:
 
 async def test_a_chat_is_built_as_it_is_configured(host: Host) -> None:
     chats = [
-        await SlackPlugin().build(slack(responders=["U1", "@S1"]), host),
-        await DiscordPlugin().build(discord(responders=["@7"]), host),
+        await SlackPlugin().build(slack(responders=["U1", "@S1"]), host, ASKS),
+        await DiscordPlugin().build(discord(responders=["@7"]), host, ASKS),
     ]
     assert [chat.surface.name for chat in chats] == ["slack", "discord"]
     responders = [
@@ -69,20 +74,20 @@ async def test_a_chat_is_built_as_it_is_configured(host: Host) -> None:
 
 async def test_hooks_are_served_only_if_the_platform_calls_us(host: Host) -> None:
     over_sockets = [
-        await SlackPlugin().build(slack(), host),
-        await DiscordPlugin().build(discord(), host),
+        await SlackPlugin().build(slack(), host, ASKS),
+        await DiscordPlugin().build(discord(), host, ASKS),
     ]
     assert [list(chat.hooks) for chat in over_sockets] == [[], []]
     by_http = [
-        await SlackPlugin().build(slack(app_token=None, signing_secret="s"), host),
-        await DiscordPlugin().build(discord(public_key=KEY), host),
+        await SlackPlugin().build(slack(app_token=None, signing_secret="s"), host, ASKS),
+        await DiscordPlugin().build(discord(public_key=KEY), host, ASKS),
     ]
     paths = [[hook.path for hook in chat.hooks] for chat in by_http]
     assert paths == [["/slack/events"], ["/discord/interactions"]]
 
 
 async def test_the_page_needs_no_settings_and_is_also_public(host: Host) -> None:
-    page = await WebPlugin().build(WebSettings(), host)
+    page = await WebPlugin().build(WebSettings(), host, ASKS)
     assert WebSettings().configured()
     assert page.operator_pages is not None
     assert {route.path for route in page.public_pages} == {route.path for route in page.pages}
@@ -108,7 +113,7 @@ async def test_a_surface_without_its_token_is_not_configured(host: Host) -> None
     for plugin, nothing in ((SlackPlugin(), SlackSettings()), (DiscordPlugin(), DiscordSettings())):
         assert not nothing.configured()
         with pytest.raises(AssertionError):
-            await plugin.build(nothing, host)  # type: ignore[arg-type]  # each its own
+            await plugin.build(nothing, host, ASKS)  # type: ignore[arg-type]  # each its own
 
 
 async def test_the_doctors_check_all_groups_among_the_responders(

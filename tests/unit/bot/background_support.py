@@ -65,8 +65,6 @@ async def running(
     service = parts.service(rules, inquiry=inquiry is not None, routes=routes, surfaces=surfaces)
     sync = MessageSync(service, first_pause=0.01)
     scheduler = Scheduler(service, sync, inquiry, RetentionPolicy(service, days, None))
-    service.hooks.show = sync.request_sync
-    service.hooks.due = scheduler.due
     loop = asyncio.create_task(scheduler.run())
     try:
         yield service, sync

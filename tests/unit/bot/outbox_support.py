@@ -151,9 +151,13 @@ class Outbox:
                 http, self.callbacks.rules, self.callbacks.secrets_of, timeout=timeout
             )
             dispatcher = WebhookDispatcher(
-                self.store.outbox, self.clock, sender, jitter=lambda: 1.0, claim=claim
+                self.store.outbox,
+                self.clock,
+                sender,
+                self.service.hooks,
+                jitter=lambda: 1.0,
+                claim=claim,
             )
-            self.service.hooks.deliver = dispatcher.wake
             task = asyncio.create_task(dispatcher.run())
             try:
                 yield dispatcher

@@ -35,7 +35,6 @@ class Processes:
             self._store, self.clock, surfaces, known_surfaces=frozenset(), claim=claim, **more
         )
         sync = MessageSync(service, first_pause=0.01)
-        service.hooks.show = sync.request_sync
         return service, sync
 
     async def due(self, service: Service, sync: MessageSync, **envelope: Any) -> Ask:

@@ -48,7 +48,10 @@ class Pair:
         scheduler = Scheduler(service, sync)
         self.schedulers.append(scheduler)
         hearing = Replica(
-            service, sync, scheduler, WebhookDispatcher(store.outbox, self.clock, NOBODY)
+            service,
+            sync,
+            scheduler,
+            WebhookDispatcher(store.outbox, self.clock, NOBODY, service.hooks),
         ).change_listener
         loop = asyncio.create_task(hearing.dispatch_changes())
         yield service

@@ -80,7 +80,7 @@ async def test_the_model_is_told_to_wait_or_to_ask_together(
 ) -> None:
     service, agent = parts.service(), Agent("coder", limits=limits)
     reached: list[tuple[str, str]] = []
-    service.hooks.limited = lambda name, limit: reached.append((name, limit))
+    service.hooks.limited.listen(lambda name, limit: reached.append((name, limit)))
     call = ask_user(conversation="c")
     first = await service.submit(call, agent=agent, idempotency_key="k", digest="d")
     with pytest.raises(DeclinedCallError) as refused:
@@ -160,7 +160,7 @@ async def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
         async with service.http.post(f"{service.url}/v1/asks", json=body) as response:
             first = await response.json()
         refused = asyncio.Event()
-        service.running.service.hooks.limited = lambda _agent, _limit: refused.set()
+        service.running.service.hooks.limited.listen(lambda _agent, _limit: refused.set())
         yield Full(service, first["id"], refused)
 
 

@@ -14,7 +14,7 @@ from answerback.core.intents import Intent
 from answerback.ports.claims import Claim, SharedLeases
 from answerback.testing.memory_store.claims import MemoryLeases
 from answerback.testing.memory_store.database import MemoryDatabase, Tables
-from answerback_chat.leader_lease import LeaderLease, with_fence
+from answerback_chat.leader_lease import LeaderLease
 from tests.service_support import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.replica_support import LASTING
@@ -176,15 +176,14 @@ async def test_actions_under_a_lease_count_only_while_it_is_held(parts: Parts) -
         SharedLeases(parts.store.leases, "ann"), LEASE, _nothing, _nothing, seconds=60.0
     )
     await leading.start()
-    asks = with_fence(service, leading.fence)
     ask = (await service.submit(ask_user(boolean("a"), boolean("b"), boolean("c")))).ask
     intent = Intent(ask.id, Answer(value=True))
-    await asks.apply(intent, actor())
+    await service.apply(intent, actor(), fence=leading.fence())
     await parts.store.leases.release(LEASE, "ann")
     assert await parts.store.leases.take(LEASE, Claim("ben", 60.0)) == 2
     with pytest.raises(LeaseLostError):
-        await asks.apply(intent, actor())
-    stored = await asks.get(ask.id)
+        await service.apply(intent, actor(), fence=leading.fence())
+    stored = await service.get(ask.id)
     assert stored is not None
     assert len(stored.walk.answers) == 1
     await leading.stop()

@@ -24,7 +24,7 @@ def metrics() -> Metrics:
 @pytest.fixture
 def metered(parts: Parts, metrics: Metrics) -> Service:
     service = parts.service()
-    service.hooks.acted = metrics.count_action
+    service.hooks.acted.listen(metrics.count_action)
     return service
 
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from answerback.cli import demo, main, serving
 from answerback.core.errors import ConfigError
 from answerback.ports.plugin import GROUP, BuiltSurface, Host, SurfacePlugin, SurfaceSettings
+from answerback.ports.surface import Asks
 from answerback.runtime import config_file, from_settings, plugins
 from answerback.runtime.config import (
     ServerSettings,
@@ -38,7 +39,7 @@ class ChatPlugin(SurfacePlugin[ChatSettings]):
     title = "Chat"
     settings = ChatSettings
 
-    async def build(self, settings: ChatSettings, host: Host) -> BuiltSurface:
+    async def build(self, settings: ChatSettings, host: Host, asks: Asks) -> BuiltSurface:
         raise AssertionError("nothing here builds it")
 
 
@@ -51,7 +52,7 @@ class PagelessPlugin(ChatPlugin):
     home = True
     settings = ReadySettings
 
-    async def build(self, settings: ChatSettings, host: Host) -> BuiltSurface:
+    async def build(self, settings: ChatSettings, host: Host, asks: Asks) -> BuiltSurface:
         return BuiltSurface(FakePage("chat", ("U1",)))
 
 

@@ -61,7 +61,6 @@ class Process:
             claim=Claim(name, 60.0),
         )
         self.sync = MessageSync(self.service, first_pause=0.01)
-        self.service.hooks.show = self.sync.request_sync
 
     @asynccontextmanager
     async def listening(self, every: float = SELDOM) -> AsyncIterator[RemoteChangeListener]:

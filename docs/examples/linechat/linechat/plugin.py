@@ -19,6 +19,7 @@ from answerback.ports.plugin import (
     SurfaceSettings,
 )
 from answerback.ports.settings_tables import Port
+from answerback.ports.surface import Asks
 
 
 class LineChatSettings(SurfaceSettings):
@@ -40,10 +41,10 @@ class LineChatPlugin(SurfacePlugin[LineChatSettings]):
     def load(self) -> None:
         from linechat import surface  # noqa: F401 - imported to load it
 
-    async def build(self, settings: LineChatSettings, host: Host) -> BuiltSurface:
+    async def build(self, settings: LineChatSettings, host: Host, asks: Asks) -> BuiltSurface:
         from linechat.surface import LineChat
 
-        return BuiltSurface(LineChat(settings.host, settings.port or 0, host.labels))
+        return BuiltSurface(LineChat(asks, settings.host, settings.port or 0, host.labels))
 
     async def findings(
         self, settings: LineChatSettings, checkup: DoctorContext

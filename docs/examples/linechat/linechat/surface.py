@@ -33,16 +33,15 @@ class LineChat:
     name = "linechat"
     live = True
 
-    def __init__(self, host: str, port: int, labels: Labels) -> None:
+    def __init__(self, asks: Asks, host: str, port: int, labels: Labels) -> None:
         self.address = (host, port)
+        self._asks = asks
         self._labels = labels
-        self._asks: Asks | None = None
         self._server: asyncio.Server | None = None
         self._joined: dict[asyncio.StreamWriter, str] = {}
         self._connections: set[asyncio.Task[None]] = set()
 
-    async def start(self, asks: Asks) -> None:
-        self._asks = asks
+    async def start(self) -> None:
         self._server = await asyncio.start_server(self._on_connect, *self.address, limit=MAX_LINE)
         self.address = self._server.sockets[0].getsockname()[:2]
 
@@ -65,8 +64,8 @@ class LineChat:
     async def remind(self, ask: Ask, number: int) -> None:
         """Send a reminder with its number, by which clients recognise one that was sent again after a crash."""
         view = view_of(ask, self._labels)
-        subject = wording.reminder_subject(view, self._labels)
-        text = f"{self._labels.reminder.format(label=view.label)} {subject}"
+        who = wording.sentence(self._labels.reminder, view.label, self._labels)
+        text = f"{who} {wording.subject(view, self._labels)}"
         reminder: JsonObject = {"ask": ask.id, "reminder": number, "text": visible(text)}
         await self._broadcast(ask.destination.channel, reminder)
 
@@ -109,15 +108,14 @@ class LineChat:
 
     async def _join(self, writer: asyncio.StreamWriter, channel: str) -> None:
         self._joined[writer] = channel
-        if self._asks is not None:
-            async for ask in self._asks.each_open(self.name, channel):
-                await _send(writer, message(view_of(ask, self._labels), self._labels))
+        async for ask in self._asks.each_open(self.name, channel):
+            await _send(writer, message(view_of(ask, self._labels), self._labels))
         await _send(writer, {"joined": channel})
 
     async def _act(self, writer: asyncio.StreamWriter, received: JsonObject, name: str) -> None:
         """Submit one action: the service decides, commits, and has the result shown to everyone."""
         action, revision = action_of(received), received.get("revision")
-        if action is None or self._asks is None or not isinstance(revision, int):
+        if action is None or not isinstance(revision, int):
             await self._note(writer, "Send an action as {ask, revision, do, value}.")
             return
         actor = Actor(Person(surface=self.name, user_id=name, name=name), all_groups=True)

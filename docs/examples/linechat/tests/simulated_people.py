@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
+from answerback.ports.surface import Asks
 from answerback.testing.surface_harness import HarnessStage
 
 CHANNEL = "ops"
@@ -27,7 +28,7 @@ class LineStage(HarnessStage):
 
     def __init__(
         self,
-        make: Callable[[], LineChat],
+        make: Callable[[Asks], LineChat],
         person: type[SimulatedLinePerson],
         url: str | None = None,
         replicas: int = 1,

@@ -13,6 +13,7 @@ from simulated_people import LineStage, NotifiedLinePerson, SimulatedLinePerson
 
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
+from answerback.ports.surface import Asks
 from answerback.testing.simulated_people import Capability, SimulatedPerson
 from answerback.testing.surface_contract import SurfaceContract
 from answerback.testing.surface_walks import assert_sees
@@ -47,7 +48,12 @@ async def stage(request: pytest.FixtureRequest) -> AsyncIterator[LineStage]:
     """A chat that all tests of a class share."""
     chat, person = request.cls.chat, request.cls.person
     url, replicas = getattr(request, "param", (None, 1))
-    async with LineStage(lambda: chat("127.0.0.1", 0, Labels()), person, url, replicas) as stage:
+
+    def make(asks: Asks) -> LineChat:
+        built: LineChat = chat(asks, "127.0.0.1", 0, Labels())
+        return built
+
+    async with LineStage(make, person, url, replicas) as stage:
         yield stage
         await stage.disconnect()
 

@@ -80,7 +80,11 @@ async def run_surface(
     async with AsyncExitStack() as stack:
         store, claim, clock = await stack.enter_async_context(open_store(database))
         http = await stack.enter_async_context(chat_http_session())
-        surface = DiscordSurface(
+        surfaces: dict[str, Surface] = {}
+        names = frozenset({"discord"})
+        service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
+        surface = surfaces["discord"] = DiscordSurface(
+            service,
             bot_token=options.pop("bot_token", discord.application.token),
             http=http,
             labels=Labels(),
@@ -90,13 +94,9 @@ async def run_surface(
             shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
             **options,
         )
-        surfaces: dict[str, Surface] = {"discord": surface}
-        names = frozenset({"discord"})
-        service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
         message_sync = MessageSync(service, first_pause=0.02)
         await stack.enter_async_context(follow_other_replicas(service, message_sync))
         stack.push_async_callback(message_sync.stop)
-        service.hooks.show = message_sync.request_sync
         if mode == "http":
             url = await _serve_endpoint(surface, stack)
             if serves is None:
@@ -104,7 +104,7 @@ async def run_surface(
             else:
                 await serves(url)
         stack.push_async_callback(surface.stop)
-        await surface.start(service)
+        await surface.start()
         yield surface, service, store, message_sync
 
 

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask, Status
 from answerback.core.intents import Intent
+from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Actor, Rejected
 from answerback.runtime.sockets import bind_socket, serve_app, socket_url
 from answerback_chat.control_codec import Control, Verb
@@ -50,10 +51,10 @@ async def test_all_waiters_learn_of_a_click_whose_connection_is_cut_during_the_c
     async with rig(tmp_path, "http", gateway=False) as up, asyncio.timeout(20):
         came, cut, acting = asyncio.Event(), asyncio.Event(), up.service.apply
 
-        async def apply(intent: Intent, actor: Actor) -> Acted | Rejected:
+        async def apply(intent: Intent, actor: Actor, *, fence: Fence | None) -> Acted | Rejected:
             came.set()
             try:
-                return await acting(intent, actor)
+                return await acting(intent, actor, fence=fence)
             except asyncio.CancelledError:
                 cut.set()
                 raise

@@ -14,6 +14,7 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.claims import SOLE_CLAIM, SharedLeases
 from answerback.ports.store import Store
+from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
@@ -131,7 +132,11 @@ async def run_app(
     async with AsyncExitStack() as stack:
         store, claim, clock = await stack.enter_async_context(open_store(database))
         http = await stack.enter_async_context(chat_http_session())
-        surface = SlackSurface(
+        surfaces: dict[str, Surface] = {}
+        names = frozenset({"slack"})
+        service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
+        surface = surfaces["slack"] = SlackSurface(
+            service,
             bot_token=slack.bot_token,
             app_token=slack.app_token if mode == "socket" else None,
             signing_secret=slack.signing_secret,
@@ -141,14 +146,11 @@ async def run_app(
             http=http,
             shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
         )
-        names = frozenset({"slack"})
-        service = Service(store, clock, {"slack": surface}, known_surfaces=names, claim=claim)
         shower = MessageSync(service, first_pause=0.02)
         await stack.enter_async_context(follow_other_replicas(service, shower))
         stack.push_async_callback(shower.stop)
-        service.hooks.show = shower.request_sync
         stack.push_async_callback(surface.stop)
-        await surface.start(service)
+        await surface.start()
         if mode == "http":
             url = await _served(surface, stack)
             if on_serving is None:

@@ -16,6 +16,7 @@ import pytest
 from answerback.core.ask import Ask, Outcome, Status, Thread
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType
+from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_http_session
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
@@ -229,7 +230,11 @@ async def test_one_of_several_processes_publishes_wherever_the_home_was_opened(
 async def replica_of(up: Rig) -> AsyncIterator[App]:
     """Another process on the same store, as far as Slack can tell."""
     async with chat_http_session() as http:
-        surface = SlackSurface(
+        surfaces: dict[str, Surface] = {}
+        known = frozenset({"slack"})
+        service = Service(up.app.store, SystemClock(), surfaces, known_surfaces=known)
+        surface = surfaces["slack"] = SlackSurface(
+            service,
             bot_token=up.slack.bot_token,
             app_token=up.slack.app_token,
             signing_secret=None,
@@ -238,12 +243,8 @@ async def replica_of(up: Rig) -> AsyncIterator[App]:
             labels=LABELS,
             http=http,
         )
-        surfaces = {"slack": surface}
-        known = frozenset(surfaces)
-        service = Service(up.app.store, SystemClock(), surfaces, known_surfaces=known)
         shower = MessageSync(service, first_pause=0.02)
-        service.hooks.show = shower.request_sync
-        await surface.start(service)
+        await surface.start()
         try:
             yield App(surface, service, up.app.store, shower)
         finally:

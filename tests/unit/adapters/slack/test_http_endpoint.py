@@ -148,7 +148,7 @@ async def test_a_payload_that_cannot_be_read_affects_no_other(up: Rig) -> None:
 
 async def test_old_signatures_are_forgotten() -> None:
     now = [1_700_000_000.0]
-    front = HttpEndpoint("secret", _nothing, lambda: now[0])
+    front = HttpEndpoint("secret", _nothing, _nothing, lambda: now[0])
     for step in range(5):
         now[0] = 1_700_000_000 + step * 400
         stamp = str(int(now[0]))
@@ -190,7 +190,7 @@ def test_the_parser_never_raises(payload: dict[str, object], kind: str | None) -
         {"type": kind, "user": {"id": "U1"}, "actions": [action], **payload},
         {"type": kind, "user": {"id": "U1"}, "view": {**payload, "callback_id": control}},
     ):
-        parse.parse_interaction(body, parse.BotIdentity("T1"))
+        parse.parse_interaction(body, parse.BotIdentity(team="T1"))
     parse.typed_message_from_event({**payload, "type": kind})
 
 
@@ -225,5 +225,5 @@ def test_skipping_the_copy_of_the_message_does_not_change_what_a_click_means(
 
 
 def _parsed(payload: Mapping[str, object]) -> object:
-    found = parse.parse_interaction(payload, parse.BotIdentity("T1"))
+    found = parse.parse_interaction(payload, parse.BotIdentity(team="T1"))
     return replace(found, received_at=0.0) if isinstance(found, parse.Click) else found

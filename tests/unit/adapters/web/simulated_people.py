@@ -59,7 +59,6 @@ class WebStage:
         message_sync = MessageSync(up.service)
         await self._up.enter_async_context(follow_other_replicas(up.service, message_sync))
         self._up.push_async_callback(message_sync.stop)
-        up.service.hooks.show = message_sync.request_sync
         await message_sync.sweep(SWEEP)
         await self._balancer.serve(up.url)
         return SurfaceHarness(up.service, message_sync)
