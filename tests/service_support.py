@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Destination, Thread
+from answerback.core.ask import Ask, Destination, Escalation, Thread
+from answerback.core.escalation import escalate
 from answerback.core.walker import Person
-from answerback.ports.surface import Actor, RetryLater, Shown
+from answerback.ports.surface import Acted, Actor, RetryLater, Shown
+from answerback.service.service import Service
 from answerback.service.submission_request import Submission, read_submission
 
 WAIT = 60.0
@@ -133,10 +136,11 @@ class FakeSurface:
 
     async def retire_message(
         self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
-    ) -> None:
+    ) -> float | None:
         async with self.changed:
             self.notes.append((ask.id, to))
             self.changed.notify_all()
+        return None
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         await self._raise_next_failure()
@@ -192,3 +196,14 @@ def ask_user(*questions: dict[str, JsonValue], **envelope: JsonValue) -> Submiss
         **envelope,
     }
     return read_submission({key: value for key, value in body.items() if value is not None})
+
+
+async def escalate_to(service: Service, ask: Ask, to: Destination) -> Ask:
+    """Let an ask escalate to another place, as its route might say; its responders stay."""
+    escalation = Escalation(after=1.0, to=to, responders=ask.responders)
+    request = ask.request.model_copy(update={"escalation": escalation})
+    done = await service.update(
+        ask.id, lambda latest, at: escalate(replace(latest, request=request), at)
+    )
+    assert isinstance(done, Acted)
+    return done.ask

@@ -19,6 +19,7 @@ from answerback.core.errors import (
     RateLimitedError,
     StoreError,
 )
+from answerback.core.escalation import as_left_behind
 from answerback.core.form import AnswerType
 from answerback.ports.surface import Asks
 from answerback_client.backoff import Backoff
@@ -190,14 +191,22 @@ class MissedMessageReader(Generic[Place]):
         self._unconfirmed = False
         async for ask in self._asks.each_open(self._surface):
             self._unconfirmed |= ask.message is not None and not ask.seen
-            posted = _answerable_since(ask)
-            for place in self._places(ask) if posted is not None else ():
-                after = max(posted or 0.0, since)
-                starts[place] = min(starts.get(place, after), after)
+            for each in self._views(ask, since):
+                posted = _answerable_since(each)
+                for place in self._places(each) if posted is not None else ():
+                    after = max(posted or 0.0, since)
+                    starts[place] = min(starts.get(place, after), after)
             if len(starts) >= _PLACES_AT_ONCE:
                 yield starts
                 starts = {}
         yield starts
+
+    def _views(self, ask: Ask, since: float) -> Sequence[Ask]:
+        """An ask as people have seen it since a time: where it is, and where it was before if it looked open there."""
+        left = ask.left
+        if left is None or left.destination.surface != self._surface:
+            return (ask,)
+        return (ask, as_left_behind(ask)) if left.until is None or left.until > since else (ask,)
 
     async def _save(self) -> None:
         if self._newest > self._saved:

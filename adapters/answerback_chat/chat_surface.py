@@ -84,9 +84,9 @@ class ChatSurface(ABC):
 
     async def retire_message(
         self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
-    ) -> None:
+    ) -> float | None:
         """See `answerback.ports.surface.SupportsMoves.retire_message`."""
-        await self._posting.retire(left, to)
+        return await self._posting.retire(left, to)
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         """See `answerback.ports.surface.SupportsGroups.groups_of`."""

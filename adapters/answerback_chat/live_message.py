@@ -108,11 +108,11 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
                 self._unsent.add((ask.id, number))
             raise
 
-    async def retire(self, left: Mapping[str, JsonValue], to: Destination) -> None:
+    async def retire(self, left: Mapping[str, JsonValue], to: Destination) -> float | None:
         """See `answerback.ports.surface.SupportsMoves.retire_message`."""
         ref = self.parse_ref(left)
-        if ref is not None and self.is_posted(ref):
-            await self.show_moved_note(ref, to)
+        posted = ref is not None and self.is_posted(ref)
+        return await self.show_moved_note(ref, to) if ref is not None and posted else None
 
     async def post_recoverably(self, ask: Ask, ref: Ref, save: Save) -> Ref:
         """Post the message at ``ref``. It is marked first, so that it is searched for if the result is unknown."""
@@ -253,8 +253,8 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """Edit a reminder to say how the ask ended."""
 
     @abstractmethod
-    async def show_moved_note(self, ref: Ref, to: Destination) -> None:
-        """Turn a message into a note that says where the ask is now."""
+    async def show_moved_note(self, ref: Ref, to: Destination) -> float | None:
+        """Turn a message into a note that says where the ask is now; returns when it certainly was one, if known."""
 
 
 def may_have_succeeded(error: PlatformError) -> bool:

@@ -16,6 +16,7 @@ from answerback.core.errors import (
     PlatformError,
     PlatformUnavailableError,
 )
+from answerback.core.escalation import is_left_behind
 from answerback.core.intents import Intent, ShownRevision, TypedText
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Actor, Asks, Rejected, RejectReason
@@ -49,7 +50,10 @@ class Platform(Protocol[M_contra]):
     """The platform-specific part."""
 
     async def find_candidates(self, message: M_contra) -> Sequence[Ask]:
-        """Return the asks that looked open where and when it was typed; it is applied if there is exactly one."""
+        """Return the asks that looked open where and when it was typed; it is applied if there is exactly one.
+
+        An ask that has moved away is as people saw it there: its text counts only where it is now.
+        """
 
     async def read_shown(self, ask: Ask) -> ShownRevision | None:
         """Ask the platform what the ask's message shows, if it is not recorded yet and the platform can say."""
@@ -62,6 +66,9 @@ class Platform(Protocol[M_contra]):
 
     def refusal(self, rejected: Rejected, message: M_contra) -> str:
         """Say why a message was not taken, in the platform's markup, and where the question is."""
+
+    def moved_note(self, ask: Ask) -> str:
+        """Return the note to the author of a message that was meant for an open ask where it no longer is."""
 
     async def mark_taken(self, message: M_contra) -> None:
         """Mark a message as taken."""
@@ -103,8 +110,11 @@ class TypedMessageHandler(Generic[M]):
             if note := self._platform.disambiguation_note(message, candidates):
                 self.tell_author_once(message, note)
             return
-        words = TypedText(self._platform.words(message))
         [ask] = candidates
+        if is_left_behind(ask):
+            self.tell_author_once(message, await self._note_of_moved(ask, message))
+            return
+        words = TypedText(self._platform.words(message))
         shown = await self._platform.read_shown(ask) if ask.opened.shown is None else None
         intent = Intent(ask.id, words, delivery=message.delivery, at=message.at, shown=shown)
         try:
@@ -117,6 +127,13 @@ class TypedMessageHandler(Generic[M]):
             raise PlatformUnavailableError("It is not known yet whether the author may answer")
         else:
             self.tell_author_once(message, self._platform.refusal(result, message))
+
+    async def _note_of_moved(self, left_behind: Ask, message: M) -> str:
+        ask = await self._asks.get(left_behind.id)
+        if ask is None or not ask.open:
+            why = RejectReason.ENDED if ask else RejectReason.NOT_FOUND
+            return self._platform.refusal(Rejected(why, ask), message)
+        return self._platform.moved_note(ask)
 
     def tell_author_once(self, message: M, text: str) -> None:
         """Tell the author why their message was not taken, once, in the background."""

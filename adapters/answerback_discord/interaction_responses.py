@@ -146,11 +146,7 @@ class ResponseBuilder:
                 ask,
                 private_notes.message_deleted_note(ask, self._labels),
             )
-        moved_to = (
-            private_notes.message_url(ask.message or {})
-            if live
-            else private_notes.destination_text(ask.destination, self._labels)
-        )
+        moved_to = private_notes.current_place(ask, self._labels)
         return update_response(
             private_notes.moved_message(moved_to, self._labels),
             instead=private_notes.moved_note(moved_to, self._labels),

@@ -254,12 +254,13 @@ class Posting(LiveMessages[Json, Json]):
             ),
         )
 
-    async def show_moved_note(self, ref: Json, to: Destination) -> None:
+    async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
         """See `LiveMessages.show_moved_note`."""
         body = private_notes.moved_message(
             private_notes.destination_text(to, self._labels), self._labels
         )
-        await self._in_open_thread(ref, *_edit_request(ref), body)
+        edited = await self._in_open_thread(ref, *_edit_request(ref), body)
+        return parse.changed_at(edited) if isinstance(edited, dict) else None
 
     async def _in_thread(self, ref: Json, work: Callable[[str], Awaitable[T]]) -> T:
         """Run ``work`` with a message's thread, or with its channel if the thread was deleted."""

@@ -189,6 +189,17 @@ def retry_note(sentence: str, again: str, labels: Labels, typed: str = "") -> Js
     return note(content, buttons)
 
 
+def moved_text(ask: Ask, labels: Labels) -> str:
+    """Return where an ask is now that has moved, as markdown."""
+    return fill(labels.escalated, escape, where=current_place(ask, labels))
+
+
+def current_place(ask: Ask, labels: Labels) -> str:
+    """Return a link to the message of an ask that has moved, or else its destination, as markdown."""
+    shown = ask.destination.surface == SURFACE and "id" in (ask.message or {})
+    return message_url(ask.message or {}) if shown else destination_text(ask.destination, labels)
+
+
 def moved_message(where: str, labels: Labels) -> Json:
     """Render what a former live message becomes; ``where`` is the new place as markdown of our own."""
     return c.message([c.text(fill(labels.escalated, escape, where=where))])

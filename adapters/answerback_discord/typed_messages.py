@@ -21,6 +21,7 @@ from answerback.core.errors import (
     RateLimitedError,
     StoreError,
 )
+from answerback.core.escalation import as_left_behind
 from answerback.core.intents import ShownRevision
 from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
@@ -102,6 +103,10 @@ class TypedMessageListener:
         """See `answerback_chat.typed_messages.Platform.refusal`."""
         return private_notes.rejection_text(rejected, self._labels, typed.actor.person.user_id)
 
+    def moved_note(self, ask: Ask) -> str:
+        """See `answerback_chat.typed_messages.Platform.moved_note`."""
+        return private_notes.moved_text(ask, self._labels)
+
     async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:
         """Return the ask that the message replies to, or without a reply, those that looked open in the same place."""
         if typed.replied is not None:
@@ -127,18 +132,18 @@ class TypedMessageListener:
         return ShownRevision(control.revision, since)
 
     async def _ask_of_reply(self, replied: ReferencedMessage) -> Ask | None:
-        """The open ask whose live message somebody replied to, however many asks are open there."""
+        """The open ask whose message somebody replied to, however many asks are open there, as they saw it."""
         ask_id = replied.ask_id
         if not replied.shown:
             path = f"/channels/{replied.channel_id}/messages/{replied.id}"
             message = await self._calls.get(path)
             control = parse.live_message_control(message) if isinstance(message, dict) else None
             ask_id = control.ask_id if control else None
-        ask = await self._wait_for_message_id(ask_id) if ask_id else None
+        ask = await self._wait_for_message_id(ask_id, replied.id) if ask_id else None
         return ask if ask and ask.open and _message_id(ask) == replied.id else None
 
-    async def _wait_for_message_id(self, ask_id: str) -> Ask | None:
-        """Return an ask once the id of its live message is stored.
+    async def _wait_for_message_id(self, ask_id: str, replied: str) -> Ask | None:
+        """Return an ask once the id of its live message is stored, or as it was where it left the replied message.
 
         If a process died after posting the message, another process finds it and stores its id once the claim's lease
         has expired.
@@ -148,7 +153,11 @@ class TypedMessageListener:
         """
         began, backoff = time.monotonic(), Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         # The message's id is stored before its thread is created, and only then the time from which it is visible.
-        while (ask := await self._asks.get(ask_id)) and ask.open and not ask.seen:
+        while (ask := await self._asks.get(ask_id)) and ask.open:
+            if ask.left is not None and ask.left.message.get("id") == replied:
+                return as_left_behind(ask)
+            if ask.seen:
+                break
             if time.monotonic() - began > MESSAGE_ID_TIMEOUT:
                 raise PlatformUnavailableError(
                     "it is not stored yet whether this message is the ask's own"

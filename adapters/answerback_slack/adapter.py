@@ -184,10 +184,11 @@ class SlackSurface(ChatSurface):
 
     async def retire_message(
         self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
-    ) -> None:
+    ) -> float | None:
         """See `answerback.ports.surface.SupportsMoves.retire_message`."""
-        await super().retire_message(ask, left, to)
+        at = await super().retire_message(ask, left, to)
         self._homes.refresh_for(ask)
+        return at
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.Surface.default_responders`: a direct message is for its recipient."""

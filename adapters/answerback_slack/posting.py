@@ -310,10 +310,11 @@ class Posting(LiveMessages[MessageRef, Message]):
         closed = Message(f"{ending} <{url}>" if url else ending, [])
         await self._update(replace(ref, ts=reminder), closed)
 
-    async def show_moved_note(self, ref: MessageRef, to: Destination) -> None:
+    async def show_moved_note(self, ref: MessageRef, to: Destination) -> float | None:
         """See `LiveMessages.show_moved_note`."""
         text, block = moved_note(to, self._labels)
-        await self._replace_blocks(ref, Message(text, [block]))
+        edited = await self._replace_blocks(replace(ref, since=None), Message(text, [block]))
+        return edited.since
 
     async def _url(self, ask: Ask, ref: MessageRef) -> str | None:
         return ref.url or (ask.thread.url if ask.thread else None) or await self._permalink(ref)

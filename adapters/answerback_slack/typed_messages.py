@@ -23,7 +23,7 @@ from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Control, Verb
 from answerback_chat.retry import retry
 from answerback_chat.typed_messages import TypedMessageHandler
-from answerback_slack import private_notes
+from answerback_slack import mentions, private_notes
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
 from answerback_slack.group_membership import GroupMembership
@@ -124,6 +124,11 @@ class TypedMessageListener:
         own_threads = message.where.thread is None and all(map(_started_thread, meant))
         return escape(self._labels.which_one_thread if own_threads else self._labels.which_one)
 
+    def moved_note(self, ask: Ask) -> str:
+        """See `answerback_chat.typed_messages.Platform.moved_note`."""
+        text, _ = mentions.moved_note(ask.destination, self._labels)
+        return _with_link(text, ask)
+
     # --- messages that are not meant for us --------------------------------------------------------
 
     async def _offer(self, message: TypedMessage, thread: str) -> None:
@@ -209,14 +214,19 @@ class TypedMessageListener:
     def refusal(self, rejected: Rejected, message: Click | TypedMessage) -> str:
         """Explain as mrkdwn why a message was not taken, with a link to the question."""
         text = private_notes.rejection_mrkdwn(rejected, message.person, self._labels)
-        thread = rejected.ask.thread if rejected.ask else None
-        return f"{text} <{escape(thread.url)}>" if thread and thread.url else text
+        return _with_link(text, rejected.ask)
 
     async def tell_author(
         self, message: TypedMessage, text: str, blocks: Sequence[Block] | None = None
     ) -> None:
         """Notify the author privately, where they typed."""
         await self._notes.send(text, message.person.user_id, message.where, blocks=blocks)
+
+
+def _with_link(text: str, ask: Ask | None) -> str:
+    """Add the link to an ask to mrkdwn about it."""
+    thread = ask.thread if ask else None
+    return f"{text} <{escape(thread.url)}>" if thread and thread.url else text
 
 
 def _started_thread(ask: Ask) -> bool:

@@ -9,18 +9,20 @@ from __future__ import annotations
 import base64
 import binascii
 import logging
+import math
 import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import islice
 from threading import Lock
 from typing import Any, Final, TypeVar
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from answerback.core.ask import Ask, RecordEntry, Request, Thread
+from answerback.core.ask import AbandonedMessage, Ask, RecordEntry, Request, Thread
 from answerback.core.erasure import erase_request
 from answerback.core.errors import IdempotencyKeyReusedError, StoreError, UnreadableRowError
 from answerback.core.walker import GivenAnswer, Walk
@@ -138,8 +140,8 @@ def check_digest(stored: str, digest: str) -> None:
         )
 
 
-def current_place(ask: Ask) -> tuple[str, str | None, str | None]:
-    """Return the surface, channel and thread where the ask is, or will be once it is shown."""
+def current_place(ask: Ask | AbandonedMessage) -> tuple[str, str | None, str | None]:
+    """Return the surface, channel and thread where the ask is, or will be once it is shown; or where it was before."""
     thread, to = ask.thread, ask.destination
     if thread is not None and thread.channel is not None:
         return to.surface, thread.channel, thread.id
@@ -147,12 +149,34 @@ def current_place(ask: Ask) -> tuple[str, str | None, str | None]:
 
 
 def lookup_columns(ask: Ask) -> Row:
-    """Return the columns that only some changes touch: status, place, deadline, message and thread."""
+    """Return the columns that only some changes touch: status, place, deadline, message, thread, and where it was."""
     return (
         *(ask.status.value, *current_place(ask), ask.next_due()),
         None if ask.message is None else dump(ask.message),
         None if ask.thread is None else dump_thread(ask.thread),
+        *_left_columns(ask.left),
     )
+
+
+def _left_columns(left: AbandonedMessage | None) -> Row:
+    """Return where an ask was before, and until when it looked open there, for `left_channel_key`."""
+    if left is None:
+        return None, None
+    surface, channel, _ = current_place(left)
+    return left_channel_key(surface, channel), math.inf if left.until is None else left.until
+
+
+def left_channel_key(surface: str, channel: str | None) -> str:
+    """Return the value of the column that says in which channel an ask was before."""
+    return dump([surface, channel])
+
+
+def moved_from(asks: Iterable[Ask], thread: str | None, limit: int) -> list[Ask]:
+    """Return the first of the asks that were in a thread before; with None, anywhere in the channel."""
+    here = (
+        ask for ask in asks if ask.left is not None and thread in {None, current_place(ask.left)[2]}
+    )
+    return list(islice(here, limit))
 
 
 def is_step(old: Ask, new: Ask) -> bool:
@@ -166,6 +190,7 @@ def is_step(old: Ask, new: Ask) -> bool:
         and new.destination is old.destination
         and new.message is old.message
         and new.thread is old.thread
+        and new.left is old.left
         and new.inquiring == old.inquiring
         and new.reminded == old.reminded
         and new.escalated == old.escalated

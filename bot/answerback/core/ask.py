@@ -128,10 +128,14 @@ class Outcome(StrictDataclass):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbandonedMessage(StrictDataclass):
-    """A live message left behind by an escalation."""
+    """A live message left behind by an escalation: visible ``since`` a time of the platform's clock, if that is known,
+    and a note since ``until`` at the latest; None: it has yet to become one."""
 
     destination: Destination
     message: dict[str, JsonValue]
+    thread: Thread | None = None
+    since: float | None = None
+    until: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +178,7 @@ class Ask(StrictDataclass):
     """The surface's reference to the live message; None until it is posted."""
     thread: Thread | None = None
     left: AbandonedMessage | None = None
-    """The message at the previous destination, if it has yet to be replaced by a note."""
+    """The message at the previous destination."""
     opened: QuestionOpening = UNOPENED
     asides: tuple[Aside, ...] = ()
     """What people asked back and the agent explained, oldest first."""
@@ -202,6 +206,11 @@ class Ask(StrictDataclass):
     def open(self) -> bool:
         """Whether the ask is still waiting for a person."""
         return self.outcome is None
+
+    @property
+    def to_retire(self) -> AbandonedMessage | None:
+        """The message left behind, if it has yet to become a note."""
+        return self.left if self.left and self.left.until is None else None
 
     @property
     def presence_lapses_at(self) -> float | None:
@@ -247,16 +256,8 @@ class RecordEntry:
 
     at: EpochSeconds
     kind: Literal[
-        "request",
-        "answered",
-        "backed",
-        "cancelled",
-        "clarify",
-        "context",
-        "ended",
-        "delivery",
-        "note",
-    ]
+        "request", "answered", "backed", "cancelled", "clarify", "context", "ended", "delivery", "note",
+    ]  # fmt: skip
     question_id: str | None = None
     by: Person | None = None
     body: dict[str, JsonValue] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.asides import UNOPENED
-from answerback.core.ask import Ask, RecordEntry, Request
+from answerback.core.ask import AbandonedMessage, Ask, RecordEntry, Request
 from answerback.core.form import Form
 from answerback.core.walker import Person, Walk
 
@@ -52,8 +52,16 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         acted_by=None,
         updated_at=at,
         opened=UNOPENED,
+        left=_left(ask.to_retire, opaque),
         asides=(),
     )
+
+
+def _left(left: AbandonedMessage | None, opaque: Collection[str]) -> AbandonedMessage | None:
+    """Return what is needed to turn a message that was left behind into a note."""
+    if left is None or left.destination.surface in opaque:
+        return left
+    return replace(left, destination=replace(left.destination, user=None))
 
 
 def erase_request(request: Request) -> Request:

@@ -56,6 +56,12 @@ class MessageQueries(Protocol):
     ) -> Sequence[Ask]:
         """The asks in this thread (or, with None, channel) that ended since a time, latest end first, unless erased."""
 
+    async def find_moved(
+        self, surface: str, channel: str, thread: str | None, since: float, limit: int
+    ) -> Sequence[Ask]:
+        """The asks that moved away from this thread (or, with None, channel), unless erased: those whose message there
+        has yet to become a note, and then those whose message became one since a time, latest first."""
+
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """The open ask whose reference to its live message has this ``id``, or None."""
 

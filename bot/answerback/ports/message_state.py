@@ -28,13 +28,20 @@ def record_shown(
     means that there is none. ``at`` is the time from which the message shows the revision, by the platform's clock.
     """
     if latest.destination != of.destination:
+        left = latest.left
         return replace(
-            latest, left=AbandonedMessage(destination=of.destination, message=dict(message))
+            latest,
+            left=AbandonedMessage(
+                destination=of.destination,
+                message=dict(message),
+                thread=thread if thread != Thread() else None,
+                since=at if left is None else left.since,
+            ),
         )
     if revision < latest.shown_revision:
         return mark_outdated(latest)  # this older state may have overwritten the newer one
     changed = (latest.unattended, latest.missed) != (of.unattended, of.missed)
-    needs_update = latest.left is not None or changed
+    needs_update = latest.to_retire is not None or changed
     opened = latest.opened
     if revision == latest.revision and opened.shown is None and at is not None:
         opened = replace(opened, shown=at)

@@ -138,8 +138,9 @@ class Asks(LiveMessages, Protocol):
         self, surface: str, channel: str, thread: str | None, at: float | None
     ) -> Sequence[Ask]:
         """The asks that people may have seen as open in a thread (``thread`` None: anywhere in the channel) at a time
-        of the platform's clock, even if they have ended since. If there are none, or the time is unknown, those that
-        are open now."""
+        of the platform's clock, even if they have ended or moved away since. One that has moved away is as people saw
+        it there (`answerback.core.escalation.is_left_behind`). If there are none, or the time is unknown, those
+        that are open now."""
 
     async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first; ``after`` as in `answerback.ports.store.AskStore.page`."""
@@ -252,8 +253,11 @@ class SupportsMoves(Protocol):
 
     async def retire_message(
         self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
-    ) -> None:
-        """Turn the message ``left`` (at the place that the ask left) into a note without controls."""
+    ) -> float | None:
+        """Turn the message ``left`` (at the place that the ask left) into a note without controls.
+
+        Returns when it certainly was one, by the platform's clock; None if that is unknown.
+        """
 
 
 @runtime_checkable

@@ -176,7 +176,7 @@ class ChangeCommitter:
             extra = {"action": ask.status.value, "ask_id": ask.id, "agent": ask.request.agent}
             logger.info("An ask has ended", extra=extra)
         self.signals.notify(ask)
-        if ask.shown_revision < ask.revision or ask.left is not None:
+        if ask.shown_revision < ask.revision or ask.to_retire is not None:
             self.hooks.show(ask)
         if write.deliveries:
             self.hooks.deliver()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from answerback.core.ask import Ask
+from answerback.core.escalation import as_left_behind, may_have_been_left_open
 from answerback.core.typed_answers import may_have_looked_open
 from answerback.ports.live_messages import MessageQueries
 
@@ -20,7 +21,8 @@ async def list_open_at(
 ) -> Sequence[Ask]:
     """Return the asks that looked open at (surface, channel, thread; None: anywhere in the channel).
 
-    If there are none, or the time is unknown, these are the asks that are open now.
+    If there are none, or the time is unknown, these are the asks that are open now. An ask that has moved away is
+    returned as people saw it there (`answerback.core.escalation.as_left_behind`).
 
     Args:
         at: a time of the platform's clock.
@@ -29,5 +31,10 @@ async def list_open_at(
     open_now = await messages.find_open(*place, MAX_OPEN)
     if at is None:
         return open_now
-    ended = await messages.find_ended(*place, min(at, now) - _MARGIN_SECONDS, _MAX_ENDED)
-    return [ask for ask in (*open_now, *ended) if may_have_looked_open(ask, at)] or open_now
+    since = min(at, now) - _MARGIN_SECONDS
+    ended = await messages.find_ended(*place, since, _MAX_ENDED)
+    seen = {ask.id: ask for ask in (*open_now, *ended) if may_have_looked_open(ask, at)}
+    for ask in await messages.find_moved(*place, since, _MAX_ENDED):
+        if may_have_been_left_open(ask, at):
+            seen.setdefault(ask.id, as_left_behind(ask))
+    return list(seen.values()) or open_now

@@ -212,13 +212,21 @@ class Service(AskActions):
             await self._repeats.save_wait(result.ask)
         return result
 
-    async def clear_left_message(self, ask_id: str) -> None:
-        """Note that the message which the ask left behind has become a note, or cannot become one."""
+    async def save_retired(self, retired: Ask, at: float | None) -> None:
+        """Note that the message which an ask left behind has become a note, or cannot become one.
+
+        Args:
+            retired: the ask as it was then.
+            at: when the note was visible, by the platform's clock; None: that is unknown.
+        """
+        until = self.clock.now() if at is None else at
 
         def decide(ask: Ask | None) -> Decision[None]:
-            return Decision(Write(replace(ask, left=None)) if ask and ask.left else None, None)
+            if ask is None or ask.left is None or ask.left != retired.left:
+                return Decision(None, None)  # the message was shown once more meanwhile
+            return Decision(Write(replace(ask, left=replace(ask.left, until=until))), None)
 
-        await self.store.asks.change(ask_id, decide)
+        await self.store.asks.change(retired.id, decide)
 
     async def fail_unreachable(self, ask: Ask, why: str) -> None:
         """Fail an ask that nobody can answer where it is shown (see `answerback.ports.surface.Asks`)."""

@@ -18,6 +18,7 @@ from answerback.testing.store_late_answers import LateAnswersContract
 from answerback.testing.store_limits import AskLimitsContract
 from answerback.testing.store_lists import ListsContract
 from answerback.testing.store_maintenance import MaintenanceContract
+from answerback.testing.store_places import PlacesContract
 from answerback.testing.store_search import SearchContract
 
 
@@ -25,6 +26,7 @@ class StoreContract(
     AsksContract,
     AskLimitsContract,
     ListsContract,
+    PlacesContract,
     SearchContract,
     LateAnswersContract,
     MaintenanceContract,

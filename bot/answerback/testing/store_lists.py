@@ -1,4 +1,4 @@
-"""Contract tests for what a store lists: asks by message and place, due timers, pages, the record, webhooks."""
+"""Contract tests for what a store lists: asks by message, due timers, pages, the record, webhooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from answerback.core.ask import AbandonedMessage, Ask, Destination, RecordEntry, Status, Thread
+from answerback.core.ask import Ask, Destination, RecordEntry, Status, Thread
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
@@ -34,7 +34,7 @@ PROPERTY_SETTINGS = settings(
 
 
 class ListsContract:
-    """All lookups other than by an ask's id."""
+    """All lookups other than by an ask's id or place."""
 
     async def test_saving_what_is_shown_leaves_the_walk_alone(self, store: Store) -> None:
         await store.asks.create(Write(new_ask()), None)
@@ -75,39 +75,6 @@ class ListsContract:
         stored = await store.asks.get("ask_1")
         assert stored is not None
         assert (stored.revision, stored.shown_revision, stored.thread) == (3, 1, thread)
-
-    async def test_a_message_at_the_old_place_of_a_moved_ask_is_abandoned(
-        self, store: Store
-    ) -> None:
-        def move(ask: Ask | None) -> Decision[None]:
-            assert ask is not None
-            there = Destination(surface="slack", channel="C2")
-            left = (
-                AbandonedMessage(destination=ask.destination, message=ask.message)
-                if ask.message
-                else None
-            )
-            moved = replace(ask, destination=there, message=None, thread=None, left=left)
-            return Decision(Write(moved), None)
-
-        for number in range(2):
-            ask = new_ask(number)
-            await store.asks.create(Write(ask), None)
-            shown = store.asks.save_shown(
-                ask.id, Shown(1, {"ts": "1.0"}, Thread(channel="C1")), ask
-            )
-            handed_on = store.asks.change(ask.id, move)
-            await asyncio.gather(*((shown, handed_on) if number else (handed_on, shown)))
-            stored = await store.asks.get(ask.id)
-            assert stored is not None
-            assert stored.left == AbandonedMessage(
-                destination=ask.destination, message={"ts": "1.0"}
-            )
-            assert (stored.message, stored.destination.channel) == (None, "C2")
-            assert (
-                next(a.id for a in await store.messages.find_open("slack", "C2", None, 10))
-                == ask.id
-            )
 
     async def test_an_ask_that_looks_different_at_the_same_revision_is_outdated(
         self, store: Store
@@ -167,73 +134,6 @@ class ListsContract:
             "ask_5",
             "ask_3",
         ]
-
-    async def test_an_ask_is_found_by_its_channel_and_thread_newest_first(
-        self, store: Store
-    ) -> None:
-        for number in range(1, 4):
-            await store.asks.create(Write(new_ask(number)), None)
-            thread = Thread(channel="C1", id=f"T{number % 2}")
-            await store.asks.save_shown(f"ask_{number}", Shown(1, {}, thread))
-        elsewhere = Destination(surface="discord", channel="C1")
-        await store.asks.create(Write(new_ask(4, to=elsewhere)), None)
-
-        async def found(thread: str | None, limit: int = 10) -> list[str]:
-            return [a.id for a in await store.messages.find_open("slack", "C1", thread, limit)]
-
-        assert await found("T1") == ["ask_3", "ask_1"]
-        assert await found("T0") == ["ask_2"]
-        assert await found(None) == ["ask_3", "ask_2", "ask_1"]
-        assert await found(None, 1) == ["ask_3"]
-        older = await store.messages.find_open("slack", "C1", None, 10, "ask_3")
-        assert [ask.id for ask in older] == ["ask_2", "ask_1"]
-        assert await store.messages.find_open("slack", "C1", "T1", 10, "ask_1") == []
-        await store.asks.change("ask_3", end_decision())
-        assert await found("T1") == ["ask_1"]
-        assert await store.messages.find_open("slack", "C2", None, 10) == []
-
-    async def test_asks_that_ended_are_found_by_their_place_latest_end_first(
-        self, store: Store
-    ) -> None:
-        for number, thread in enumerate(("T1", "T1", "T2", "T1"), 1):
-            await store.asks.create(Write(new_ask(number)), None)
-            shown = Shown(1, {}, Thread(channel="C1", id=thread))
-            await store.asks.save_shown(f"ask_{number}", shown)
-        for number, at in ((2, 2_001.0), (1, 2_002.0), (3, 2_003.0)):
-            await store.asks.change(f"ask_{number}", end_decision(at=at))
-
-        async def found(thread: str | None, since: float = 2_000.0, limit: int = 10) -> list[str]:
-            asks = await store.messages.find_ended("slack", "C1", thread, since, limit)
-            return [ask.id for ask in asks]
-
-        assert await found("T1") == ["ask_1", "ask_2"]
-        assert await found(None) == ["ask_3", "ask_1", "ask_2"]
-        assert await found(None, limit=1) == ["ask_3"]
-        assert await found("T1", since=2_002.0) == ["ask_1"]
-        assert await store.messages.find_ended("discord", "C1", None, 0.0, 10) == []
-        assert await store.messages.find_ended("slack", "C2", None, 0.0, 10) == []
-
-    async def test_an_ask_is_found_at_its_destination_until_it_is_shown_elsewhere(
-        self, store: Store
-    ) -> None:
-        to = Destination(surface="slack", user="U1")
-        await store.asks.create(Write(new_ask(to=to)), None)
-        await store.asks.save_shown("ask_1", Shown(1, {}, Thread(channel="D1", id="5.0")))
-        assert len(await store.messages.find_open("slack", "D1", "5.0", 10)) == 1
-
-        def move(ask: Ask | None) -> Decision[None]:
-            assert ask is not None
-            there = Destination(surface="slack", channel="C9", thread="9.0")
-            moved = replace(
-                ask, destination=there, thread=None, message=None, shown_revision=0, revision=2
-            )
-            return Decision(Write(moved), None)
-
-        await store.asks.change("ask_1", move)
-        assert await store.messages.find_open("slack", "D1", "5.0", 10) == []
-        assert len(await store.messages.find_open("slack", "C9", "9.0", 10)) == 1
-        await store.asks.save_shown("ask_1", Shown(0, {}, Thread()))
-        assert len(await store.messages.find_open("slack", "C9", "9.0", 10)) == 1
 
     # --- the clock ---
 

@@ -20,7 +20,6 @@ from answerback.testing.simulated_people import (
     HasGroups,
     HasModals,
     HasPrivateNotes,
-    HasTypedAnswers,
     SimulatedPerson,
     Stage,
     requires_capability,
@@ -29,9 +28,6 @@ from answerback.testing.surface_questions import (
     AGAIN,
     GO,
     LABELS,
-    QUOTED,
-    TYPED_ANSWERS,
-    WHICH,
     WHY,
 )
 from answerback.testing.surface_walks import assert_sees, strip_whitespace
@@ -289,93 +285,3 @@ class ClicksContract:
         assert await groups_and_inbox() == (frozenset(), [])
         await ada.answer(AGAIN, False)
         await wait_for_steps(stage, ask, ada, after=1)
-
-
-class TypingContract:
-    """Typed messages count only if they are meant for the ask."""
-
-    @requires_capability(Capability.TYPED_ANSWERS)
-    @pytest.mark.rule("TYPED-2", "TYPED-4", "TYPED-10", "TYPED-11")
-    @pytest.mark.parametrize(
-        ("question", "words", "value"),
-        [
-            (WHY, "<b> & *c* at example.com", "<b> & *c* at example.com"),
-            (WHY, "8080", "8080"),
-            *TYPED_ANSWERS,
-            (WHICH, "a\nc", ["a", "c"]),
-            (GO, "no", False),
-        ],
-    )
-    async def test_a_typed_message_answers_the_open_question(
-        self, stage: Stage, ada: SimulatedPerson, question: Question, words: str, value: object
-    ) -> None:
-        ask = await create_viewed_ask(stage, [question, AGAIN], ada)
-        assert isinstance(ada, HasTypedAnswers)
-        assert await ada.type_message(words)
-        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [value]
-        await ada.go_back()
-        assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == []
-
-    @requires_capability(Capability.TYPED_ANSWERS)
-    @pytest.mark.rule("TYPED-7", "TYPED-11")
-    @pytest.mark.parametrize("words", ["9", "９, 10"])
-    async def test_a_number_of_no_option_is_never_taken_as_a_text(
-        self, stage: Stage, ada: SimulatedPerson, words: str
-    ) -> None:
-        ask = await create_viewed_ask(stage, [QUOTED], ada)
-        assert isinstance(ada, HasTypedAnswers)
-        assert not await ada.type_message(words)
-        await wait_for_steps(stage, ask, ada, after=0)
-
-    @requires_capability(Capability.TYPED_ANSWERS)
-    @pytest.mark.rule("TYPED-1")
-    async def test_messages_between_people_are_never_answers(
-        self, stage: Stage, ada: SimulatedPerson
-    ) -> None:
-        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
-        assert isinstance(ada, HasTypedAnswers)
-        assert not await ada.type_message("no", meant=False)
-        assert await ada.type_message("yes")
-        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [True]
-
-    @requires_capability(Capability.TYPED_ANSWERS)
-    @pytest.mark.rule("TYPED-6")
-    async def test_a_person_may_type_as_soon_as_their_click_has_shown_the_next_question(
-        self, stage: Stage, ada: SimulatedPerson
-    ) -> None:
-        ask = await create_viewed_ask(stage, [GO, AGAIN, WHY], ada)
-        assert isinstance(ada, HasTypedAnswers)
-        await ada.answer(GO, True)
-        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
-        assert await ada.type_message("no")
-        assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
-
-    @requires_capability(Capability.TYPED_ANSWERS)
-    @pytest.mark.rule("TYPED-6", "TYPED-7")
-    async def test_text_typed_before_the_next_question_is_shown_never_answers_it(
-        self, stage: Stage, ada: SimulatedPerson
-    ) -> None:
-        """Not even if the author opened that question: they saw the one before it."""
-        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
-        stored = await stage.harness.store.asks.get(ask.id)
-        assert isinstance(ada, HasTypedAnswers)
-        assert stored is not None
-        assert stored.opened.shown is not None
-        await stage.harness.stop_showing()
-        await answer_elsewhere(stage, ask, ada, at=stored.opened.shown)
-        assert not await ada.type_message("yes")
-        await stage.restart()
-        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [True]
-        assert await ada.type_message("no")
-        assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
-
-    @requires_capability(Capability.TYPED_ANSWERS)
-    @pytest.mark.rule("TYPED-7", "SURFACE-9")
-    async def test_messages_of_a_person_who_may_not_answer_are_not_taken(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
-    ) -> None:
-        ask = await create_viewed_ask(stage, [WHY], ada)
-        await bob.look_at(ask)
-        assert isinstance(bob, HasTypedAnswers)
-        assert not await bob.type_message("I say no")
-        await wait_for_steps(stage, ask, ada, after=0)

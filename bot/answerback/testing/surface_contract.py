@@ -20,13 +20,14 @@ from answerback.testing.simulated_people import (
     SimulatedPerson,
     Stage,
 )
-from answerback.testing.surface_clicks import ClicksContract, TypingContract
+from answerback.testing.surface_clicks import ClicksContract
 from answerback.testing.surface_gaps import GapsContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_payloads import PayloadsContract
 from answerback.testing.surface_people import PeopleContract
 from answerback.testing.surface_prefills import PrefillsContract
 from answerback.testing.surface_texts import TextsContract
+from answerback.testing.surface_typing import TypingContract
 from answerback.testing.surface_walks import RecordContract, WalksContract
 
 

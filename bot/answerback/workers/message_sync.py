@@ -218,12 +218,12 @@ class MessageSync:
         surface = self._service.surfaces.get(ask.destination.surface)
         if surface is None:
             return None  # no longer configured: the ask waits until it is again
-        if ask.left is None:
+        if ask.to_retire is None:
             return await self._update_current_message(ask, surface, since)
         # Neither place waits for the other, which may be down.
         shown, retired = await asyncio.gather(
             self._update_current_message(ask, surface, since),
-            self._retire_old_message(ask, ask.left, since),
+            self._retire_old_message(ask, ask.to_retire, since),
             return_exceptions=True,
         )
         self._updating_elsewhere.pop(ask.id, None)  # the old place is checked when somebody acts
@@ -298,7 +298,7 @@ class MessageSync:
         """Save what is shown. Whoever acts from now on may have seen it; earlier actions have outrun the platform."""
         outrun = self._queues.is_woken(ask.id)
         latest = await self._service.store.asks.save_shown(ask.id, shown, ask)
-        if latest is None or not (_is_outdated(latest, surface) or latest.left is not None):
+        if latest is None or not (_is_outdated(latest, surface) or latest.to_retire is not None):
             if ask.id in self._late_edits:  # also for the next process, if this one ends before
                 await self._service.store.asks.change(ask.id, _mark_outdated)
             return None
@@ -352,10 +352,11 @@ class MessageSync:
         """
         old = self._service.surfaces.get(left.destination.surface)
         extra: dict[str, str | None] = {"action": "note_given_up", "ask_id": ask.id}
+        at: float | None = None
         try:
             if old is not None and isinstance(old, SupportsMoves):
                 async with self._hold_message_claim(ask, since):
-                    await old.retire_message(ask, left.message, ask.destination)
+                    at = await old.retire_message(ask, left.message, ask.destination)
         except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
             extra["code"] = error.code
             logger.warning(
@@ -371,7 +372,7 @@ class MessageSync:
                 extra=extra,
             )
             return False
-        await self._service.clear_left_message(ask.id)
+        await self._service.save_retired(ask, at)
         return True
 
     def _outage_of(self, surface: Surface) -> Outage:

@@ -10,8 +10,7 @@ import logging
 from dataclasses import replace
 from typing import Final
 
-from answerback.core.asides import UNOPENED
-from answerback.core.ask import AbandonedMessage, Ask, Change, Destination, Reason, RecordEntry
+from answerback.core.ask import Ask, Change, Reason, RecordEntry
 from answerback.core.errors import (
     DestinationGoneError,
     InquiryError,
@@ -21,6 +20,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnreadableRowError,
 )
+from answerback.core.escalation import escalate
 from answerback.ports.claims import MIN_REMAINING_FRACTION
 from answerback.ports.clock import MIN_CLOCK_STEP, ClockStepDetector
 from answerback.ports.inquiry import Inquiry
@@ -226,7 +226,7 @@ class Scheduler:
         if ask.expires_at is not None and ask.expires_at <= now:
             await self._service.expire(ask.id)
         elif escalates_at is not None and escalates_at <= now:
-            await self._service.update(ask.id, _escalate)
+            await self._service.update(ask.id, escalate)
         elif ask.presence_lapses_at is not None and ask.presence_lapses_at <= now:
             await self._service.set_attended(
                 ask.id, attended=self._service.presence.has_waiter(ask.id)
@@ -357,40 +357,3 @@ def _escalates_at(ask: Ask) -> float | None:
     if escalation is None or ask.escalated or ask.inquiring:
         return None
     return _created_at(ask) + escalation.after
-
-
-def _escalate(ask: Ask, at: float) -> Change | None:
-    """Escalate an ask: to another place, to more people, or both. Its old message becomes a note."""
-    escalation = ask.request.escalation
-    if escalation is None or ask.escalated:
-        return None
-    responders = tuple(dict.fromkeys((*ask.responders, *escalation.responders)))
-    escalated = replace(
-        ask, responders=responders, escalated=True, revision=ask.revision + 1, updated_at=at
-    )
-    if escalation.to is not None and escalation.to != ask.destination:
-        escalated = replace(
-            escalated,
-            destination=escalation.to,
-            message=None,
-            thread=None,
-            shown_revision=0,
-            seen=False,
-            seen_since=None,
-            opened=UNOPENED,
-            left=AbandonedMessage(destination=ask.destination, message=ask.message)
-            if ask.message
-            else None,
-            responders=escalation.responders or _recipients(escalation.to) or responders,
-        )
-    entry = RecordEntry(
-        at=at,
-        kind="note",
-        body={"escalated": escalation.model_dump(mode="json", exclude_none=True)},
-    )
-    return Change(escalated, (entry,))
-
-
-def _recipients(destination: Destination) -> tuple[str, ...]:
-    """The recipient of a direct message; nobody for a shared place."""
-    return () if destination.user is None else (destination.user,)

@@ -27,12 +27,14 @@ LOAD_COLUMNS: Final = f"{COLUMNS}, (SELECT request FROM requests WHERE seq = ask
 """The columns that `parse_row` takes."""
 _MAX_LOGGED: Final = 10_000
 """The most rows that are logged as unreadable."""
-_LOOKUP_COLUMNS: Final = "status, surface, channel, thread_id, due, message, thread"
+_LOOKUP_COLUMNS: Final = (
+    "status, surface, channel, thread_id, due, message, thread, left_channel, left_until"
+)
 _STEP_COLUMNS: Final = "revision, updated_at, shown_revision, state"
 WRITE_COLUMNS: Final = f"{_LOOKUP_COLUMNS}, message_id, {_STEP_COLUMNS}"
 """The columns that `ask_columns` returns."""
 WRITE_COLUMN_TYPES: Final = (
-    *("text", "text", "text", "text", "float8", "text", "text", "text"),
+    *("text", "text", "text", "text", "float8", "text", "text", "text", "float8", "text"),
     *("bigint", "float8", "bigint", "text"),
 )
 

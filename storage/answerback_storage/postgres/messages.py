@@ -7,6 +7,7 @@ from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.ports.live_messages import MessageQueries
+from answerback_storage import rows
 from answerback_storage.base_store import Part
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.database import PostgresDatabase
@@ -55,6 +56,20 @@ class PostgresMessageQueries(Part[PostgresDatabase], MessageQueries):
         )
         found = await self._db.read(asks.load_statement(where), *params.values)
         return asks.read_valid(self._db, found)
+
+    async def find_moved(
+        self, surface: str, channel: str, thread: str | None, since: float, limit: int
+    ) -> Sequence[Ask]:
+        params = Parameters()
+        here = equality_conditions(
+            params, {"left_channel": rows.left_channel_key(surface, channel)}
+        )
+        where = (
+            f"WHERE {here} left_channel IS NOT NULL AND erased_at IS NULL"
+            f" AND left_until >= {params.add(since, 'float8')} ORDER BY left_until DESC"
+        )
+        found = await self._db.read(asks.load_statement(where), *params.values)
+        return rows.moved_from(asks.read_valid(self._db, found), thread, limit)
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         params = Parameters()

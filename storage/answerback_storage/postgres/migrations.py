@@ -299,6 +299,13 @@ _WITHOUT_STATISTICS: Final = (
 )
 """Keep content out of the planner's statistics, where an erasure would not reach it; setting a type drops them."""
 
+_LEFT_BEHIND: Final = (
+    "ALTER TABLE asks ADD COLUMN left_channel text, ADD COLUMN left_until double precision",
+    f"""CREATE INDEX asks_left_behind ON asks ({index_expression("left_channel")}, left_until)
+        WHERE left_channel IS NOT NULL""",
+)
+"""Find asks by the channel that they moved away from, and until when they looked open there."""
+
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", _FIRST),
     Migration("erasing", _ERASING),
@@ -307,6 +314,7 @@ MIGRATIONS: Final = (
     Migration("in_place", _IN_PLACE),
     Migration("without_statistics", _WITHOUT_STATISTICS),
     Migration("limited", ask_limits.STATEMENTS),
+    Migration("left_behind", _LEFT_BEHIND),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

@@ -26,14 +26,14 @@ _MAX_LOGGED: Final = 10_000
 _LOAD: Final = f"SELECT {rows.ASK_COLUMNS}, show_holder, show_until FROM asks WHERE id = ?"
 _LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
 _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
-    channel, thread_id, due, message, thread, revision, updated_at, shown_revision, state,
+    channel, thread_id, due, message, thread, left_channel, left_until, revision, updated_at, shown_revision, state,
     show_holder, show_until)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _UPDATE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thread_id = ?4, due = ?5,
-    message = ?6, thread = ?7, revision = ?8, updated_at = ?9, shown_revision = ?10, state = ?11,
-    due_holder = CASE WHEN due IS ?5 THEN due_holder END,
-    {claims.claim_assignments(revision="?8", shown="?10", holder="?14", now="?15", until="?16")}
-    WHERE id = ?12 AND revision = ?13"""
+    message = ?6, thread = ?7, left_channel = ?8, left_until = ?9, revision = ?10, updated_at = ?11,
+    shown_revision = ?12, state = ?13, due_holder = CASE WHEN due IS ?5 THEN due_holder END,
+    {claims.claim_assignments(revision="?10", shown="?12", holder="?16", now="?17", until="?18")}
+    WHERE id = ?14 AND revision = ?15"""
 
 
 def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:

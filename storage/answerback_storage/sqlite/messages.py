@@ -19,6 +19,8 @@ from answerback_storage.sqlite.runner import Runner
 _ENDED: Final = """SELECT seq FROM asks INDEXED BY asks_to_erase
     WHERE status <> 'open' AND erased_at IS NULL AND updated_at >= ? AND surface = ? AND channel = ?
     {in_thread} ORDER BY updated_at DESC"""
+_MOVED: Final = """SELECT seq FROM asks WHERE left_channel = ? AND left_until >= ? AND erased_at IS NULL
+    ORDER BY left_until DESC"""
 _BY_MESSAGE: Final = f"""SELECT {rows.ASK_COLUMNS} FROM asks
     WHERE status = 'open' AND message IS NOT NULL AND surface = ? AND json_extract(message, '$.id') = ?"""
 _OUTDATED: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
@@ -50,6 +52,17 @@ class SqliteMessageQueries(Part[Runner], MessageQueries):
         in_thread, values = ("", ()) if thread is None else ("AND thread_id = ?", (thread,))
         statement = _ENDED.format(in_thread=in_thread)
         return await self._load(statement, (since, surface, channel, *values), limit)
+
+    async def find_moved(
+        self, surface: str, channel: str, thread: str | None, since: float, limit: int
+    ) -> Sequence[Ask]:
+        values = (rows.left_channel_key(surface, channel), since)
+
+        def run(db: sqlite3.Connection) -> Sequence[Ask]:
+            seqs = (seq for (seq,) in db.execute(_MOVED, values))
+            return rows.moved_from(asks.load_many(db, self._db.requests, seqs), thread, limit)
+
+        return await self._db.read(run)
 
     async def _load(self, statement: str, values: Sequence[Any], limit: int) -> Sequence[Ask]:
         """Return the first readable asks whose rows a statement finds."""

@@ -323,3 +323,13 @@ def limited(db: Database) -> None:
         """CREATE INDEX asks_open_in_conversation ON asks (conversation, agent)
             WHERE status = 'open' AND conversation IS NOT NULL"""
     )
+
+
+@migrations()
+def left_behind(db: Database) -> None:
+    """Find asks by the channel that they moved away from, and until when they looked open there."""
+    db.execute("ALTER TABLE asks ADD COLUMN left_channel TEXT")
+    db.execute("ALTER TABLE asks ADD COLUMN left_until REAL")
+    db.execute(
+        "CREATE INDEX asks_left_behind ON asks (left_channel, left_until) WHERE left_channel IS NOT NULL"
+    )

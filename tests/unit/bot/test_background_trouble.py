@@ -289,7 +289,7 @@ async def test_a_note_that_cannot_be_posted_is_abandoned(
         await shower.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
-    assert (now.destination.surface, now.left) == ("web", None)
+    assert (now.destination.surface, now.to_retire) == ("web", None)
 
 
 async def test_a_place_on_a_removed_surface_gets_no_note(
@@ -307,7 +307,7 @@ async def test_a_place_on_a_removed_surface_gets_no_note(
         await shower.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
-    assert (now.left, parts.chat.notes) == (None, [])
+    assert (now.to_retire, parts.chat.notes) == (None, [])
 
 
 async def test_a_follower_that_leaves_does_not_affect_the_others(parts: Parts) -> None:

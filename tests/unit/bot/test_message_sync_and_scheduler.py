@@ -255,7 +255,7 @@ async def test_an_unanswered_ask_is_escalated_and_leaves_a_note(parts: Parts) ->
         await sync.wait_until_idle()
         now = await service.get(ask.id)
         assert now is not None
-        assert (now.destination.channel, now.responders, now.left) == ("C2", ("BOSS",), None)
+        assert (now.destination.channel, now.responders, now.to_retire) == ("C2", ("BOSS",), None)
         assert [note[0] for note in parts.chat.notes] == [ask.id]
         assert not isinstance(await service.act(ask.id, Answer(value=True), actor("U1")), Acted)
         assert isinstance(await service.act(ask.id, Answer(value=True), actor("BOSS")), Acted)

@@ -181,7 +181,7 @@ async def test_an_escalated_ask_is_shown_at_its_new_place_while_the_old_one_is_d
         await sync.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
-    assert (now.left, now.shown_revision, parts.chat.posts) == (None, 3, 2)
+    assert (now.to_retire, now.shown_revision, parts.chat.posts) == (None, 3, 2)
     assert await parts.store.messages.list_outdated(10) == []
 
 
@@ -191,21 +191,21 @@ async def test_when_an_ask_is_escalated_a_failure_at_either_place_is_retried(
     async with running(parts, routes=ESCALATED) as (service, sync):
         ask = await submit(service, to=None, responders=None)
         await sync.wait_until_idle()
-        noted, failures = service.clear_left_message, [StoreError("The disk is full.")] * 2
+        noted, failures = service.save_retired, [StoreError("The disk is full.")] * 2
 
-        async def left(ask_id: str) -> None:
+        async def left(ask: Ask, at: float | None) -> None:
             if failures:
                 raise failures.pop()
-            await noted(ask_id)
+            await noted(ask, at)
 
-        monkeypatch.setattr(service, "clear_left_message", left)
+        monkeypatch.setattr(service, "save_retired", left)
         parts.chat.failures.append(PlatformUnavailableError("503"))
         await parts.clock.advance(61)
         await parts.chat.until(shows(parts, ask, 2))
         await sync.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
-    assert (now.left, now.shown_revision, parts.chat.posts, failures) == (None, 2, 2, [])
+    assert (now.to_retire, now.shown_revision, parts.chat.posts, failures) == (None, 2, 2, [])
 
 
 async def test_an_action_while_the_platform_refuses_the_app_is_retried_at_once(
@@ -283,7 +283,7 @@ async def test_the_message_that_an_escalated_ask_left_waits_only_for_its_rate_li
         assert await parts.store.messages.list_outdated(10) == []
         now = await service.get(ask.id)
     assert now is not None
-    assert now.left is None
+    assert now.to_retire is None
 
 
 @pytest.mark.rule("PLACE-2")

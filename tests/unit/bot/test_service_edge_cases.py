@@ -25,7 +25,7 @@ from tests.unit.bot.conftest import Parts
 async def test_an_unknown_ask_cannot_be_withdrawn_expired_or_failed(service: Service) -> None:
     for done in (await service.withdraw("ask_none"), await service.expire("ask_none")):
         assert done == Rejected(RejectReason.NOT_FOUND)
-    await service.clear_left_message("ask_none")
+    await service.save_retired(new_ask("none"), None)
     assert await service.get("ask_none") is None
 
 

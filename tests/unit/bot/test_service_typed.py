@@ -6,12 +6,13 @@ import pytest
 
 from answerback.core.actions import Answer, Back, EndTurn
 from answerback.core.asides import QuestionOpening
-from answerback.core.ask import Ask, Thread
+from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.clarification import AskBack
+from answerback.core.escalation import is_left_behind
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
 from answerback.service.service import Service
-from tests.service_support import actor, ask_user, boolean
+from tests.service_support import actor, ask_user, boolean, escalate_to
 
 FAR = 4_000_000_000.0
 """A time by the platform's clock, which differs greatly from ours."""
@@ -150,6 +151,45 @@ async def test_text_is_meant_for_the_asks_that_looked_open_when_it_was_typed(
     assert await found(FAR + 5) == {third.id, late.id}
     assert await found(None) == {third.id, late.id}
     assert await found(FAR - 1) == {third.id, late.id}
+
+
+@pytest.mark.rule("TYPED-9", "TYPED-12")
+async def test_text_may_be_meant_for_an_ask_that_has_moved_away_since(service: Service) -> None:
+    to = Destination(surface="chat", channel="C2")
+    stays, moved = [(await service.submit(ask_user(to="chat:C1"))).ask for _ in range(2)]
+    here, there = Thread(channel="C1"), Thread(channel="C2")
+
+    async def found(at: float | None, channel: str = "C1") -> list[tuple[str, bool]]:
+        asks = await service.list_open_at("chat", channel, None, at)
+        return [(ask.id, is_left_behind(ask)) for ask in asks]
+
+    for ask in (stays, moved):
+        await service.store.asks.save_shown(ask.id, Shown(1, {"id": ask.id}, here, FAR))
+    now = await escalate_to(service, await stored(service, moved), to)
+    await service.store.asks.save_shown(moved.id, Shown(2, {"id": "new"}, there, FAR + 2), now)
+    both = [(stays.id, False), (moved.id, True)]
+    assert await found(FAR + 1) == both
+    assert await found(FAR + 9) == both, "its old message still looks open"
+    assert await found(FAR) == [(stays.id, False)]
+    assert await found(None) == [(stays.id, False)]
+    assert await found(FAR + 3, "C2") == [(moved.id, False)]
+    await service.save_retired(now, FAR + 5)
+    assert await found(FAR + 5) == both
+    assert await found(FAR + 6) == [(stays.id, False)]
+    await service.withdraw(stays.id)
+    await service.withdraw(moved.id)
+    assert await found(FAR + 5) == both, "they ended afterwards"
+
+
+@pytest.mark.rule("TYPED-12")
+async def test_an_old_message_that_was_shown_again_meanwhile_is_still_to_become_a_note(
+    service: Service,
+) -> None:
+    ask = await submitted(service, "a")
+    moved = await escalate_to(service, ask, Destination(surface="web"))
+    await service.store.asks.save_shown(ask.id, Shown(1, {"id": "m2"}, Thread()), ask)
+    await service.save_retired(moved, FAR)
+    assert (await stored(service, ask)).to_retire is not None
 
 
 async def test_the_same_text_is_applied_once(service: Service) -> None:

@@ -216,7 +216,7 @@ def write_before_claims(path: Path, ask: Ask, delivery: Delivery) -> None:
             """INSERT INTO asks (seq, id, created_at, status, surface, channel, thread_id, due, message,
                 thread, revision, updated_at, shown_revision, state)
                 VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1000.0, 0, ?)""",
-            (ask.id, ask.created_at, *rows.lookup_columns(ask), rows.dump_state(ask)),
+            (ask.id, ask.created_at, *rows.lookup_columns(ask)[:-2], rows.dump_state(ask)),
         )
         db.execute(
             f"INSERT INTO deliveries ({rows.DELIVERY_COLUMNS}) VALUES ({','.join('?' * 13)})",

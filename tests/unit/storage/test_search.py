@@ -47,7 +47,7 @@ def write_before(path: Path) -> None:
                 """INSERT INTO asks (seq, id, created_at, status, surface, channel, thread_id, due, message,
                     thread, revision, updated_at, shown_revision, state)
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1000.0, 0, ?)""",
-                (seq, ask.id, ask.created_at, *rows.lookup_columns(ask), rows.dump_state(ask)),
+                (seq, ask.id, ask.created_at, *rows.lookup_columns(ask)[:-2], rows.dump_state(ask)),
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, islice
+from operator import itemgetter
 from typing import Final, TypeVar
 
 from pydantic import JsonValue
@@ -137,6 +138,17 @@ class MemoryMessageQueries(Part[MemoryDatabase], MessageQueries):
             and _is_in(ask, surface, channel, thread)
         ]
         return sorted(ended, key=lambda ask: ask.updated_at, reverse=True)[:limit]
+
+    async def find_moved(
+        self, surface: str, channel: str, thread: str | None, since: float, limit: int
+    ) -> Sequence[Ask]:
+        here = []
+        for ask in self._db.tables().asks.values():
+            key, until = rows.lookup_columns(ask)[-2:]
+            if key == rows.left_channel_key(surface, channel) and until >= since:
+                here += [] if ask.erased_at else [(until, ask)]
+        here.sort(key=itemgetter(0), reverse=True)
+        return rows.moved_from([ask for _, ask in here], thread, limit)
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         for ask in self._db.tables().asks.values():

@@ -1,0 +1,150 @@
+"""Contract tests for typed messages: which question they answer, and when they answer none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from answerback.core.ask import Ask, Destination, Escalation
+from answerback.core.escalation import escalate
+from answerback.core.form import Form, Question
+from answerback.ports.surface import Acted
+from answerback.testing.simulated_people import (
+    Capability,
+    HasTypedAnswers,
+    SimulatedPerson,
+    Stage,
+    requires_capability,
+)
+from answerback.testing.surface_clicks import (
+    answer_elsewhere,
+    answered_values,
+    create_viewed_ask,
+    wait_for_steps,
+)
+from answerback.testing.surface_questions import AGAIN, GO, QUOTED, TYPED_ANSWERS, WHICH, WHY
+
+
+class TypingContract:
+    """Typed messages count only if they are meant for the ask."""
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-2", "TYPED-4", "TYPED-10", "TYPED-11")
+    @pytest.mark.parametrize(
+        ("question", "words", "value"),
+        [
+            (WHY, "<b> & *c* at example.com", "<b> & *c* at example.com"),
+            (WHY, "8080", "8080"),
+            *TYPED_ANSWERS,
+            (WHICH, "a\nc", ["a", "c"]),
+            (GO, "no", False),
+        ],
+    )
+    async def test_a_typed_message_answers_the_open_question(
+        self, stage: Stage, ada: SimulatedPerson, question: Question, words: str, value: object
+    ) -> None:
+        ask = await create_viewed_ask(stage, [question, AGAIN], ada)
+        assert isinstance(ada, HasTypedAnswers)
+        assert await ada.type_message(words)
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [value]
+        await ada.go_back()
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == []
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-7", "TYPED-11")
+    @pytest.mark.parametrize("words", ["9", "９, 10"])
+    async def test_a_number_of_no_option_is_never_taken_as_a_text(
+        self, stage: Stage, ada: SimulatedPerson, words: str
+    ) -> None:
+        ask = await create_viewed_ask(stage, [QUOTED], ada)
+        assert isinstance(ada, HasTypedAnswers)
+        assert not await ada.type_message(words)
+        await wait_for_steps(stage, ask, ada, after=0)
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-1")
+    async def test_messages_between_people_are_never_answers(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
+        assert isinstance(ada, HasTypedAnswers)
+        assert not await ada.type_message("no", meant=False)
+        assert await ada.type_message("yes")
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [True]
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-6")
+    async def test_a_person_may_type_as_soon_as_their_click_has_shown_the_next_question(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        ask = await create_viewed_ask(stage, [GO, AGAIN, WHY], ada)
+        assert isinstance(ada, HasTypedAnswers)
+        await ada.answer(GO, True)
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        assert await ada.type_message("no")
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-6", "TYPED-7")
+    async def test_text_typed_before_the_next_question_is_shown_never_answers_it(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        """Not even if the author opened that question: they saw the one before it."""
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
+        stored = await stage.harness.store.asks.get(ask.id)
+        assert isinstance(ada, HasTypedAnswers)
+        assert stored is not None
+        assert stored.opened.shown is not None
+        await stage.harness.stop_showing()
+        await answer_elsewhere(stage, ask, ada, at=stored.opened.shown)
+        assert not await ada.type_message("yes")
+        await stage.restart()
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [True]
+        assert await ada.type_message("no")
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-7", "SURFACE-9")
+    async def test_messages_of_a_person_who_may_not_answer_are_not_taken(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        ask = await create_viewed_ask(stage, [WHY], ada)
+        await bob.look_at(ask)
+        assert isinstance(bob, HasTypedAnswers)
+        assert not await bob.type_message("I say no")
+        await wait_for_steps(stage, ask, ada, after=0)
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-9", "TYPED-12")
+    @pytest.mark.parametrize("answered", [False, True], ids=["same question", "next question"])
+    async def test_text_typed_where_an_ask_no_longer_is_answers_nothing(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson, answered: bool
+    ) -> None:
+        """Not even if its old message still looks open, and its author may answer where the ask is now."""
+        ask = await _create_escalating_ask(stage, [GO, AGAIN], ada, bob)
+        service = stage.harness.service
+        assert isinstance(ada, HasTypedAnswers)
+        await stage.harness.stop_showing()
+        assert isinstance(await service.update(ask.id, escalate), Acted)
+        if answered:
+            await answer_elsewhere(stage, ask, bob)
+        assert not await ada.type_message("yes")
+        await stage.restart()
+        moved = await stage.harness.wait_until_shown(ask.id)
+        assert answered_values(moved) == ([True] if answered else [])
+        assert moved.destination.user == bob.user_id
+
+
+async def _create_escalating_ask(
+    stage: Stage, questions: Sequence[Question], viewer: SimulatedPerson, other: SimulatedPerson
+) -> Ask:
+    """Create an ask that escalates to a direct message to ``other``, and that ``viewer`` has looked at."""
+    to = Destination(surface=stage.place.surface, user=other.user_id)
+    who = (viewer.user_id, other.user_id)
+    escalation = Escalation(after=9_999.0, to=to, responders=who)
+    ask = await stage.harness.create_ask(
+        Form(questions=tuple(questions)), stage.place, who, request={"escalation": escalation}
+    )
+    await viewer.look_at(ask)
+    return ask
