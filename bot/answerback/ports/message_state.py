@@ -8,6 +8,7 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from answerback.core.ask import AbandonedMessage, Ask, Thread
+from answerback.ports.store import Decision, Write
 
 
 def record_shown(
@@ -58,6 +59,17 @@ def record_shown(
         thread=latest.thread if place == latest.thread else place,
         opened=opened,
     )
+
+
+def record_retired(latest: Ask | None, retired: Ask, until: float) -> Decision[None]:
+    """Decide to note that the message which the ``retired`` ask left behind has been a note since ``until``.
+
+    Nothing is noted if that message has been shown once more in the meantime.
+    """
+    left = latest.left if latest else None
+    if latest is None or left is None or left != retired.left:
+        return Decision(None, None)
+    return Decision(Write(replace(latest, left=replace(left, until=until))), None)
 
 
 def mark_outdated(ask: Ask) -> Ask:

@@ -25,7 +25,7 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Person, Refused, Source
 from answerback.ports.claims import SOLE_CLAIM, Claim
 from answerback.ports.clock import Clock
-from answerback.ports.message_state import mark_outdated, replace_channel_id
+from answerback.ports.message_state import mark_outdated, record_retired, replace_channel_id
 from answerback.ports.search import Search, answerer_word
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import (
@@ -213,20 +213,9 @@ class Service(AskActions):
         return result
 
     async def save_retired(self, retired: Ask, at: float | None) -> None:
-        """Note that the message which an ask left behind has become a note, or cannot become one.
-
-        Args:
-            retired: the ask as it was then.
-            at: when the note was visible, by the platform's clock; None: that is unknown.
-        """
+        """Note that the message which an ask left behind is a note, or cannot become one, since ``at`` (None: now)."""
         until = self.clock.now() if at is None else at
-
-        def decide(ask: Ask | None) -> Decision[None]:
-            if ask is None or ask.left is None or ask.left != retired.left:
-                return Decision(None, None)  # the message was shown once more meanwhile
-            return Decision(Write(replace(ask, left=replace(ask.left, until=until))), None)
-
-        await self.store.asks.change(retired.id, decide)
+        await self.store.asks.change(retired.id, lambda ask: record_retired(ask, retired, until))
 
     async def fail_unreachable(self, ask: Ask, why: str) -> None:
         """Fail an ask that nobody can answer where it is shown (see `answerback.ports.surface.Asks`)."""

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from answerback.core.errors import DatabaseTooNewError, StoreError
-from answerback_storage.postgres import ask_limits, search
+from answerback_storage.postgres import ask_limits, content_statistics, search
 from answerback_storage.postgres.connections import Connection, Database
 from answerback_storage.postgres.sql import index_expression
 
@@ -276,29 +276,6 @@ _IN_PLACE: Final = (
 
 https://www.postgresql.org/docs/current/storage-hot.html. Older replicas only read more slowly.
 """
-_CONTENT: Final = {
-    "requests": ("request",),
-    "asks": ("conversation", "message", "thread", "state"),
-    "record": ("entry",),
-    "deliveries": ("url", "body", "last_error"),
-    "idempotency": ("key", "digest"),
-    "drafts": ("key", "value"),
-    "owed": ("conversation",),
-    "remembered": ("conversation", "turn", "tool", "question_id", "value"),
-}
-"""The columns with what agents and people write, all of type text."""
-_WITHOUT_STATISTICS: Final = (
-    *(
-        f"ALTER TABLE {table} ALTER COLUMN {column} TYPE text, ALTER COLUMN {column} SET STATISTICS 0"
-        for table, columns in _CONTENT.items()
-        for column in columns
-    ),
-    "ALTER TABLE asks_words ALTER COLUMN words TYPE tsvector, ALTER COLUMN words SET STATISTICS 0",
-    "ALTER INDEX asks_by_conversation ALTER COLUMN 1 SET STATISTICS 0",
-    "ALTER INDEX owed_to_agent ALTER COLUMN 2 SET STATISTICS 0",
-)
-"""Keep content out of the planner's statistics, where an erasure would not reach it; setting a type drops them."""
-
 _LEFT_BEHIND: Final = (
     "ALTER TABLE asks ADD COLUMN left_channel text, ADD COLUMN left_until double precision",
     f"""CREATE INDEX asks_left_behind ON asks ({index_expression("left_channel")}, left_until)
@@ -312,7 +289,7 @@ MIGRATIONS: Final = (
     Migration("searched", _SEARCHED, search.index_existing_asks),
     Migration("digests", _DIGESTS),
     Migration("in_place", _IN_PLACE),
-    Migration("without_statistics", _WITHOUT_STATISTICS),
+    Migration("without_statistics", content_statistics.STATEMENTS),
     Migration("limited", ask_limits.STATEMENTS),
     Migration("left_behind", _LEFT_BEHIND),
 )
