@@ -150,8 +150,9 @@ def current_place(ask: Ask | AbandonedMessage) -> tuple[str, str | None, str | N
 
 def lookup_columns(ask: Ask) -> Row:
     """Return the columns that only some changes touch: status, place, deadline, message, thread, and where it was."""
+    status, due = ask.status.value, ask.next_due()
     return (
-        *(ask.status.value, *current_place(ask), ask.next_due()),
+        *(status, *current_place(ask), due),
         None if ask.message is None else dump(ask.message),
         None if ask.thread is None else dump_thread(ask.thread),
         *_left_columns(ask.left),
@@ -177,6 +178,11 @@ def moved_from(asks: Iterable[Ask], thread: str | None, limit: int) -> list[Ask]
         ask for ask in asks if ask.left is not None and thread in {None, current_place(ask.left)[2]}
     )
     return list(islice(here, limit))
+
+
+def step_columns(ask: Ask) -> Row:
+    """Return the columns that every change touches."""
+    return ask.revision, ask.updated_at, ask.shown_revision, dump_state(ask)
 
 
 def is_step(old: Ask, new: Ask) -> bool:

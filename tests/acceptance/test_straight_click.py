@@ -1,8 +1,9 @@
-"""A click takes a straight path: only a few of the project's files run between its payload's arrival and its commit.
+"""A click and a submission take a short path: few of the project's files run between their arrival and their commit.
 
 A Back is traced through the whole service, as `answerback serve` wires it, in every thread. A payload has arrived
 once its request has been read in full and its sender has been verified. Every file of the project in which a function
-runs from then on counts, until SQLite is told to commit.
+runs from then on counts, until SQLite is told to commit. Of a submission, the calls that change from one file to
+another count too: what belongs together is done in one place.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from tests.unit.adapters.web.reader import Reader
 pytestmark = pytest.mark.acceptance
 
 MOST_FILES = 12
+MOST_FILES_OF_A_SUBMISSION = 33
+MOST_CHANGES_OF_FILE = 60
 DATABASE = "answerback.db"
 ARRIVED = {
     ("bot/answerback/http/request_body.py", "receive_body"),
@@ -64,6 +67,8 @@ class Trace:
     """The files that run from `begin` until the next commit."""
 
     files: list[str] = field(default_factory=list)
+    visits: list[str] = field(default_factory=list)
+    """The files of the calls, in order, without repeats in a row."""
     committed: threading.Event = field(default_factory=threading.Event)
     _begun: bool = False
 
@@ -78,11 +83,15 @@ class Trace:
             return
         if event == "return" and _place(frame) in ARRIVED:
             self.files.clear()
+            self.visits.clear()
         elif event == "call" and _starts(frame):
             for each in (frame, frame.f_back):
                 name, _ = _place(each) if each is not None else ("", "")
                 if name.startswith(SOURCE_FOLDERS) and name not in self.files:
                     self.files.append(name)
+            name, _ = _place(frame)
+            if name.startswith(SOURCE_FOLDERS) and [name] != self.visits[-1:]:
+                self.visits.append(name)
 
     def on_statement(self, statement: str) -> None:
         """Handle a statement that SQLite is about to run."""
@@ -250,3 +259,20 @@ async def test_a_back_runs_through_few_files_before_its_commit(
                 traced.append([*trace.files])
     fewest = min(traced, key=len)  # housekeeping may run alongside one of them
     assert len(fewest) <= MOST_FILES, "\n".join(fewest)
+
+
+async def test_a_submission_enters_few_files_few_times_before_its_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traced = []
+    with tracing(monkeypatch) as trace:
+        async with service(tmp_path) as up:
+            for _ in range(4):
+                trace.begin()
+                ask_id = await submit(up, "web")
+                await wait_until_settled(up, ask_id, 1)
+                assert trace.committed.is_set()
+                traced.append(([*trace.files], [*trace.visits]))
+    files, visits = min(traced, key=lambda each: len(each[1]))  # housekeeping may run alongside one
+    assert len(files) <= MOST_FILES_OF_A_SUBMISSION, "\n".join(files)
+    assert len(visits) - 1 <= MOST_CHANGES_OF_FILE, "\n".join(visits)

@@ -15,9 +15,9 @@ from answerback.api.operation import Call, ask_response
 from answerback.api.problems import problem_response
 from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
+from answerback.core.strict_json import digest_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
-from answerback.service.agent_requests import digest_of
 from answerback.service.body_errors import find_size_problem, problems_of
 
 _INVALID: Final = "Invalid action"

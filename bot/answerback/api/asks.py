@@ -15,11 +15,11 @@ from answerback.api.operation import Call, ask_response, json_bytes_response, js
 from answerback.api.prefer import preference_applied_header, preferred_wait
 from answerback.api.problems import problem_response
 from answerback.api.wire import ContextBody
+from answerback.core import strict_json
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
-from answerback.core.json_schema import schemas
+from answerback.core.strict_json import digest_of
 from answerback.ports.surface import Acted, RejectReason
-from answerback.service.agent_requests import digest_of
 from answerback.service.body_errors import problems_of
 from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission
@@ -74,10 +74,10 @@ async def _submit(call: Call) -> tuple[Ask, int]:
     """Submit the ask; return it with the HTTP status: 201 if it is new, else 200."""
     key = idempotency_key(call.request)
     body = await read_json(call.request)
+    digest = digest_of(body)
+    submission = read_submission(body)
     submitted = await call.api.run_to_completion(
-        call.service.submit(
-            read_submission(body), agent=call.agent, idempotency_key=key, digest=digest_of(body)
-        )
+        call.api.service.submit(submission, agent=call.agent, idempotency_key=key, digest=digest)
     )
     return call.mark_seen_by_agent(submitted.ask), 201 if submitted.created else 200
 
@@ -242,7 +242,9 @@ def _response_after_wait(ask: Ask, wait: int, headers: dict[str, str]) -> web.Re
 def idempotency_key(request: web.Request) -> str | None:
     """The request's idempotency key, if any. A malformed one raises a ProblemError."""
     key = request.headers.get("Idempotency-Key")
-    if key is not None and not (0 < len(key) <= MAX_IDEMPOTENCY_KEY and schemas.is_encodable(key)):
+    if key is not None and not (
+        0 < len(key) <= MAX_IDEMPOTENCY_KEY and strict_json.is_encodable(key)
+    ):
         raise ProblemError(
             400,
             "Bad Idempotency-Key",

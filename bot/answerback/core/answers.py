@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, assert_never
 
 from pydantic import JsonValue
 
+from answerback.core import strict_json
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.json_schema import schemas
@@ -146,7 +147,7 @@ def format_value(value: JsonValue) -> str:
 def _check_string(value: JsonValue) -> Accepted | Invalid:
     if not isinstance(value, str):
         return _wrong_type("a string", value)
-    if not schemas.is_encodable(value):
+    if not strict_json.is_encodable(value):
         return _invalid(
             "wrong_type", "The text contains half a surrogate pair, which is not valid text."
         )

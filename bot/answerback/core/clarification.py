@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import ClassVar, Final
 
+from answerback.core import strict_json
 from answerback.core.answers import Invalid, check_text
 from answerback.core.asides import UNOPENED, Aside
 from answerback.core.ask import Ask, Change, RecordEntry
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_TEXT
-from answerback.core.json_schema import schemas
 from answerback.core.walker import Person, Refused
 
 CLARIFY: Final = "clarify"
@@ -103,7 +103,7 @@ def apply_explanation(ask: Ask, text: str, *, at: float) -> Change | Refused | N
         return _refused("/text", "unknown_value", message)
     if not text.strip():
         return _refused("/text", "empty", "The text is blank.")
-    if not schemas.is_encodable(text):
+    if not strict_json.is_encodable(text):
         return _refused(
             "/text",
             "wrong_type",

@@ -16,6 +16,7 @@ from typing import Final, NoReturn, TypeAlias
 
 from pydantic import JsonValue
 
+from answerback.core import strict_json
 from answerback.core.errors import Problem
 from answerback.core.json_schema import schemas
 from answerback.core.schema_fields import NUMBER_KINDS, TEXT_KINDS, Field, FieldKind, json_value_key
@@ -223,7 +224,7 @@ def _string(field: Field, entry: str) -> _Parsed | Problem:
     text = entry if field.kind is FieldKind.TEXT else entry.strip()
     if field.kind is FieldKind.DATE_TIME and (loose := _LOOSE_TIME.fullmatch(text)):
         text = f"{loose[1]}T{loose[2]}{loose[3] or ':00'}{loose[4]}"
-    if not schemas.is_encodable(text):
+    if not strict_json.is_encodable(text):
         return _problem(
             field, "wrong_type", "contains half a character: delete it and type it again"
         )

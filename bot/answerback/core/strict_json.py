@@ -1,19 +1,19 @@
-"""Parse JSON strictly and within bounds, with errors that say where it is wrong.
+"""Parse JSON strictly and within bounds, with errors that say where it is wrong; measure JSON values, and digest them.
 
-Stricter than Python's parser: no NaN or Infinity, no number that a double cannot hold, no duplicate
+The parser is stricter than Python's: no NaN or Infinity, no number that a double cannot hold, no duplicate
 key in an object, no nesting that only an attacker would write. Lone surrogates and NUL are accepted:
 the code that uses the text decides about them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from typing import Final, NoReturn
+from collections.abc import Mapping
+from typing import Final, NamedTuple, NoReturn
 
 from pydantic import JsonValue
-
-from answerback.core.json_schema import schemas
 
 MAX_DEPTH: Final = 64
 """Maximum depth of nested arrays and objects."""
@@ -38,7 +38,7 @@ def parse(text: str) -> JsonValue:
         raise NotJsonError(f"{error.msg.lower()} at {where}") from error
     except RecursionError as error:
         raise _too_deep() from error
-    if schemas.depth(value, MAX_DEPTH) > MAX_DEPTH:
+    if size(value, MAX_DEPTH).depth > MAX_DEPTH:
         raise _too_deep()
     return value
 
@@ -80,3 +80,54 @@ def _constant(name: str) -> NoReturn:
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
 )
+
+
+class Size(NamedTuple):
+    """The size of a JSON value."""
+
+    depth: int
+    levels: tuple[int, ...]
+    """The number of values at each level of nesting."""
+
+    @property
+    def nodes(self) -> int:
+        """The total number of values."""
+        return sum(self.levels)
+
+
+def size(value: object, limit: int) -> Size:
+    """Measure a JSON value, looking no deeper than ``limit + 1`` levels."""
+    layer: list[object] = [value]
+    levels: list[int] = []
+    for level in range(limit + 1):
+        levels.append(len(layer))
+        below: list[object] = []
+        for node in layer:
+            if isinstance(node, (dict, Mapping)):
+                below.extend(node.values())
+            elif isinstance(node, list):
+                below.extend(node)
+        if not below:
+            return Size(level, tuple(levels))
+        layer = below
+    return Size(limit + 1, tuple(levels))
+
+
+def is_encodable(text: str) -> bool:
+    """Return whether a string can be encoded as UTF-8 (half a surrogate pair cannot)."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def is_all_encodable(value: JsonValue) -> bool:
+    """Return whether every string in a JSON value, including keys, can be encoded as UTF-8."""
+    return is_encodable(json.dumps(value, ensure_ascii=False))
+
+
+def digest_of(body: JsonValue) -> str:
+    """Return a digest that is the same for equal JSON, whatever its formatting."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

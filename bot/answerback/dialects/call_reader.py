@@ -14,6 +14,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from answerback.core import strict_json
 from answerback.core.answers import format_value
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_LABEL, MAX_TEXT
@@ -55,26 +56,26 @@ class ProblemCollector:
     found: list[Problem] = field(default_factory=list)
     budget: schemas.Budget = field(default_factory=schemas.Budget)
     """The running totals of the call's schemas."""
-    unlisted: int = 0
+    count: int = 0
+    """The number of problems so far."""
+    encodable: bool = field(init=False)
+    """Whether all of the arguments are valid text; if so, no part of them has to be checked."""
 
-    @property
-    def count(self) -> int:
-        """The number of problems so far."""
-        return len(self.found) + self.unlisted
+    def __post_init__(self) -> None:
+        self.encodable = strict_json.is_all_encodable(self.arguments)
 
     def add(self, problem: Problem) -> None:
         """Record a problem."""
-        if len(self.found) < MAX_LISTED_PROBLEMS:
+        self.count += 1
+        if self.count <= MAX_LISTED_PROBLEMS:
             self.found.append(problem)
-        else:
-            self.unlisted += 1
 
     def in_document_order(self) -> tuple[Problem, ...]:
         """Return all problems in the order of the arguments."""
         key_positions: dict[int, dict[str, int]] = {}
         listed = sorted(self.found, key=lambda found: self._position(found.pointer, key_positions))
-        if self.unlisted:
-            message = f"There are {self.unlisted} more problems: fix these first."
+        if unlisted := self.count - len(self.found):
+            message = f"There are {unlisted} more problems: fix these first."
             listed.append(Problem(pointer="", code="too_many", message=message))
         return tuple(listed)
 
@@ -139,7 +140,7 @@ class ArgumentNode:
             return False
         unknown = 0
         for key in self.value:
-            if not schemas.is_encodable(key):
+            if not (self.problems.encodable or strict_json.is_encodable(key)):
                 self.fail(
                     "wrong_type",
                     f"{self.name} has a key with half a surrogate pair, which is not valid text.",
@@ -175,7 +176,7 @@ class ArgumentNode:
         """Read this as a string of at most ``max_chars`` characters."""
         if not isinstance(self.value, str):
             self.wrong_type("a string")
-        elif not schemas.is_encodable(self.value):
+        elif not (self.problems.encodable or strict_json.is_encodable(self.value)):
             self.fail(
                 "wrong_type",
                 f"{self.name} contains half a surrogate pair, which is not valid text.",

@@ -116,11 +116,6 @@ class Tool:
     """What calls contain and return, to tell the tool from those of other dialects with the same name."""
 
 
-def waits(_name: str, _arguments: Json) -> bool:
-    """Return False: no call of the dialect is asynchronous."""
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """One dialect."""
@@ -135,7 +130,7 @@ class Dialect:
     """The definition to register with a model; None if hosts' programs send the calls."""
     order: int = 100
     """Its position in lists: lower comes first. Of several tools with the same name, the first is the default."""
-    is_async: Callable[[str, Json], bool] = waits
-    """Returns whether the agent goes on at once, by a call's name and arguments."""
+    is_async: Callable[[str, Json], bool] | None = None
+    """Returns whether the agent goes on at once, by a call's name and arguments; None: it always waits."""
     accepted: Mapping[str, JsonValue] | None = None
     """The result that the host of an asynchronous call expects at once; None: our own words."""

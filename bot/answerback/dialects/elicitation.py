@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
+from answerback.core import strict_json
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import (
     MAX_LABEL,
@@ -24,7 +25,6 @@ from answerback.core.form import (
     Option,
     Question,
 )
-from answerback.core.json_schema import schemas
 from answerback.core.json_schema.schemas import violations
 from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
 from answerback.dialects import results
@@ -130,7 +130,7 @@ def _question(message: str, sent: ArgumentNode) -> Question | None:
 
 def _clean(schema: JsonValue) -> Json:
     """Return a copy of a schema without null keywords, which count as missing."""
-    if schemas.depth(schema, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH:  # it will be refused
+    if strict_json.size(schema, MAX_SCHEMA_DEPTH).depth > MAX_SCHEMA_DEPTH:  # it will be refused
         return schema if isinstance(schema, dict) else {}
     cleaned = _without_nulls(schema)
     return cleaned if isinstance(cleaned, dict) else {}

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from answerback.core import strict_json
 from answerback.core.json_schema import schemas
 from answerback.dialects import detection
+from answerback.dialects.detection import DetectedDialect
 from answerback.dialects.dialect import CallRule, Json, present_fields
 
 FLAGS: Final = frozenset(
@@ -42,6 +43,8 @@ class GenerousReading(NamedTuple):
     """A call in its strict form."""
 
     arguments: dict[str, JsonValue]
+    detected: DetectedDialect | None
+    """Its dialect; None for one that was given, or an unknown name."""
     repaired: tuple[str, ...]
     """JSON pointers to the parts that were sent in another form, in document order."""
 
@@ -54,6 +57,7 @@ def read_call(
     Args:
         override: the dialect to read the call in, regardless of its name.
     """
+    detected = None
     if override is not None:
         rule = detection.rule_for(override, name)
     else:
@@ -64,7 +68,10 @@ def read_call(
         rule = detected.rule if detected else None
     reader = _Reader(rule or CallRule((), options={}))
     strict = reader.read_fields(arguments, ())
-    return GenerousReading(strict, tuple(schemas.json_pointer([*path]) for path in reader.repaired))
+    if reader.repaired and override is None:
+        detected = detection.detect(name, strict)
+    repaired = tuple(schemas.json_pointer([*path]) for path in reader.repaired)
+    return GenerousReading(strict, detected, repaired)
 
 
 def read_flag(value: JsonValue) -> JsonValue:
@@ -163,7 +170,7 @@ def _as_object(value: JsonValue, fields: Collection[str]) -> JsonValue:
 
 
 def _is_question(value: JsonValue) -> bool:
-    return not present_fields(value).isdisjoint(_TEXTS)
+    return isinstance(value, dict) and any(value.get(field) is not None for field in _TEXTS)
 
 
 def _as_question(value: JsonValue) -> JsonValue:

@@ -15,7 +15,7 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.dialects import choice_forms, host_choice_results
 from answerback.dialects.call_reader import ArgumentNode
-from answerback.dialects.dialect import CallRule, Dialect, Json, Shape, waits
+from answerback.dialects.dialect import CallRule, Dialect, Json, Shape
 from answerback.dialects.results import failure_result
 from answerback.dialects.tool_definitions import BY_DIALECT
 
@@ -126,7 +126,7 @@ def _dialect(
     render: Callable[[Ask], ToolResult],
     *calls: tuple[str, Shape | None, int],
     order: int,
-    is_async: Callable[[str, Json], bool] = waits,
+    is_async: Callable[[str, Json], bool] | None = None,
     accepted: Json | None = None,
 ) -> Dialect:
     options = {row.options: row.labels}

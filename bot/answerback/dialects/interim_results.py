@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, ToolResult
 from answerback.dialects import results
-from answerback.dialects.dialect import Json
 from answerback.dialects.installed import installed_dialects
-
-
-def default_mode(dialect: str, name: str, arguments: Json) -> Literal["wait", "async"]:
-    """Return the mode of a call whose submission does not give one."""
-    return "async" if installed_dialects().usable[dialect].is_async(name, arguments) else "wait"
 
 
 def render_interim_result(ask: Ask) -> ToolResult | None:
@@ -23,7 +15,8 @@ def render_interim_result(ask: Ask) -> ToolResult | None:
     if not ask.open or request.mode != "async":
         return None
     dialect = installed_dialects().usable.get(request.dialect)
-    if dialect and dialect.accepted and dialect.is_async(request.name, request.arguments):
+    is_async = dialect.is_async if dialect else None
+    if dialect and dialect.accepted and is_async and is_async(request.name, request.arguments):
         return results.json_result({**dialect.accepted})  # the result that the tool promises
     message = (
         f"People were asked, and the question stays open ({ask.id}). Do not wait and do not assume an answer: continue "

@@ -7,9 +7,9 @@ from typing import Final, Literal, assert_never
 
 from pydantic import JsonValue
 
+from answerback.core import strict_json
 from answerback.core.answers import Invalid, check_answer, format_value
 from answerback.core.form import MAX_LABEL, AnswerType, Option, Persistence, Question, When
-from answerback.core.json_schema import schemas
 from answerback.dialects import choice_forms
 from answerback.dialects.call_reader import ArgumentNode
 
@@ -87,7 +87,7 @@ def read_when(node: ArgumentNode, earlier: dict[str, Question | None]) -> When |
     Args:
         earlier: the earlier questions by id; None for an invalid one, against which the condition is not checked.
     """
-    if not node.has("when"):
+    if not _given(node, "when"):
         return None
     when = node.at("when")
     if not when.is_object(("question_id", "equals")):
@@ -124,16 +124,22 @@ def _ids(earlier: Collection[str]) -> str:
     return (f"{more} more, " if more else "") + ", ".join(shown) or "none"
 
 
+def _given(node: ArgumentNode, field: str) -> bool:
+    """Return whether a question has a field that is not null: most have few, and the others need no reading."""
+    return isinstance(node.value, dict) and node.value.get(field) is not None
+
+
 def _options(node: ArgumentNode, kind: AnswerType | None) -> tuple[Option, ...]:
-    child = node.at("options")
     if kind is not None and _required_field(kind) != "options":
-        if node.has("options"):
+        if _given(node, "options"):
+            child = node.at("options")
             child.fail(
                 "options_forbidden",
                 f"{child.name} is for the answer_type select or multi_select only; this is {kind}.",
             )
         return ()
-    if not node.has("options") or child.value == []:
+    child = node.at("options")
+    if not _given(node, "options") or child.value == []:
         if kind is not None:
             child.fail(
                 "options_required",
@@ -144,15 +150,16 @@ def _options(node: ArgumentNode, kind: AnswerType | None) -> tuple[Option, ...]:
 
 
 def _schema(node: ArgumentNode, kind: AnswerType | None) -> JsonValue:
-    child = node.at("schema")
     if kind is None or _required_field(kind) != "schema":
-        if kind is not None and node.has("schema"):
+        if kind is not None and _given(node, "schema"):
+            child = node.at("schema")
             child.fail(
                 "schema_forbidden",
                 f'{child.name} is for answer_type "schema" only; this is {kind}.',
             )
         return None
-    if not node.has("schema"):
+    child = node.at("schema")
+    if not _given(node, "schema"):
         child.fail(
             "schema_required", f'{child.name} is missing: answer_type "schema" needs a JSON Schema.'
         )
@@ -162,14 +169,14 @@ def _schema(node: ArgumentNode, kind: AnswerType | None) -> JsonValue:
 
 
 def _with_default(node: ArgumentNode, question: Question) -> Question:
+    if not isinstance(node.value, dict) or "default" not in node.value:
+        return question
     child = node.at("default")
     schema = _required_field(question.answer_type) == "schema"
-    if not (isinstance(node.value, dict) and "default" in node.value) or (
-        child.value is None and not schema
-    ):
+    if child.value is None and not schema:
         return question
     if schema:
-        if not schemas.is_all_encodable(child.value):
+        if not strict_json.is_all_encodable(child.value):
             child.fail(
                 "default_type",
                 f"{child.name} contains half a surrogate pair, which is not valid text.",

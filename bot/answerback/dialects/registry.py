@@ -10,7 +10,6 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem
 from answerback.core.form import Form
-from answerback.core.json_schema import schemas
 from answerback.dialects import detection, generous_reader, question, results, tool_definitions
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.installed import call_rules, installed_dialects
@@ -30,6 +29,8 @@ class ParsedCall(NamedTuple):
     """The arguments as they were read."""
     repaired: tuple[str, ...]
     """JSON pointers to the arguments that were sent in another form; see `answerback.dialects.generous_reader`."""
+    is_async: bool
+    """Whether the agent goes on at once, if the submission does not say."""
 
 
 def parse_call(name: str, sent: dict[str, JsonValue], override: str | None = None) -> ParsedCall:
@@ -41,15 +42,14 @@ def parse_call(name: str, sent: dict[str, JsonValue], override: str | None = Non
     Raises:
         InvalidCallError: with every problem, in document order.
     """
-    arguments, repaired = generous_reader.read_call(name, sent, override)
-    detected = None if override else detection.detect(name, arguments)
+    arguments, detected, repaired = generous_reader.read_call(name, sent, override)
     known = installed_dialects().usable
     dialect = detected.dialect if detected else override or ""
     if dialect not in known:
         raise InvalidCallError(name[:100], [_unknown(name, override)])
     problems = ProblemCollector(arguments, name)
     form = known[dialect].parse(ArgumentNode(arguments, problems))
-    if form is not None and not schemas.is_all_encodable(arguments):  # in a field that is not read
+    if form is not None and not problems.encodable:  # in a field that is not read
         message = "The call contains half a surrogate pair, which is not valid text."
         problems.add(Problem(pointer="", code="wrong_type", message=message))
         form = None
@@ -58,7 +58,9 @@ def parse_call(name: str, sent: dict[str, JsonValue], override: str | None = Non
         if detected is not None and not detected.by_shape:
             listed = (_mention_other_dialects(name, dialect, arguments, listed[0]), *listed[1:])
         raise InvalidCallError(name[:100], listed, dialect)
-    return ParsedCall(dialect, form, arguments, repaired)
+    decide = known[dialect].is_async
+    is_async = decide is not None and decide(name, arguments)
+    return ParsedCall(dialect, form, arguments, repaired, is_async)
 
 
 def is_quick_to_parse(arguments: JsonValue) -> bool:

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
-from answerback.core.json_schema.schemas import is_all_encodable
+from answerback.core.strict_json import is_all_encodable
 from answerback.http.json_parsing import MAX_BODY, parse_json
 from answerback.mcp.backend import AskBackend, ServiceBackend
 from answerback.mcp.cancellation import (

@@ -48,7 +48,7 @@ def answerer_word(person: Person) -> str:
 def question_words(ask: Ask) -> tuple[str, ...]:
     """The words of an ask's questions."""
     texts: list[str | None] = []
-    for question in ask.form.questions:
+    for question in ask.request.form.questions:
         texts += (question.text, question.context, question.header, question.tool)
         for option in question.options:
             texts += (option.label, option.description)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from pydantic import JsonValue
+
 from answerback.core import ask as asks
 from answerback.core import clarification, refusals
 from answerback.core.actions import Action, Answer
@@ -83,7 +85,24 @@ class ChangeCommitter:
         result, _ = await self.store.asks.change(ask_id, decision, then=self.publish_result)
         return Acted(result.ask) if isinstance(result, Write) else result
 
-    def fail_misconfigured(self, ask: Ask) -> Change | None:
+    def first_write(self, ask: Ask, remembered: tuple[JsonValue] | None) -> Write:
+        """Return what is stored for a new ask: at its first question, or already ended without asking anybody.
+
+        Args:
+            remembered: the earlier answer to its first question that the person had remembered.
+        """
+        at = ask.created_at
+        change = Change(ask, asks.request_entry(ask, at))
+        if remembered is not None:
+            answer = Answer(value=remembered[0])
+            answered = asks.apply_action(ask, answer, at=at, by=None, source=Source.REMEMBERED)
+            if isinstance(answered, Change):
+                return self.build_write(
+                    Change(answered.ask, (*change.entries, *answered.entries)), at
+                )
+        return self.build_write(self.apply_routing(change, at), at)
+
+    def misconfigured_write(self, ask: Ask) -> Write | None:
         """Fail a new ask if the configuration for any of its questions can never work; None: it can.
 
         A condition may skip that question, but the operator's mistake should not wait for the answer that does not.
@@ -103,9 +122,8 @@ class ChangeCommitter:
                     reason=wrong.reason,
                     message=wrong.message,
                 )
-                return Change(
-                    failed.ask, asks.request_entry(asked, ask.created_at) + failed.entries
-                )
+                entries = asks.request_entry(asked, ask.created_at) + failed.entries
+                return self.build_write(Change(failed.ask, entries), ask.created_at)
         return None
 
     def apply_routing(self, change: Change, at: float, *, reached: bool = False) -> Change:
@@ -115,11 +133,11 @@ class ChangeCommitter:
             reached: whether somebody acted where the ask is shown, so that people can be asked there.
         """
         ask, entries = change.ask, change.entries
+        # Once it is shown, an ask stays on its surface: whoever sees it can still answer it.
+        reachable = reached or ask.message is not None or self._reachable(ask)
+        if reachable and not self.rules.tools:
+            return change  # the configuration has no rules: people are asked
         while (question := ask.question) is not None and not ask.inquiring:
-            # Once it is shown, an ask stays on its surface: whoever sees it can still answer it.
-            reachable = reached or ask.message is not None or self._reachable(ask)
-            if reachable and not self.rules.tools:
-                break  # the configuration has no rules: people are asked
             routed = question_routing.route(
                 ask, question, self.rules, surface=reachable, inquiry=self._has_inquiry
             )

@@ -3,18 +3,16 @@ repeats."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol, TypeVar
 
 from aiohttp import web
-from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
+from answerback.core.strict_json import digest_of
 from answerback.http.json_parsing import MAX_BODY
 from answerback.http.request_body import BodyError, receive_body
 from answerback.service.late_answers import ResponseTracker
@@ -95,12 +93,6 @@ async def read_body(request: web.Request) -> bytes:
     except BodyError as error:
         title = HTTPStatus(error.status).phrase
         raise ProblemError(error.status, title, str(error)) from error
-
-
-def digest_of(body: JsonValue) -> str:
-    """A digest that is the same for equal JSON, whatever its formatting."""
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def may_see(agent: Agent | None, ask: Ask) -> bool:

@@ -12,7 +12,7 @@ from pydantic import JsonValue, ValidationError
 
 from answerback.core.errors import Problem
 from answerback.core.json_schema import schemas
-from answerback.core.json_schema.validation_cost import size
+from answerback.core.strict_json import size
 
 _CODE_BY_TYPE: Final = {
     "missing": "required",

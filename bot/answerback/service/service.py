@@ -44,8 +44,8 @@ from answerback.service.expiry import expire_change
 from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.notify import Follower, Hooks
 from answerback.service.repeated_calls import RepeatedCalls
-from answerback.service.submission_request import Agent, Routes, Submission
-from answerback.service.submit import Submitted, Submitter
+from answerback.service.submission_request import Agent, Routes
+from answerback.service.submit import Submitter
 from answerback.service.waiters import Waiters
 
 logger = logging.getLogger(__name__)
@@ -98,37 +98,17 @@ class Service(AskActions):
         self.late_answer_tracker = LateAnswerTracker(store.late_answers, clock)
         self.presence = AgentPresence(clock, self.set_attended, alone=claim is SOLE_CLAIM)
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
-        self._submitter = Submitter(
-            commits, known_surfaces, routes or Routes(), check_callback, self._repeats, limits
-        )
+        self.submit = Submitter(
+            commits,
+            known_surfaces,
+            routes or Routes(),
+            check_callback,
+            self.presence,
+            self._repeats,
+            limits,
+        ).submit
+        """Stores a tool call as an ask; see `Submitter.submit`."""
         self._waiters = Waiters(self._commits, self.presence)
-
-    # --- submitting and acting -------------------------------------------------------------------
-
-    async def submit(
-        self,
-        body: Submission,
-        *,
-        agent: Agent | None = None,
-        idempotency_key: str | None = None,
-        digest: str = "",
-        carrier: str | None = None,
-    ) -> Submitted:
-        """Store a tool call as an ask and have it shown.
-
-        Args:
-            digest: of the whole body; a repeated key with another digest is refused.
-            carrier: the hook that puts the ask, which has idempotency keys of its own.
-
-        Raises:
-            InvalidCallError: with every error in the call and its envelope; the record notes the refusal.
-            ProblemError: the idempotency key was used with another body.
-        """
-        submitted = await self._submitter.submit(
-            body, agent=agent, idempotency_key=idempotency_key, digest=digest, carrier=carrier
-        )
-        await self.presence.record_poll(submitted.ask)
-        return submitted
 
     async def apply_typed(
         self,

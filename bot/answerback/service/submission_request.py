@@ -11,11 +11,11 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from answerback.core.ask import ANYONE, Destination, Escalation
+from answerback.core import strict_json
+from answerback.core.ask import ANYONE, DEFAULT_ASKER, Destination, Escalation
 from answerback.core.errors import ConfigError, InvalidCallError, Problem
 from answerback.core.form import ContextFormat
 from answerback.core.headline import file_name
-from answerback.core.json_schema import schemas
 from answerback.core.origin import Origin
 from answerback.core.visible_text import one_line
 from answerback.dialects.call_reader import did_you_mean
@@ -30,7 +30,7 @@ MAX_PLACE: Final = 100
 
 
 def _require_encodable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    if not schemas.is_all_encodable(value):
+    if not strict_json.is_all_encodable(value):
         raise ValueError("contains half a surrogate pair, which is not valid text")
     return value
 
@@ -176,7 +176,6 @@ class Agent:
     """The names of the routes that it may use; empty: every route and destination."""
     label: str | None = None
     """The name of the asker that people see; None: the token's name."""
-
     limits: AskLimits = NO_LIMITS
     """How much it may ask."""
 
@@ -188,7 +187,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where and for how long to ask, from the submission, its route and the defaults."""
+    """Where and for how long to ask, and from where, by the submission, its route and the defaults."""
 
     destination: Destination
     responders: tuple[str, ...] | None
@@ -198,6 +197,7 @@ class Plan:
     context_format: ContextFormat
     mention: bool
     escalation: Escalation | None
+    origin: Origin
 
 
 def read_submission(body: JsonValue) -> Submission:
@@ -211,9 +211,12 @@ def read_submission(body: JsonValue) -> Submission:
     try:
         return Submission.model_validate(body)
     except ValidationError as error:
-        raise InvalidCallError(
-            _tool_name(body), problems_of(error, _advise_on_unknown_field)
-        ) from None
+        belongs = (
+            '; the arguments of the tool call belong in "arguments"'  # what is unknown often does
+        )
+        fields = Submission.model_fields
+        problems = problems_of(error, lambda name: did_you_mean(name, fields) or belongs)
+        raise InvalidCallError(_tool_name(body), problems) from None
 
 
 _HOSTS: Final = {
@@ -229,13 +232,17 @@ _HOSTS: Final = {
 """The names of hosts, by their hook, or by a kind of request that only they make."""
 
 
-def read_origin(submission: Submission, carrier: str | None) -> Origin:
-    """Return from where an agent asks; its project is named, or the last part of its folder."""
+def _origin(submission: Submission, carrier: str | None) -> Origin:
+    """From where an agent asks: its project or the last part of its folder, and a hook's subagent beside the host."""
     sent, named = submission.origin, submission.metadata.get("project")
     from_folder = file_name(sent.folder) if sent.folder else None
     project = sent.project or from_folder or (named if isinstance(named, str) else None)
+    host = _HOSTS.get(submission.name if carrier is None else carrier)
+    subagent = submission.metadata.get("subagent") if carrier else None
+    if isinstance(subagent, str) and subagent.strip():
+        host = f"{host or DEFAULT_ASKER} ({subagent})"
     return Origin(
-        host=_HOSTS.get(submission.name if carrier is None else carrier),
+        host=host,
         project=_place(project),
         folder=_place(sent.folder),
         session=_place(sent.session),
@@ -247,25 +254,24 @@ def _place(sent: str | None) -> str | None:
     return one_line(sent)[:MAX_PLACE] or None if sent else None
 
 
-def _advise_on_unknown_field(field: str) -> str:
-    """What to do about a field that a submission does not have: often it belongs to the tool call."""
-    nearest = did_you_mean(field, Submission.model_fields)
-    return nearest or '; the arguments of the tool call belong in "arguments"'
-
-
 def _tool_name(body: JsonValue) -> str:
     name = body.get("name") if isinstance(body, dict) else None
-    return name[:100] if isinstance(name, str) and schemas.is_encodable(name) else "ask"
+    return name[:100] if isinstance(name, str) and strict_json.is_encodable(name) else "ask"
 
 
 def plan(
-    submission: Submission, routes: Routes, surfaces: frozenset[str], agent: Agent | None
+    submission: Submission,
+    routes: Routes,
+    surfaces: frozenset[str],
+    agent: Agent | None,
+    carrier: str | None = None,
 ) -> Plan | tuple[Problem, ...]:
     """Decide where and for how long to ask, or return the problems of the submission.
 
     Args:
         surfaces: the names of all existing surfaces, configured or not.
         agent: who submits; None if no tokens are configured.
+        carrier: the hook that puts the ask.
     """
     to = submission.to
     allowed = agent.routes if agent else ()
@@ -295,6 +301,7 @@ def plan(
         context_format=submission.context_format or (route.context_format if route else "markdown"),
         mention=route is not None and route.mention,
         escalation=_escalation(route, surfaces, destination),
+        origin=_origin(submission, carrier),
     )
 
 

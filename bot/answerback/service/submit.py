@@ -5,29 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core import ask as asks
-from answerback.core.actions import Answer
-from answerback.core.ask import DEFAULT_ASKER, Ask, Change, Reason, RecordEntry, Request
+from answerback.core.ask import DEFAULT_ASKER, Ask, Reason, RecordEntry, Request
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
-from answerback.core.origin import Origin
 from answerback.core.view import can_remember
-from answerback.core.walker import Source, start
-from answerback.dialects import interim_results, registry
+from answerback.core.walker import start
+from answerback.dialects import registry
 from answerback.dialects.registry import ParsedCall
 from answerback.ports.store import Write
 from answerback.ports.store_values import AskLimits, Existing, Idempotency, LimitReached
 from answerback.ports.surface import Shown
 from answerback.service.act_or_refuse import ChangeCommitter
-from answerback.service.agent_presence import LEASE
+from answerback.service.agent_presence import LEASE, AgentPresence
 from answerback.service.ask_limits import too_many_asks
 from answerback.service.repeated_calls import RepeatedCalls, join_key
-from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan, read_origin
+from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +55,7 @@ class Submitter:
         known_surfaces: frozenset[str],
         routes: Routes,
         check_callback: Callable[[str, Agent | None], str | None],
+        presence: AgentPresence,
         repeats: RepeatedCalls,
         limits: AskLimits,
     ) -> None:
@@ -65,6 +63,7 @@ class Submitter:
         self._known_surfaces = known_surfaces
         self._routes = routes
         self._check_callback = check_callback
+        self._presence = presence
         self._repeats = repeats
         self._limits = limits
         self._parse_lock = asyncio.Lock()
@@ -88,28 +87,30 @@ class Submitter:
             InvalidCallError: with every error in the call and its envelope; the record notes the refusal.
             ProblemError: the idempotency key was used with another body.
         """
-        key = None
-        if idempotency_key is not None:
-            # No header can contain a line end, so no agent can submit an ask in a hook's place.
-            scope = "" if carrier is None else f"{carrier}\n"
-            agent_name = agent.name if agent else _NO_AGENT
-            key = Idempotency(agent_name, scope + idempotency_key, digest)
-        if (joined := await self._repeats.find(join_key(body, agent), body, key)) is not None:
+        key = _key(agent, idempotency_key, digest, carrier)
+        submitted = await self._submit(body, agent, key, carrier)
+        await self._presence.record_poll(submitted.ask)
+        return submitted
+
+    async def _submit(
+        self, body: Submission, agent: Agent | None, key: Idempotency | None, carrier: str | None
+    ) -> Submitted:
+        join = None if body.join is None else join_key(body, agent)
+        if join and (joined := await self._repeats.find(join, body, key)) is not None:
             return Submitted(joined, created=False)
         try:
-            parsed, planned = await self._read(body, agent)
-            new = self._new_ask(body, agent, parsed, planned, carrier)
-            ask = await self._with_thread(new)
-            write = await self._initial_write(ask)
+            parsed, planned = await self._read(body, agent, carrier)
+            write = await self._first_write(
+                self._new_ask(body, agent, parsed, planned, join, carrier)
+            )
         except InvalidCallError as error:
             # What was valid when it was first submitted may be invalid by now: a route may have been renamed.
             if key is not None and (first := await self._commits.store.asks.find_created(key)):
                 return _submitted_before(first)
             await self._note_refusal(error, agent)
             raise
-        await self._repeats.save_wait(
-            write.ask
-        )  # first: if this process is killed in between, the ask does not exist
+        if join:  # first: if this process is killed in between, the ask does not exist
+            await self._repeats.save_wait(write.ask)
         limits = agent.limits if agent else self._limits
         stored = await self._commits.store.asks.create(write, key, limits)
         if isinstance(stored, Existing):
@@ -117,7 +118,7 @@ class Submitter:
             return _submitted_before(stored)
         if isinstance(stored, LimitReached):
             self._commits.hooks.limited(agent.name if agent else _NO_AGENT, stored.limit)
-            raise too_many_asks(ask, stored, limits)
+            raise too_many_asks(write.ask, stored, limits)
         extra = {
             "action": "submitted",
             "ask_id": stored.ask.id,
@@ -129,63 +130,69 @@ class Submitter:
         self._commits.publish(write)
         return Submitted(stored.ask, created=True)
 
-    async def _read(self, body: Submission, agent: Agent | None) -> tuple[ParsedCall, Plan]:
+    async def _read(
+        self, body: Submission, agent: Agent | None, carrier: str | None
+    ) -> tuple[ParsedCall, Plan]:
         """The parsed call and its plan; raises InvalidCallError with the errors of both."""
-        problems: list[Problem] = []
+        parsed = await self._parse(body)
+        dialect = parsed.dialect or ("" if body.dialect is None else body.dialect)
         known = self._known_surfaces | self._commits.surfaces.keys()
-        planned = plan(body, self._routes, known, agent)
-        if isinstance(planned, tuple):
-            problems += planned
-        else:
-            problems += self._check_place(planned)
+        planned = plan(body, self._routes, known, agent, carrier)
+        if isinstance(planned, Plan):
+            planned = self._place(planned)
+        problems = [] if isinstance(planned, Plan) else [*planned]
         if body.callback is not None and (
             refusal := self._check_callback(body.callback.url, agent)
         ):
             problems.append(Problem(pointer="/callback/url", code="unknown_value", message=refusal))
-        try:
-            parsed = await self._parse(body)
-        except InvalidCallError as error:
-            problems += self._check_enabled(body, error.dialect or body.dialect or "")
-            raise InvalidCallError(
-                error.tool, [*error.problems, *problems], error.dialect
-            ) from None
-        problems += self._check_enabled(body, parsed.dialect)
-        if problems or isinstance(planned, tuple):
-            raise InvalidCallError(body.name[:100], problems, parsed.dialect)
+        problems += self._check_enabled(body, dialect)
+        if isinstance(parsed, InvalidCallError):
+            raise InvalidCallError(parsed.tool, [*parsed.problems, *problems], parsed.dialect)
+        if problems or not isinstance(planned, Plan):
+            raise InvalidCallError(body.name[:100], problems, dialect)
         return parsed, planned
 
-    async def _parse(self, body: Submission) -> ParsedCall:
-        """Parse a call; a slow one in a thread, one at a time."""
-        if registry.is_quick_to_parse(body.arguments):
-            return registry.parse_call(body.name, body.arguments, body.dialect)
-        async with self._parse_lock:
-            return await asyncio.to_thread(
-                registry.parse_call, body.name, body.arguments, body.dialect
+    def _place(self, planned: Plan) -> Plan | tuple[Problem, ...]:
+        """Return the plan with those who may act: by the call or route, else by the surface; or what is wrong there."""
+        surface, to = self._commits.surfaces.get(planned.destination.surface), planned.destination
+        if (
+            surface is None
+        ):  # an ask that no person has to answer needs no surface: see _check_askable
+            return replace(
+                planned, responders=planned.responders or (() if to.user is None else (to.user,))
             )
+        if (wrong := surface.destination_problem(to)) is not None:
+            return (Problem(pointer="/to", code="unknown_route", message=wrong),)
+        of_place = surface.default_responders(to) if to.user is None else (to.user,)
+        if responders := planned.responders or of_place:
+            return replace(planned, responders=responders)
+        message = (
+            "No responders are set for this destination. Add responders to the call, to its route "
+            f"(routes.<name>.responders) or to the surface ({surface.name}.responders): user ids, "
+            '"@id" for a group or role, or "anyone".'
+        )
+        return (Problem(pointer="/responders", code="responders_required", message=message),)
+
+    async def _parse(self, body: Submission) -> ParsedCall | InvalidCallError:
+        """Parse a call, a slow one in a thread, one at a time; returns the error that says what is wrong with it."""
+        call = (body.name, body.arguments, body.dialect)
+        try:
+            if registry.is_quick_to_parse(body.arguments):
+                return registry.parse_call(*call)
+            async with self._parse_lock:
+                return await asyncio.to_thread(registry.parse_call, *call)
+        except InvalidCallError as error:
+            return error
 
     def _check_enabled(self, body: Submission, dialect: str) -> list[Problem]:
         tool = body.arguments.get("tool")
         asking = tool if dialect == "tool_question" and isinstance(tool, str) else None
-        key = self._commits.rules.disabling_key(dialect, body.name, asking)
+        rules = self._commits.rules
+        key = rules.disabling_key(dialect, body.name, asking) if rules.tools else None
         if key is None:
             return []
         message = f'The tool "{body.name}" is switched off here ({key} is false). Do not call it.'
         return [Problem(pointer="/name", code="unknown_value", message=message)]
-
-    def _check_place(self, planned: Plan) -> list[Problem]:
-        surface = self._commits.surfaces.get(planned.destination.surface)
-        if surface is None:
-            return []  # an ask that no person has to answer needs no surface: see _check_askable
-        if (wrong := surface.destination_problem(planned.destination)) is not None:
-            return [Problem(pointer="/to", code="unknown_route", message=wrong)]
-        if not self._responders(planned):
-            message = (
-                "No responders are set for this destination. Add responders to the call, to its route "
-                f"(routes.<name>.responders) or to the surface ({surface.name}.responders): user ids, "
-                '"@id" for a group or role, or "anyone".'
-            )
-            return [Problem(pointer="/responders", code="responders_required", message=message)]
-        return []
 
     def _check_askable(self, ask: Ask) -> None:
         """Refuse an ask that needs a person on a surface that is not configured.
@@ -216,23 +223,16 @@ class Submitter:
             reason=outcome.reason,
         )
 
-    def _responders(self, planned: Plan) -> tuple[str, ...]:
-        if planned.responders:
-            return planned.responders
-        if planned.destination.user is not None:
-            return (planned.destination.user,)
-        surface = self._commits.surfaces.get(planned.destination.surface)
-        return surface.default_responders(planned.destination) if surface else ()
-
     def _new_ask(
         self,
         body: Submission,
         agent: Agent | None,
         parsed: ParsedCall,
         planned: Plan,
+        join: str | None,
         carrier: str | None,
     ) -> Ask:
-        now = self._commits.clock.now()
+        now, rules = self._commits.clock.now(), self._commits.rules
         request = Request(
             name=body.name,
             dialect=parsed.dialect,
@@ -250,12 +250,13 @@ class Submitter:
             mention=planned.mention,
             accepts=body.accepts,
             metadata=body.metadata,
-            join=join_key(body, agent),
-            mode=body.mode
-            or interim_results.default_mode(parsed.dialect, body.name, parsed.arguments),
+            join=join,
+            mode=body.mode or ("async" if parsed.is_async else "wait"),
             prompt_label=agent.display_name if agent else DEFAULT_ASKER,
-            prompt_labels=self._commits.rules.labels(parsed.dialect, body.name, parsed.form.tool),
-            origin=_with_subagent(read_origin(body, carrier), body.metadata if carrier else {}),
+            prompt_labels=rules.labels(parsed.dialect, body.name, parsed.form.tool)
+            if rules.tools
+            else {},
+            origin=planned.origin,
             carrier=carrier,
         )
         reachable = request.callback is not None or request.mode == "async"
@@ -265,53 +266,37 @@ class Submitter:
             updated_at=now,
             request=request,
             destination=planned.destination,
-            responders=self._responders(planned),
+            responders=planned.responders or (),
             walk=start(parsed.form),
             attended_for=None if reachable else LEASE,
             unattended=request.mode == "async" and request.callback is None,
             expires_at=now + planned.expires_in if planned.expires_in is not None else None,
         )
 
-    async def _with_thread(self, ask: Ask) -> Ask:
-        """The ask with its thread, if the surface knows it without posting anything."""
-        surface = self._commits.surfaces.get(ask.destination.surface)
-        if surface is None or surface.live:
-            return ask
-        shown = await surface.show(ask, _save_nothing)
-        return replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
-
-    async def _initial_write(self, ask: Ask) -> Write:
-        """What is stored for a new ask: open at its first question, or already ended without asking anybody.
+    async def _first_write(self, ask: Ask) -> Write:
+        """Return what is stored for a new ask.
 
         Raises:
             DeclinedCallError: its surface is not configured.
         """
-        if (failed := self._commits.fail_misconfigured(ask)) is not None:
-            return self._commits.build_write(failed, ask.created_at)
-        change = Change(ask, asks.request_entry(ask, ask.created_at))
-        remembered = await self._remembered(ask)
-        if remembered is not None:
-            answered = asks.apply_action(
-                ask,
-                Answer(value=remembered[0]),
-                at=ask.created_at,
-                by=None,
-                source=Source.REMEMBERED,
-            )
-            if isinstance(answered, Change):
-                return self._commits.build_write(
-                    Change(answered.ask, (*change.entries, *answered.entries)), ask.created_at
-                )
-        routed = self._commits.apply_routing(change, ask.created_at)
-        self._check_askable(routed.ask)
-        return self._commits.build_write(routed, ask.created_at)
+        surface = self._commits.surfaces.get(ask.destination.surface)
+        if surface is not None and not surface.live:  # it knows the place without posting anything
+            shown = await surface.show(ask, _save_nothing)
+            ask = replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
+        if (misconfigured := self._commits.misconfigured_write(ask)) is not None:
+            return misconfigured
+        remembered = None if ask.request.turn is None else await self._remembered(ask)
+        write = self._commits.first_write(ask, remembered)
+        if write.ask.outcome is not None:
+            self._check_askable(write.ask)
+        return write
 
     async def _remembered(self, ask: Ask) -> tuple[JsonValue] | None:
-        request, question = ask.request, ask.question
+        request = ask.request
         if (
-            question is None
-            or request.conversation is None
+            request.conversation is None
             or request.turn is None
+            or (question := ask.question) is None
             or not can_remember(ask)
         ):
             return None
@@ -336,6 +321,16 @@ class Submitter:
         )
 
 
+def _key(
+    agent: Agent | None, key: str | None, digest: str, carrier: str | None
+) -> Idempotency | None:
+    if key is None:
+        return None
+    # No header can contain a line end, so no agent can submit an ask in a hook's place.
+    scope = "" if carrier is None else f"{carrier}\n"
+    return Idempotency(agent.name if agent else _NO_AGENT, scope + key, digest)
+
+
 def _submitted_before(first: Existing) -> Submitted:
     if not first.same_body:
         title = "This Idempotency-Key was used for another body"
@@ -345,11 +340,3 @@ def _submitted_before(first: Existing) -> Submitted:
 
 async def _save_nothing(_shown: object) -> None:
     """A surface without a live message has nothing to save."""
-
-
-def _with_subagent(origin: Origin, hook: Mapping[str, JsonValue]) -> Origin:
-    """Return the origin, with the subagent beside the host's name if a hook's metadata names one."""
-    subagent = hook.get("subagent")
-    if not isinstance(subagent, str) or not subagent.strip():
-        return origin
-    return origin.model_copy(update={"host": f"{origin.host or DEFAULT_ASKER} ({subagent})"})

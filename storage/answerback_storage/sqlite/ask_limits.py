@@ -17,7 +17,7 @@ def find_reached(db: sqlite3.Connection, ask: Ask, limits: AskLimits) -> LimitRe
     values = () if agent is None else (agent,)
     if limits.asks_per_minute and (wait := _seconds_to_wait(db, ask, whose, values, limits)) > 0:
         return LimitReached("asks_per_minute", wait)
-    if not ask.open:
+    if ask.outcome is not None:
         return None
     open_asks = f"SELECT 1 FROM asks WHERE {whose} AND status = 'open'"
     if _has_rows(db, open_asks, values, limits.open_asks):

@@ -134,7 +134,9 @@ def insert(db: sqlite3.Connection, new: Ask, claim: Claim | None) -> None:
     identity = (seq, new.id, new.created_at, request.conversation, request.agent)
     behind = new.shown_revision < new.revision
     holder, _, until = rows.claim_row(claim if behind else None)
-    db.execute(_INSERT, (*identity, *rows.lookup_columns(new), *_step_columns(new), holder, until))
+    db.execute(
+        _INSERT, (*identity, *rows.lookup_columns(new), *rows.step_columns(new), holder, until)
+    )
     full_text_index.insert(db, seq, new)
 
 
@@ -161,7 +163,7 @@ def insert_idempotency_key(db: sqlite3.Connection, idempotency: Idempotency, new
 def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = None) -> None:
     """Store the new state of ``old``, which this transaction has read, with all its columns."""
     at = (old.id, old.revision)
-    values = (*rows.lookup_columns(new), *_step_columns(new), *at, *rows.claim_row(claim))
+    values = (*rows.lookup_columns(new), *rows.step_columns(new), *at, *rows.claim_row(claim))
     if db.execute(_UPDATE, values).rowcount != 1:
         raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
     if old.open and not new.open:
@@ -176,10 +178,6 @@ def shift_schedule(
     for old in load_many(db, cache, seqs):
         if not at - rows.CLOCK_CHANGE_WINDOW <= old.created_at <= at:
             update(db, old, replace(old, set_back=old.set_back + seconds))
-
-
-def _step_columns(new: Ask) -> rows.Row:
-    return new.revision, new.updated_at, new.shown_revision, rows.dump_state(new)
 
 
 def newest_first(

@@ -171,14 +171,14 @@ class Batch:
         self._steps: dict[str, rows.Row] = {}
         """The row of `_STEP` for each changed ask, without its last line: the id, the revision on disk, the columns."""
         self._lines = _LineNumbers()
+        self.lines_moved = False
+        """Whether something other than steps may have added lines, so that line numbers have to be read again."""
         self._entries: list[rows.Row] = []
 
     def begin(self, db: sqlite3.Connection, runs: Iterable[object]) -> None:
-        """Read what the changes among ``runs`` will need, and forget the previous transaction."""
-        self._asks, self._seen, self._new_seen, self._steps, self._entries = {}, {}, [], {}, []
+        """Read what the changes among ``runs`` will need, and forget the previous ones."""
         changes = [run for run in runs if isinstance(run, ChangeJob)]
-        if not changes:
-            return
+        self._asks, self._seen, self._new_seen, self._steps, self._entries = {}, {}, [], {}, []
         (version,) = db.execute("PRAGMA data_version").fetchone()
         if version != self._version:  # another connection wrote
             self.forget()
@@ -223,7 +223,7 @@ class Batch:
             self.finish(db)
             asks.update(db, old, new, write.claim)
             insert_related(db, write)
-            self.forget_lines()
+            self.lines_moved = True
         self._asks[new.id] = new
         self._recent.update(new)
         delivery, digest = delivery_seen
@@ -234,15 +234,14 @@ class Batch:
     def forget(self) -> None:
         """Drop all cached state, because the transaction was not committed, or its outcome is unknown."""
         self._recent.clear()
-        self.forget_lines()
-
-    def forget_lines(self) -> None:
-        """Forget line numbers, because something other than steps may have added lines."""
-        self._lines.forget()
+        self.lines_moved = True
 
     def finish(self, db: sqlite3.Connection) -> None:
         """Write what was queued."""
         last: Mapping[str, int | None] = {}
+        if self.lines_moved:
+            self._lines.forget()
+            self.lines_moved = False
         if self._entries:
             self._lines.read(db, self._steps.keys())
             _execute(db, _RECORD, self._lines.number_rows(self._entries))

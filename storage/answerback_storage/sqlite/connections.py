@@ -182,21 +182,31 @@ class Connections:
         self, jobs: Sequence[Job[sqlite3.Connection, Any]], connection: sqlite3.Connection
     ) -> bool:
         """Return whether every job completed its writes or wrote nothing. Otherwise the transaction cannot be used."""
+        changes = [job for job in jobs if isinstance(job.run, ChangeJob)]
+        others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
+        # Before the other jobs, which could outdate what the changes have read.
+        if changes and not self._attempt_changes(changes, jobs, connection):
+            return False
+        if others:
+            self._batch.lines_moved = True
+        return all(self._left_consistent(job, connection) for job in others)
+
+    def _attempt_changes(
+        self,
+        changes: Sequence[Job[sqlite3.Connection, Any]],
+        jobs: Sequence[Job[sqlite3.Connection, Any]],
+        connection: sqlite3.Connection,
+    ) -> bool:
         try:
-            self._batch.begin(connection, [job.run for job in jobs])
+            self._batch.begin(connection, (job.run for job in jobs))
         except (StoreError, ValueError) as error:  # what one of the jobs needs cannot be read
             for job in jobs:
                 job.error = error if isinstance(error, StoreError) else invalid_text_error(error)
             return False
-        changes = [job for job in jobs if isinstance(job.run, ChangeJob)]
-        others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
         if not all(self._left_consistent(job, connection) for job in changes):
             return False
-        # Before the other jobs, which could outdate what the changes have read.
         self._batch.finish(connection)
-        if others:
-            self._batch.forget_lines()
-        return all(self._left_consistent(job, connection) for job in others)
+        return True
 
     def _left_consistent(
         self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection

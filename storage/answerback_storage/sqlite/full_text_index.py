@@ -23,7 +23,7 @@ def insert(db: sqlite3.Connection, seq: int, new: Ask) -> None:
     """Index a new ask by its questions and, if it has ended, by its answers."""
     statement = "INSERT INTO asks_words (rowid, words) VALUES (?, ?)"
     db.execute(statement, (seq * 2, " ".join(question_words(new))))
-    if not new.open:
+    if new.outcome is not None:
         db.execute(statement, (seq * 2 + 1, " ".join(answer_words(new))))
 
 

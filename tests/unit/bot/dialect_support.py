@@ -19,7 +19,7 @@ from answerback.core.ask import (
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import Form, Question
 from answerback.core.walker import Person, start
-from answerback.dialects import detection, generous_reader, registry
+from answerback.dialects import generous_reader, registry
 
 OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -155,8 +155,7 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def detected_dialect(name: str, arguments: dict[str, Any]) -> str | None:
     """Return the dialect that a call is read in."""
-    read = generous_reader.read_call(name, arguments)
-    found = detection.detect(name, read.arguments)
+    found = generous_reader.read_call(name, arguments).detected
     return found.dialect if found else None
 
 
@@ -197,7 +196,7 @@ def only_question(name: str, question: dict[str, Any]) -> Question:
 
 
 def ask_from_call(name: str, arguments: dict[str, Any]) -> Ask:
-    dialect, read, strict, _ = registry.parse_call(name, arguments)
+    dialect, read, strict, *_ = registry.parse_call(name, arguments)
     ask = make_ask("single")
     request = Request(name=name, dialect=dialect, arguments=strict, form=read)
     return Ask(**{**vars(ask), "request": request, "walk": start(read)})

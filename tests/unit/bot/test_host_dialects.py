@@ -13,7 +13,7 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.walker import Source
 from answerback.dialects import registry
-from answerback.dialects.interim_results import default_mode, render_interim_result
+from answerback.dialects.interim_results import render_interim_result
 from tests.unit.bot.dialect_support import (
     CALLS,
     OPTIONS,
@@ -375,17 +375,17 @@ def test_cursors_asynchronous_calls_are_accepted_at_once() -> None:
     name, arguments = CALLS["cursor"]
     for flag in ("run_async", "runAsync"):
         sent = {**arguments, flag: True}
-        assert default_mode("cursor", name, sent) == "async"
+        assert registry.parse_call(name, sent).is_async
         ask = ask_from_call(name, sent)
         request = ask.request.model_copy(update={"mode": "async"})
         interim = render_interim_result(replace(ask, request=request))
         assert interim is not None
         assert interim.structured == {"async": {}}
-    assert default_mode("cursor", name, arguments) == "wait"
+    assert not registry.parse_call(name, arguments).is_async
 
 
 @pytest.mark.rule("MORE-4", "SUBMIT-16")
 def test_kimis_questions_in_the_background_are_asynchronous() -> None:
     name, arguments = CALLS["claude"]
-    assert default_mode("claude", name, {**arguments, "background": True}) == "async"
-    assert default_mode("claude", name, {**arguments, "background": False}) == "wait"
+    assert registry.parse_call(name, {**arguments, "background": True}).is_async
+    assert not registry.parse_call(name, {**arguments, "background": False}).is_async

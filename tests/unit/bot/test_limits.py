@@ -10,7 +10,7 @@ import pytest
 from answerback.core.errors import InvalidCallError
 from answerback.core.json_schema import schemas, validators
 from answerback.core.json_schema.schemas import Budget, InvalidSchemaError, SchemaTooLargeError
-from answerback.core.json_schema.validation_cost import size
+from answerback.core.strict_json import size
 from answerback.dialects import registry
 from tests.limit_edges import edge
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple
 
+from answerback.core import strict_json
 from answerback.core.ask import Ask, Status
-from answerback.core.json_schema import schemas
 from answerback.core.walker import Source
 from answerback.dialects.registry import render_result
 
@@ -165,4 +165,4 @@ def denial_reason(outcome: Outcome) -> str | None:
 
 def is_text(value: object) -> bool:
     """Whether a value is text that can be stored, if it is text at all."""
-    return not isinstance(value, str) or schemas.is_encodable(value)
+    return not isinstance(value, str) or strict_json.is_encodable(value)

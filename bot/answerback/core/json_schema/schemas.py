@@ -19,8 +19,9 @@ from pydantic import JsonValue
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH
 from answerback.core.json_schema import subschemas, validators
-from answerback.core.json_schema.validation_cost import MAX_COST, Size, size
+from answerback.core.json_schema.validation_cost import MAX_COST
 from answerback.core.json_schema.validators import collect_patterns, compile_schema
+from answerback.core.strict_json import Size, is_encodable, size
 
 MAX_VALUE_DEPTH: Final = 64
 """Levels of nested arrays and objects in an answer."""
@@ -110,25 +111,6 @@ def _require_at_most(total: int, limit: int, unit: str) -> None:
         )
 
 
-def depth(value: object, limit: int) -> int:
-    """Return the nesting depth of arrays and objects in a JSON value, counting no further than ``limit + 1``."""
-    return size(value, limit).depth
-
-
-def is_encodable(text: str) -> bool:
-    """Return whether a string can be encoded as UTF-8 (half a surrogate pair cannot)."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def is_all_encodable(value: JsonValue) -> bool:
-    """Return whether every string in a JSON value, including keys, can be encoded as UTF-8."""
-    return is_encodable(json.dumps(value, ensure_ascii=False))
-
-
 def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
     """Reject a schema that is invalid, would need something fetched, or exceeds a limit.
 
@@ -143,7 +125,7 @@ def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
         raise InvalidSchemaError("a JSON Schema must be an object, true or false")
     if schema is False:
         raise InvalidSchemaError("no answer fits the schema false")
-    if depth(schema, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH:
+    if size(schema, MAX_SCHEMA_DEPTH).depth > MAX_SCHEMA_DEPTH:
         raise InvalidSchemaError(f"it is nested deeper than {MAX_SCHEMA_DEPTH} levels")
     key = _cache_key(schema)
     if not is_encodable(key):

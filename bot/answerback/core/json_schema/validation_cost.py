@@ -14,6 +14,7 @@ from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from answerback.core.json_schema import subschemas
+from answerback.core.strict_json import size
 
 MAX_COST: Final = 500_000
 """Comparisons allowed per check: 20 ms at 40 ns, measured for the most expensive ones (objects in ``enum``)."""
@@ -43,31 +44,6 @@ _MAX_ADDITIONS: Final = 10_000
 
 class TooComplexError(ValueError):
     """Even computing the cost of a check would take too long."""
-
-
-class Size(NamedTuple):
-    """The size of a JSON value."""
-
-    depth: int
-    levels: tuple[int, ...]
-    """The number of values at each level of nesting."""
-
-    @property
-    def nodes(self) -> int:
-        """The total number of values."""
-        return sum(self.levels)
-
-
-def size(value: object, limit: int) -> Size:
-    """Measure a JSON value, looking no deeper than ``limit + 1`` levels."""
-    layer: list[object] = [value]
-    levels: list[int] = []
-    for level in range(limit + 1):
-        levels.append(len(layer))
-        layer = [child for node in layer for child in _parts(node)]
-        if not layer:
-            return Size(level, tuple(levels))
-    return Size(limit + 1, tuple(levels))
 
 
 class LevelCosts(NamedTuple):

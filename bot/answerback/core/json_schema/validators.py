@@ -21,9 +21,9 @@ from answerback.core.json_schema import subschemas
 from answerback.core.json_schema.validation_cost import (
     CostEstimator,
     LevelCosts,
-    Size,
     TooComplexError,
 )
+from answerback.core.strict_json import Size
 
 MAX_COMPILED_PATTERN_BYTES: Final = 4 * 1024 * 1024
 """The compiled size limit for the patterns of one schema."""

@@ -15,8 +15,8 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
+from answerback.core import strict_json
 from answerback.core.form import MAX_TEXT
-from answerback.core.json_schema import schemas
 
 _LENGTH_LIMITS: Final = (None, 16_000, 8_000, 2_000, 500, 100)
 """Limits for the characters of one text, tried in order until everything fits."""
@@ -118,7 +118,9 @@ def parse_json_arguments(arguments: JsonValue) -> JsonValue:
         parsed: JsonValue = json.loads(arguments, object_pairs_hook=_object_with_unique_keys)
     except (ValueError, RecursionError):
         return arguments
-    usable = schemas.depth(parsed, _MAX_DEPTH) <= _MAX_DEPTH and schemas.is_all_encodable(parsed)
+    usable = strict_json.size(
+        parsed, _MAX_DEPTH
+    ).depth <= _MAX_DEPTH and strict_json.is_all_encodable(parsed)
     return parsed if usable else arguments
 
 
