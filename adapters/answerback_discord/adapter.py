@@ -32,8 +32,8 @@ from answerback_discord.api_client import DiscordApi, ResponseResult
 from answerback_discord.catch_up import create_missed_message_reader
 from answerback_discord.channels import ChannelDirectory
 from answerback_discord.components import Json
+from answerback_discord.connection import GatewayClient, Shards
 from answerback_discord.errors import TOKEN_REFUSED
-from answerback_discord.gateway_client import GatewayClient, Shards
 from answerback_discord.group_membership import RoleMembership
 from answerback_discord.http_endpoint import PATH, HttpEndpoint
 from answerback_discord.interaction_responses import InteractionResponse, private_response

@@ -20,8 +20,8 @@ from answerback.ports.surface import Asks, Rejected, RejectReason
 from answerback.presentation import form_values
 from answerback_chat.control_codec import Control, Verb, parse_index
 from answerback_discord import (
+    form_inputs,
     long_lists,
-    modal_inputs,
     modals,
     option_controls,
     private_notes,
@@ -29,6 +29,7 @@ from answerback_discord import (
     show_in_full,
 )
 from answerback_discord.components import Json
+from answerback_discord.form_inputs import ModalSpec
 from answerback_discord.interaction_responses import (
     InteractionResponse,
     InteractionResponseType,
@@ -37,7 +38,6 @@ from answerback_discord.interaction_responses import (
     update_response,
 )
 from answerback_discord.markdown_text import escape
-from answerback_discord.modal_inputs import ModalSpec
 from answerback_discord.option_controls import ListState
 from answerback_discord.parse import Interaction
 
@@ -110,7 +110,7 @@ class ControlHandler:
             )
         entry_control = self._control._replace(verb=Verb(entry))
         entered = private_notes.TypedInput(
-            modal_inputs.typed_text(await self._drafts.of(entry_control.verb)), entry_control
+            form_inputs.typed_text(await self._drafts.of(entry_control.verb)), entry_control
         )
         return self._private_response(
             private_notes.typed_input_note(entered, parse_index(page) or 0, self._labels)
@@ -166,7 +166,7 @@ class ControlHandler:
     async def _open_modal(self, page: int) -> InteractionResponse:
         verb, selected = self._control.verb, await self._selection_for_other()
         shown = selected if self._is_several() else None
-        spec = modal_inputs.modal_spec(self._view, verb, self._labels, shown)
+        spec = form_inputs.modal_spec(self._view, verb, self._labels, shown)
         if spec is None:
             return await self._not_found()
         page = page if page < len(spec.pages()) else 0
@@ -177,11 +177,11 @@ class ControlHandler:
 
     async def _read_modal(self) -> RequestedAction | InteractionResponse:
         verb, page = self._control.verb, self._control.number or 0
-        spec = modal_inputs.modal_spec(self._view, verb, self._labels)
+        spec = form_inputs.modal_spec(self._view, verb, self._labels)
         if spec is None:
             return await self._not_found()
         if verb is Verb.SEARCH:
-            return await self._search(modal_inputs.typed_text(self._used.inputs))
+            return await self._search(form_inputs.typed_text(self._used.inputs))
         several = len(spec.pages()) > 1
         values = (
             {**(await self._drafts.of()), **self._used.inputs}
@@ -190,7 +190,7 @@ class ControlHandler:
         )
         if page + 1 < len(spec.pages()):
             await self._drafts.keep(values)
-            entered = modal_inputs.decode_values(values)
+            entered = form_inputs.decode_values(values)
             problems = form_values.page_problems(spec.form, spec.page_size, page, entered)
             if problems:
                 return self._problems_response(problems, spec)
@@ -198,7 +198,7 @@ class ControlHandler:
                 self._view, verb, page + 1, len(spec.pages()), self._labels
             )
             return self._private_response(next_page)
-        entered = modal_inputs.decode_values(values)
+        entered = form_inputs.decode_values(values)
         action = form_values.read_form(spec.form, entered, self._view.prompt)
         if isinstance(action, Other) and self._is_several():
             action = await self._with_selection(action)

@@ -23,9 +23,9 @@ from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback.presentation import wording
 from answerback_chat.control_codec import Verb
 from answerback_discord import (
-    inbox_command,
+    form_inputs,
+    inbox_view,
     limits,
-    modal_inputs,
     parse,
     private_notes,
 )
@@ -98,16 +98,12 @@ class InteractionHandler:
             async with asyncio.timeout(_INBOX_TIMEOUT):
                 try:
                     after = used.control.argument or None
-                    asks = await self._asks.list_waiting_for(
-                        actor, after, inbox_command.ASKS_PER_PAGE
-                    )
+                    asks = await self._asks.list_waiting_for(actor, after, inbox_view.ASKS_PER_PAGE)
                 except ValueError:  # the cursor is not from an inbox of this database
-                    asks = await self._asks.list_waiting_for(
-                        actor, None, inbox_command.ASKS_PER_PAGE
-                    )
+                    asks = await self._asks.list_waiting_for(actor, None, inbox_view.ASKS_PER_PAGE)
                 others = (
                     await self._asks.list_open_to_anyone(parse.SURFACE, wording.MAX_OPEN_TO_ANYONE)
-                    if inbox_command.is_empty(asks)
+                    if inbox_view.is_empty(asks)
                     else ()
                 )
         except TimeoutError:
@@ -116,7 +112,7 @@ class InteractionHandler:
             extra = {"action": "inbox_unread", "platform": "discord"}
             logger.warning("An inbox could not be read: %s", error, extra=extra)
             return private_notes.note(escape(self._labels.unavailable))
-        return inbox_command.page(asks, self._labels, others)
+        return inbox_view.page(asks, self._labels, others)
 
     async def respond_with_view(
         self, ask: Ask, used: Interaction
@@ -148,11 +144,11 @@ class InteractionHandler:
             and rejected.ask is not None
         ):
             view = view_of(rejected.ask)
-            if (spec := modal_inputs.modal_spec(view, used.control.verb, self._labels)) is not None:
+            if (spec := form_inputs.modal_spec(view, used.control.verb, self._labels)) is not None:
                 await drafts.keep(values)
                 note = problems_note(view, used.control, rejected.problems, spec, self._labels)
                 return note_response(note, used)
-        entered = private_notes.TypedInput(modal_inputs.typed_text(values), used.control)
+        entered = private_notes.TypedInput(form_inputs.typed_text(values), used.control)
         if used.inputs and len(entered.pages()) > 1:
             await drafts.keep(values)
         return await self._replies.rejected(rejected, used, entered)
@@ -166,7 +162,7 @@ class InteractionHandler:
             if used.control.verb is Verb.CHOOSE and used.single and len(used.places) == 1:
                 place = str(used.places[0])
                 again = used.control._replace(verb=Verb.ANSWER, argument=place).encode()
-            typed = modal_inputs.typed_text(used.inputs)
+            typed = form_inputs.typed_text(used.inputs)
         return private_response(
             private_notes.retry_note(
                 self._labels.save_error_message(error), again, self._labels, typed

@@ -18,7 +18,7 @@ from answerback_discord import components as c
 from answerback_discord import limits, option_controls
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, fit_line
-from answerback_discord.message_fitting import TEXT_BUDGET, TextBlock, fit_blocks
+from answerback_discord.message_layout import TEXT_BUDGET, TextBlock, fit_blocks
 from answerback_discord.option_controls import ListState, control_id, paging_buttons
 
 _QUESTION_BUDGET: Final = 600

@@ -19,8 +19,8 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import Json
+from answerback_discord.form_inputs import ModalSpec, Values, part_label
 from answerback_discord.markdown_text import fit_line, shorten, shorten_code_block
-from answerback_discord.modal_inputs import ModalSpec, Values, part_label
 
 SHORT, PARAGRAPH = 1, 2
 INTRO_BUDGET: Final = 2_000

@@ -20,10 +20,10 @@ from answerback_chat.control_codec import Verb
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import ButtonStyle, Json
+from answerback_discord.form_inputs import allows_note
 from answerback_discord.limits import MESSAGE_TEXT
 from answerback_discord.markdown_text import fit_button, fit_line
-from answerback_discord.message_fitting import TextBlock
-from answerback_discord.modal_inputs import allows_note
+from answerback_discord.message_layout import TextBlock
 
 
 @dataclass(frozen=True, slots=True)

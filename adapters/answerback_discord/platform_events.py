@@ -1,7 +1,7 @@
 """Handle Discord's events about messages, channels, servers and roles, so that no ask waits where nobody can answer.
 
 Owns what each event means for the asks concerned: they are shown again, or fail with an explanation. The events need
-no intent that Discord has to approve; `answerback_discord.gateway_client` requests them.
+no intent that Discord has to approve; `answerback_discord.connection` requests them.
 https://docs.discord.com/developers/events/gateway-events
 """
 

@@ -28,7 +28,7 @@ from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.control_codec import decode
 from answerback_chat.live_message import LiveMessages, Save, Uneditable
 from answerback_discord import components as c
-from answerback_discord import limits, mentions, parse, private_notes, render
+from answerback_discord import limits, parse, people_text, private_notes, render
 from answerback_discord.api_client import DiscordApi, query_after
 from answerback_discord.channels import ChannelDirectory, ChannelKind, Place
 from answerback_discord.components import Json
@@ -162,7 +162,7 @@ class Posting(LiveMessages[Json, Json]):
         """See `LiveMessages.post`."""
         method, path = _post_request(ref)
         if ask.request.mention:
-            payload = payload | {"allowed_mentions": mentions.allowed_mentions(ask.responders)}
+            payload = payload | {"allowed_mentions": people_text.allowed_mentions(ask.responders)}
         if ref["kind"] == ChannelKind.FORUM:
             sent = await self._calls.request(method, path, thread_of(ask) | {"message": payload})
             thread = _id_of(sent)
@@ -220,13 +220,13 @@ class Posting(LiveMessages[Json, Json]):
 
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
         """See `LiveMessages.post_reminder`."""
-        listed = [who for who in ask.responders if who != ANYONE][: mentions.MOST_NOTIFIED]
+        listed = [who for who in ask.responders if who != ANYONE][: people_text.MOST_NOTIFIED]
         view = view_of(ask, self._labels)
         about = fit_line(wording.subject(view, self._labels), _QUESTION_BUDGET)
         words = f"{wording.sentence(self._labels.reminder, view.label, self._labels)}\n{about}"
         body: Json = {
             "content": private_notes.reminder(listed, words, private_notes.message_url(ref)),
-            "allowed_mentions": mentions.allowed_mentions(listed),
+            "allowed_mentions": people_text.allowed_mentions(listed),
             "nonce": _nonce(f"{ask.id}:reminder:{number}", ref),
             "enforce_nonce": True,
         }
@@ -244,7 +244,7 @@ class Posting(LiveMessages[Json, Json]):
 
     async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
         """See `LiveMessages.close_reminder`."""
-        ending = wording.ending_with_person(view_of(ask), self._labels, mentions.MARKS)
+        ending = wording.ending_with_person(view_of(ask), self._labels, people_text.MARKS)
         content = f"{ending} {private_notes.message_url(ref)}"
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
         await self._in_thread(

@@ -26,9 +26,9 @@ from answerback_discord.markdown_text import (
     shorten_line,
     split_into_pages,
 )
-from answerback_discord.mentions import NOTE_MARKS, mention
 from answerback_discord.option_controls import button
 from answerback_discord.parse import CONFIRMED, SURFACE
+from answerback_discord.people_text import NOTE_MARKS, mention
 
 _BUDGET: Final = limits.MESSAGE_TEXT - 100
 _SENTENCE_BUDGET: Final = 900

@@ -21,16 +21,16 @@ from answerback.presentation.text_fitting import fits_line, utf16_length
 from answerback_chat.control_codec import Verb
 from answerback_discord import components as c
 from answerback_discord import (
+    form_inputs,
     limits,
     long_lists,
-    mentions,
-    modal_inputs,
     option_controls,
+    people_text,
     question_context,
 )
 from answerback_discord.components import ButtonStyle, Json
 from answerback_discord.markdown_text import escape, shorten, shorten_line
-from answerback_discord.message_fitting import TEXT_BUDGET, TextBlock, fit_answer_lines, fit_blocks
+from answerback_discord.message_layout import TEXT_BUDGET, TextBlock, fit_answer_lines, fit_blocks
 from answerback_discord.option_controls import (
     ButtonPlan,
     ListState,
@@ -90,13 +90,13 @@ def plain(view: View, labels: Labels) -> Json:
 def _heading(view: View, labels: Labels) -> tuple[str, bool]:
     """Who asks, and below it who may answer until when; also returns whether anything was shortened."""
     asks, short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET)
-    audience = attribution.audience_line(view.responders, view.closes_at, labels, mentions.MARKS)
+    audience = attribution.audience_line(view.responders, view.closes_at, labels, people_text.MARKS)
     return f"-# {asks}\n-# {audience}" if audience else f"-# {asks}", short
 
 
 def _answered_by(view: View, labels: Labels) -> str:
     """A line with who answered and when; empty if that is obvious."""
-    line = attribution.answered_by_line(view, labels, mentions.MARKS)
+    line = attribution.answered_by_line(view, labels, people_text.MARKS)
     return f"\n-# {line}" if line else ""
 
 
@@ -144,7 +144,7 @@ def _render_prompt(view: View, prompt: Prompt, labels: Labels, list_state: ListS
     if any(option.preview for option in question.options):
         parts += c.rows([button(view, labels.preview, Verb.PREVIEW, 0)])
     full = short or header_short or so_far_short or left_out
-    full = full or modal_inputs.needs_full_view(view, labels)
+    full = full or form_inputs.needs_full_view(view, labels)
     more = labels.details if full else context.more_label(labels) or asides.more_label(labels)
     parts += c.rows(_controls(view, labels, more))
     return c.message([c.container(parts, BLURPLE)])
@@ -240,7 +240,7 @@ def _render_record(view: View, labels: Labels) -> Json:
         raise AssertionError("an open ask has no record")
     heading, short = _ending(view, labels)
     asks, asks_short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET)
-    at = mentions.timestamp(view.outcome.at)
+    at = people_text.timestamp(view.outcome.at)
     above = f"-# {asks}\n**{heading}** · {at}{_answered_by(view, labels)}"
     budget = TEXT_BUDGET - utf16_length(above)
     reply_budget = budget // 3 if view.reply and view.lines else budget
@@ -258,8 +258,8 @@ def _render_record(view: View, labels: Labels) -> Json:
 
 def _ending(view: View, labels: Labels) -> tuple[str, bool]:
     """How the ask ended and by whom; also returns whether anything was shortened."""
-    short = not fits_line(wording.ending(view, labels), mentions.SENTENCE_BUDGET)
-    return wording.ending_with_person(view, labels, mentions.MARKS), short
+    short = not fits_line(wording.ending(view, labels), people_text.SENTENCE_BUDGET)
+    return wording.ending_with_person(view, labels, people_text.MARKS), short
 
 
 # --- what a message says besides its question ---------------------------------------------------------

@@ -19,8 +19,7 @@ from answerback_discord import components as c
 from answerback_discord import limits, question_context
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, shorten_line, split_into_pieces
-from answerback_discord.mentions import MARKS
-from answerback_discord.message_fitting import answer_text
+from answerback_discord.message_layout import answer_text
 from answerback_discord.option_controls import (
     OPTIONS,
     ListState,
@@ -29,6 +28,7 @@ from answerback_discord.option_controls import (
     paging_buttons,
     selection_text,
 )
+from answerback_discord.people_text import MARKS
 
 PAGE_BUDGET: Final = limits.MESSAGE_TEXT - 200
 _TITLE_BUDGET: Final = 300

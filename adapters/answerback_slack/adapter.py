@@ -31,9 +31,10 @@ from answerback_slack.agent_status import AgentSessions
 from answerback_slack.api_client import SlackApi, create_web_client
 from answerback_slack.bolt_app import BoltDispatcher
 from answerback_slack.catch_up import create_missed_message_reader
+from answerback_slack.connection import SocketModeConnections
 from answerback_slack.group_membership import GroupMembership
-from answerback_slack.home_tab import HomeTabs
 from answerback_slack.http_endpoint import HttpEndpoint
+from answerback_slack.inbox import HomeTabs
 from answerback_slack.interactions import Ack, InteractionHandler
 from answerback_slack.live_message_lookup import SlackMessages
 from answerback_slack.manifest import EVENTS_PATH
@@ -42,7 +43,6 @@ from answerback_slack.platform_events import EventHandler
 from answerback_slack.posting import Posting
 from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.responder_names import ResponderNames
-from answerback_slack.socket_mode_client import SocketModeConnections
 from answerback_slack.typed_messages import TypedMessageListener
 
 logger = logging.getLogger(__name__)

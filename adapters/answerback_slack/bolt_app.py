@@ -1,7 +1,7 @@
 """The slack-bolt app: passes each payload to its handler, from HTTP and Socket Mode alike, and answers Slack.
 
 Owns the listeners, one per kind of payload. A control encodes its own action, so questions need no listeners of their
-own. The callers (`http_endpoint`, `socket_mode_client`) have verified that the payload is Slack's. Bolt answers when
+own. The callers (`http_endpoint`, `connection`) have verified that the payload is Slack's. Bolt answers when
 the listener is done, so a payload that could not be stored is not acknowledged, and Slack may send it again
 (``process_before_response``: https://docs.slack.dev/tools/bolt-python/concepts/lazy-listeners).
 """

@@ -15,11 +15,11 @@ from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
 from answerback_chat.doctor_checks import FindingFactory
-from answerback_slack import home_view
+from answerback_slack import inbox_view
 from answerback_slack.api_client import SlackApi, create_web_client
+from answerback_slack.connection import TOO_MANY_CODE, TOO_MANY_CONNECTIONS
 from answerback_slack.limits import SIGNATURE_SECONDS
 from answerback_slack.manifest import AGENT_SCOPE, SCOPES
-from answerback_slack.socket_mode_client import TOO_MANY_CODE, TOO_MANY_CONNECTIONS
 
 _SLACK: Final = FindingFactory("Slack")
 _HELLO_TIMEOUT: Final = 10.0
@@ -103,12 +103,12 @@ def _sessions(granted_scopes: str) -> Finding:
 
 async def _home(calls: SlackApi, bot_user: str) -> list[Finding]:
     """Check that the Home tab is on, by publishing the bot's own Home, which nobody sees."""
-    view = home_view.build_home_view((), (), Labels())
+    view = inbox_view.build_home_view((), (), Labels())
     publish = partial(calls.client.views_publish, user_id=bot_user, view=view)
     try:
         await calls.call("views.publish", publish)
     except PlatformError as error:
-        if error.code != home_view.NOT_ENABLED_CODE:
+        if error.code != inbox_view.NOT_ENABLED_CODE:
             return []
         problem = _SLACK.problem(
             "Home tab",

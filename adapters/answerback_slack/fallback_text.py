@@ -15,7 +15,7 @@ from answerback.presentation import answer_summary, text_fitting, wording
 from answerback.presentation.asides import asides_text
 from answerback.presentation.context_layout import fit_context
 from answerback.presentation.option_controls import chosen_indexes
-from answerback_slack import limits, option_controls, record_text
+from answerback_slack import limits, option_controls, people_text
 from answerback_slack.blocks import escape, escape_within
 
 _ASKER_ROOM: Final = 1_100
@@ -25,14 +25,14 @@ _MIN_CONTEXT_ROOM: Final = 40
 
 
 def fallback_text(
-    view: View, labels: Labels, names: Mapping[str, str] = record_text.NO_NAMES
+    view: View, labels: Labels, names: Mapping[str, str] = people_text.NO_NAMES
 ) -> str:
     """Render the view as one text that can be answered by typing; escaped, at most 4,000 units."""
     first_line = escape_within(wording.asks_line(view, labels), _ASKER_ROOM)
     if view.outcome is not None:
-        marks = record_text.attribution_format(names)
+        marks = people_text.attribution_format(names)
         first_line += f": {wording.ending_with_person(view, labels, marks)}"
-    audience = record_text.audience(view, labels, names)
+    audience = people_text.audience(view, labels, names)
     if _needs_headline(view):
         audience = "\n".join(filter(None, (escape(view.headline), audience)))
     room = limits.MESSAGE_TEXT - text_fitting.utf16_length(f"{first_line}\n{audience}\n")
@@ -57,7 +57,7 @@ def _answers_text(view: View, labels: Labels, room: int) -> str:
     review = f"{labels.review_title}. {labels.review_text}" if view.outcome is None else ""
     parts = [
         review,
-        *(record_text.question_and_answer(line, labels) for line in view.lines),
+        *(people_text.question_and_answer(line, labels) for line in view.lines),
         view.reply or "",
     ]
     return escape_within("\n".join(filter(str.strip, parts)), room)

@@ -27,7 +27,7 @@ from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import modals, parse, private_notes, show_in_full
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
-from answerback_slack.home_tab import HomeTabs
+from answerback_slack.inbox import HomeTabs
 from answerback_slack.parse import BotIdentity, Click, Submission, selected_indexes
 from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.typed_messages import TypedMessageListener

@@ -12,7 +12,7 @@ from answerback.core.labels import Labels
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import fill
 from answerback_slack.blocks import Block, escape
-from answerback_slack.record_text import NAME_ROOM
+from answerback_slack.people_text import NAME_ROOM
 
 _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
 

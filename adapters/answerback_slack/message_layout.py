@@ -15,7 +15,7 @@ from answerback.presentation import attribution, text_fitting
 from answerback.presentation.context_layout import fit_asides, fit_context
 from answerback.presentation.sanitize import visible
 from answerback_chat.control_codec import Control, Verb
-from answerback_slack import limits, record_text
+from answerback_slack import limits, people_text
 from answerback_slack.blocks import (
     Block,
     actions_block,
@@ -45,7 +45,7 @@ class MessageBuilder:
         self,
         view: View,
         labels: Labels,
-        names: Mapping[str, str] = record_text.NO_NAMES,
+        names: Mapping[str, str] = people_text.NO_NAMES,
         selected: Sequence[int] | None = None,
     ) -> None:
         self.view = view
@@ -110,12 +110,12 @@ class MessageBuilder:
     def add_asker_line(self, title: str, room: int) -> None:
         """Add a small line with who asks, who may answer, and until when."""
         self.add_small_text(title, room)
-        self.append_to_small_text(record_text.audience(self.view, self.labels, self.names))
+        self.append_to_small_text(people_text.audience(self.view, self.labels, self.names))
 
     def answerer_line(self) -> str:
         """Who answered and when, as mrkdwn; empty if that is obvious."""
         return attribution.answered_by_line(
-            self.view, self.labels, record_text.attribution_format(self.names)
+            self.view, self.labels, people_text.attribution_format(self.names)
         )
 
     def append_to_small_text(self, text: str) -> None:

@@ -21,7 +21,7 @@ from answerback.presentation.form_spec import Entry, FormSpec, form_title
 from answerback.presentation.form_values import read_form
 from answerback.presentation.sanitize import as_json
 from answerback_chat.control_codec import Control, Verb
-from answerback_slack import limits, modal_inputs, show_in_full
+from answerback_slack import form_inputs, limits, show_in_full
 from answerback_slack.blocks import (
     Block,
     escape,
@@ -47,14 +47,14 @@ def build_modal(
         return show_in_full.full_text_modal(view, labels, 0, metadata)
     if control.verb is Verb.PREVIEW:
         return show_in_full.preview_modal(view, labels, control.number or 0, metadata)
-    spec = modal_inputs.form_of(view, control, labels, selected)
+    spec = form_inputs.form_of(view, control, labels, selected)
     if spec is None or view.outcome is not None:
         return None
     blocks = [section(spec.question)] if spec.question else []
     blocks += sections(spec.about)
     blocks += [section(as_json(spec.schema))] if spec.schema is not None else []
     blocks += [small_text(spec.selection)] if spec.selection else []
-    blocks += modal_inputs.form_blocks(spec, view.prompt, control, labels)
+    blocks += form_inputs.form_blocks(spec, view.prompt, control, labels)
     return modal_view(
         spec.title, control.encode(), metadata, blocks, submit=labels.submit, close=labels.cancel
     )
@@ -92,7 +92,7 @@ def _item_bytes(block: Block) -> int:
 def text_to_give_back(submission: Submission) -> str:
     """What was entered, for `rejected_submission_modal`: a plain text, or a form's fields with their labels."""
     selection = selected_indexes(submission.control, submission.values)
-    text = join_texts(modal_inputs.typed_texts(submission.values)).get(0)
+    text = join_texts(form_inputs.typed_texts(submission.values)).get(0)
     return (None if selection else text) or "\n".join(submission.lines)
 
 
@@ -101,16 +101,16 @@ def parse_submission(
 ) -> RequestedAction | dict[str, str]:
     """The action that a submitted modal requests, or the errors by block_id."""
     control = submission.control
-    spec = modal_inputs.form_of(view, control, labels)
+    spec = form_inputs.form_of(view, control, labels)
     if spec is None:
         return {}
-    values = modal_inputs.decode_values(spec, submission)
+    values = form_inputs.decode_values(spec, submission)
     chosen = values.get("0")
     if spec.entry in {Entry.CHOICE, Entry.NOTE}:
         indexes = chosen if isinstance(chosen, list) else None
         if indexes is None or (spec.inputs[0].kind is InputKind.ONE and len(indexes) != 1):
             missing = labels.choose_first.format(submit=labels.submit)
-            return {modal_inputs.first_menu(control): missing}
+            return {form_inputs.first_menu(control): missing}
         if spec.entry is Entry.CHOICE:
             return Choose(tuple(indexes))
     action = read_form(spec, values, view.prompt)
@@ -121,13 +121,13 @@ def errors_by_block(
     submission: Submission, view: View, problems: Sequence[Problem], labels: Labels
 ) -> dict[str, str]:
     """Group the service's problems by the block_id that shows them."""
-    spec = modal_inputs.form_of(view, submission.control, labels)
+    spec = form_inputs.form_of(view, submission.control, labels)
     return _errors(spec, problems, submission) if spec else {}
 
 
 def _errors(spec: FormSpec, problems: Sequence[Problem], submission: Submission) -> dict[str, str]:
     messages: dict[str, list[str]] = {}
     for problem in problems:
-        block_id = modal_inputs.block_of(spec, problem, submission)
+        block_id = form_inputs.block_of(spec, problem, submission)
         messages.setdefault(block_id, []).append(problem.message)
     return {block_id: "\n".join(each) for block_id, each in messages.items()}

@@ -20,7 +20,7 @@ from answerback_slack.agent_status import AgentSession, AgentSessions
 from answerback_slack.errors import advice
 from answerback_slack.events import ChangedMessage, Event, RevokedTokens, Subteam, parse_event
 from answerback_slack.group_membership import GroupMembership
-from answerback_slack.home_tab import HomeTabs
+from answerback_slack.inbox import HomeTabs
 from answerback_slack.live_message_lookup import ARCHIVED, LEFT
 from answerback_slack.parse import BotIdentity
 from answerback_slack.posting import MessageRef, may_be_message_of

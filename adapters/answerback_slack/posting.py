@@ -25,7 +25,7 @@ from answerback.core.view import View, view_of
 from answerback.ports.surface import Shown
 from answerback_chat.live_message import LiveMessages, Save, Uneditable
 from answerback_chat.selection_drafts import SelectionDrafts
-from answerback_slack import errors, parse, record_text, reminders
+from answerback_slack import errors, parse, people_text, reminders
 from answerback_slack.api_client import SlackApi
 from answerback_slack.channel_history import ChannelHistory, as_objects, event_payload
 from answerback_slack.fallback_text import fallback_text
@@ -306,7 +306,7 @@ class Posting(LiveMessages[MessageRef, Message]):
         """See `LiveMessages.close_reminder`."""
         url = await self._url(ask, ref)
         view = await self._names.name_people(view_of(ask))
-        ending = record_text.ending_mrkdwn(view, self._labels)
+        ending = people_text.ending_mrkdwn(view, self._labels)
         closed = Message(f"{ending} <{url}>" if url else ending, [])
         await self._update(replace(ref, ts=reminder), closed)
 

@@ -15,7 +15,7 @@ from answerback.ports.surface import Rejected
 from answerback.presentation import wording
 from answerback.presentation.attribution import AttributionFormat
 from answerback_chat.retry import min_retry_delay, retry
-from answerback_slack import record_text
+from answerback_slack import people_text
 from answerback_slack.api_client import CALL_SECONDS, SlackApi
 from answerback_slack.blocks import (
     Block,
@@ -111,7 +111,7 @@ def _untaken_delay(error: Exception) -> float | None:
 
 def _person_mention(person: Person) -> str:
     return (
-        mention(person.user_id) if person.surface == "slack" else record_text.person_mrkdwn(person)
+        mention(person.user_id) if person.surface == "slack" else people_text.person_mrkdwn(person)
     )
 
 

@@ -17,7 +17,7 @@ from answerback.presentation import answer_summary, text_fitting, wording
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import as_json, one_line, visible
 from answerback_chat.control_codec import Verb
-from answerback_slack import fallback_text, limits, option_controls, record_text
+from answerback_slack import fallback_text, limits, option_controls, people_text
 from answerback_slack.blocks import (
     Block,
     collapsed_container,
@@ -26,8 +26,8 @@ from answerback_slack.blocks import (
     small_text,
     text_length,
 )
+from answerback_slack.form_inputs import FORM_LIMITS, shows_schema_in_full
 from answerback_slack.message_layout import MessageBuilder
-from answerback_slack.modal_inputs import FORM_LIMITS, shows_schema_in_full
 from answerback_slack.question_context import literal_rich_text
 
 QUESTION_ROOM: Final = 4_500
@@ -78,7 +78,7 @@ class Message:
 def render(
     view: View,
     labels: Labels,
-    names: Mapping[str, str] = record_text.NO_NAMES,
+    names: Mapping[str, str] = people_text.NO_NAMES,
     selected: Sequence[int] | None = None,
     *,
     collapse_long_records: bool = False,
@@ -130,7 +130,7 @@ def _add_answers_so_far(builder: MessageBuilder) -> None:
         return
 
     def line_of(line: Line) -> str:
-        text = f"{one_line(line.text)} ➜ {record_text.answer_text(line, builder.labels, ', ')}"
+        text = f"{one_line(line.text)} ➜ {people_text.answer_text(line, builder.labels, ', ')}"
         return builder.fit(one_line(text), SO_FAR_ITEM_ROOM)
 
     recent, earlier = answer_summary.recent_answers(builder.view, line_of)
@@ -245,7 +245,7 @@ def _add_review(builder: MessageBuilder) -> None:
     builder.add_small_text(labels.review_text, TITLE_ROOM)
     builder.append_to_small_text(builder.answerer_line())
     room = builder.remaining_room - RESERVED_ROOM * 2
-    entries = [record_text.question_and_answer(line, labels) for line in lines]
+    entries = [people_text.question_and_answer(line, labels) for line in lines]
     if len(lines) <= MAX_EDIT_BUTTONS:
         for index, text in enumerate(entries):
             builder.add_items([text], room // len(lines))
@@ -289,12 +289,12 @@ def _add_record(builder: MessageBuilder, *, collapse_long_records: bool) -> None
     builder.add_small_text(wording.asks_line(view, labels), TITLE_ROOM)
     if len(view.lines) == 1:
         builder.add_heading(view.lines[0].question.text, QUESTION_ROOM)
-        builder.add_paragraphs(f"➜ {record_text.answer_text(view.lines[0], labels)}", QUESTION_ROOM)
+        builder.add_paragraphs(f"➜ {people_text.answer_text(view.lines[0], labels)}", QUESTION_ROOM)
     else:
         start = len(builder.blocks)
         room = builder.remaining_room - REPLY_ROOM - RESERVED_ROOM
         builder.add_items(
-            [record_text.question_and_answer(line, labels) for line in view.lines], room
+            [people_text.question_and_answer(line, labels) for line in view.lines], room
         )
         answers = builder.blocks[start:]
         if collapse_long_records and len(view.lines) >= LONG_RECORD_ANSWERS:
@@ -303,7 +303,7 @@ def _add_record(builder: MessageBuilder, *, collapse_long_records: bool) -> None
     if view.reply is not None:
         builder.add_paragraphs(f"“{visible(view.reply)}”", REPLY_ROOM)
     builder.blocks.append(
-        {"type": "context", "elements": [mrkdwn(record_text.ending_mrkdwn(view, labels))]}
+        {"type": "context", "elements": [mrkdwn(people_text.ending_mrkdwn(view, labels))]}
     )
     builder.append_to_small_text(builder.answerer_line())
     if builder.shortened:

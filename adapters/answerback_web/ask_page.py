@@ -22,7 +22,7 @@ from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording
 from answerback.presentation.responders import is_excluded
-from answerback_web import attribution, parse, question_context, record, render, responses
+from answerback_web import parse, people_text, question_context, record, render, responses
 from answerback_web.page_access import LinkTarget
 from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post
 from answerback_web.record import RecordLine
@@ -211,7 +211,7 @@ class AskPages:
             problems = [_into_value(problem) for problem in rejected.problems]
             return await self._ask_page(visit, ask, status, post=post, problems=problems)
         labels = self._site.labels
-        marks = attribution.plain_format(labels)
+        marks = people_text.plain_format(labels)
         reader = visit.person.user_id if visit.person else None
         notice = wording.rejection_note(rejected, view_of(ask), labels, marks, reader)
         texts = parse.typed_texts(post)

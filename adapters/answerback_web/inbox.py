@@ -16,8 +16,8 @@ from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor
-from answerback_web import history_filters, inbox_items, render, responses
-from answerback_web.inbox_items import SearchForm
+from answerback_web import history_filters, inbox_view, render, responses
+from answerback_web.inbox_view import SearchForm
 from answerback_web.site import NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 
@@ -168,7 +168,7 @@ class Inbox:
         people = await self._visitors.link_holder_names() if visitor.is_operator else None
         form = SearchForm(
             filters,
-            inbox_items.statuses(labels, own=people is None),
+            inbox_view.statuses(labels, own=people is None),
             await self._agents(visitor),
             people,
             error,
@@ -195,7 +195,7 @@ class Inbox:
         **more: object,
     ) -> web.Response:
         labels = self._site.labels
-        page = inbox_items.inbox_page(
+        page = inbox_view.inbox_page(
             results.rows, labels, now=self._site.now(), after=results.after, first=not after
         )
         ask_links = {

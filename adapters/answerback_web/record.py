@@ -14,7 +14,7 @@ from answerback.core.walker import Source
 from answerback.ports.store_values import StoredEntry
 from answerback.presentation import wording
 from answerback.presentation.sanitize import as_json, visible
-from answerback_web import attribution
+from answerback_web import people_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def _line(entry: RecordEntry, ask: Ask, labels: Labels) -> RecordLine:
     text = None
     if value is not None:
         text = visible(value if isinstance(value, str) else as_json(value))
-    return RecordLine(entry.at, what, text, attribution.byline(entry.by, labels))
+    return RecordLine(entry.at, what, text, people_text.byline(entry.by, labels))
 
 
 def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:

@@ -29,7 +29,7 @@ from answerback.presentation.form_spec import field_index, native_fields
 from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.sanitize import as_json, one_line, unseen, visible
 from answerback.presentation.text_fitting import shorten
-from answerback_web import attribution, form_inputs, limits, parse, question_context
+from answerback_web import form_inputs, limits, parse, people_text, question_context
 from answerback_web.form_inputs import Choice, Input
 from answerback_web.parse import OTHER, PageAction, Post
 
@@ -179,7 +179,7 @@ def ask_page(
     view = view_of(ask, labels)
     prompt = view.prompt
     outcome, status = view.outcome, wording.ending_status(view)
-    plain = attribution.plain_format(labels)
+    plain = people_text.plain_format(labels)
     errors = tuple(_error(problem, prompt, post) for problem in problems)
     rows = tuple(_row(ask, line, labels) for line in view.lines)
     answered_before = prompt is not None and ask.walk.answer(prompt.question.id) is not None
@@ -211,7 +211,7 @@ def ask_page(
         outcome=status.value if status else None,
         replied=visible(view.reply) if view.reply is not None else None,
         failure=visible(outcome.message) if outcome and outcome.message else None,
-        audience=attribution.audience_line(view, ask.destination.surface, labels),
+        audience=people_text.audience_line(view, ask.destination.surface, labels),
         ended_at=outcome.at if outcome else None,
         errors=errors,
         notice=visible(notice) if notice else None,
@@ -227,7 +227,7 @@ def visitor_line(person: Person | None, labels: Labels) -> str | None:
     name = (
         visible(wording.display_name(person))
         if is_operator
-        else attribution.name_with_proof(person, labels)
+        else people_text.name_with_proof(person, labels)
     )
     return labels.you_are.format(name=name)
 
@@ -364,7 +364,7 @@ def _row(ask: Ask, line: Line, labels: Labels) -> Row:
         code=line.question.answer_type is AnswerType.SCHEMA
         and fields_from_schema(line.question.json_schema) is None,
         note=wording.source_note(given.source, labels) if given else None,
-        by=attribution.byline(given.by, labels) if given else None,
+        by=people_text.byline(given.by, labels) if given else None,
         at=given.at if given and given.by else None,
         edit=f"{PageAction.EDIT}:{index}" if line.editable else None,
     )

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.presentation.wording import sentence
-from answerback_web import attribution, limits
+from answerback_web import limits, people_text
 
 HEADERS: Final = {
     "Content-Security-Policy": (
@@ -81,7 +81,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "code": _code,
         "iso": _iso,
-        "time": attribution.time,
+        "time": people_text.time,
         "utc_time": _utc_time,
     }
     return environment

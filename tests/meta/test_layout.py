@@ -39,10 +39,10 @@ LOOP_TOPS = (
     "adapters/answerback_slack/bolt_app.py",
     "adapters/answerback_chat/background_tasks.py",
     # background work
-    "adapters/answerback_discord/gateway_client.py",
+    "adapters/answerback_discord/connection.py",
     "adapters/answerback_chat/catch_up.py",
     "adapters/answerback_chat/missed_changes.py",
-    "adapters/answerback_slack/socket_mode_client.py",
+    "adapters/answerback_slack/connection.py",
     "bot/answerback/webhooks/outbox.py",
     "bot/answerback/workers/message_sync.py",
     "bot/answerback/runtime/supervision.py",

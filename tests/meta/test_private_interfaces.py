@@ -15,7 +15,7 @@ KNOWN = {
         "typer bundles click there. When it moves, import Command, Context and HelpFormatter from its new place; "
         "`TyperGroup.mro()` names it."
     ),
-    ("adapters/answerback_discord/gateway_client.py", "client._connection"): (
+    ("adapters/answerback_discord/connection.py", "client._connection"): (
         "discord.py's ConnectionState, whose `parsers` maps the names of events to functions. When it moves, look in "
         "discord/state.py for what `DiscordWebSocket.received_message` calls."
     ),
@@ -72,7 +72,7 @@ def test_typer_still_bundles_click(name: str) -> None:
 
 
 async def test_discord_py_still_dispatches_events_by_its_parsers() -> None:
-    advice = KNOWN["adapters/answerback_discord/gateway_client.py", "client._connection"]
+    advice = KNOWN["adapters/answerback_discord/connection.py", "client._connection"]
     client = discord.Client(intents=discord.Intents.none())
     parsers = client._connection.parsers
     assert {"READY", "RESUMED", "MESSAGE_CREATE"} <= parsers.keys(), advice

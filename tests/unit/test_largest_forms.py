@@ -21,7 +21,7 @@ from answerback.dialects import registry
 from answerback.http.json_parsing import MAX_BODY
 from answerback.service.serialize import ask_json
 from answerback_chat.control_codec import Control, Verb
-from answerback_discord import modal_inputs as discord_forms
+from answerback_discord import form_inputs as discord_forms
 from answerback_discord import option_controls as discord_choices
 from answerback_discord import render as discord
 from answerback_discord import show_in_full as discord_reading
@@ -29,7 +29,7 @@ from answerback_slack import modals as slack_modals
 from answerback_slack import render as slack
 from answerback_slack import show_in_full as slack_reading
 from answerback_storage import rows
-from answerback_web import inbox_items as web_listing
+from answerback_web import inbox_view as web_listing
 from answerback_web import render as web
 from tests.timing import BLOCKED, seconds
 

@@ -20,7 +20,7 @@ from answerback.core.walker import Person
 from answerback.dialects import registry
 from answerback.service.submission_request import read_submission
 from answerback_chat.control_codec import Control, Verb
-from answerback_discord import modal_inputs as discord_forms
+from answerback_discord import form_inputs as discord_forms
 from answerback_discord import modals as discord_modals
 from answerback_discord import render as discord
 from answerback_discord import show_in_full as discord_reading

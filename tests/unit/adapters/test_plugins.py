@@ -56,6 +56,7 @@ def discord(**settings: object) -> DiscordSettings:
     return DiscordSettings.model_validate({"bot_token": "d", **settings})
 
 
+@pytest.mark.rule("PLUGIN-6")
 async def test_a_chat_is_built_as_it_is_configured(host: Host) -> None:
     chats = [
         await SlackPlugin().build(slack(responders=["U1", "@S1"]), host, ASKS),

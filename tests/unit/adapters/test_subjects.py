@@ -15,18 +15,19 @@ from answerback.core.view import view_of
 from answerback.core.walker import Phase
 from answerback.ports.store_values import Page
 from answerback.testing.store_examples import new_ask
-from answerback_discord import inbox_command
-from answerback_slack import fallback_text, home_view, reminders
-from answerback_web import inbox_items
+from answerback_discord import inbox_view as discord_inbox
+from answerback_slack import fallback_text, reminders
+from answerback_slack import inbox_view as slack_home
+from answerback_web import inbox_view as web_inbox
 
 LISTS: Final[dict[str, Callable[[Ask], object]]] = {
-    "web": lambda ask: inbox_items.inbox_page([ask], ENGLISH, now=1.0, after=None, first=True),
-    "Slack's Home tab": lambda ask: home_view.build_home_view(
+    "web": lambda ask: web_inbox.inbox_page([ask], ENGLISH, now=1.0, after=None, first=True),
+    "Slack's Home tab": lambda ask: slack_home.build_home_view(
         [ask] if ask.open else [], [] if ask.open else [ask], ENGLISH
     ),
     "Slack's fallback text": lambda ask: fallback_text.fallback_text(view_of(ask), ENGLISH),
     "Slack's reminder": lambda ask: reminders.build_reminder(view_of(ask), [], None, ENGLISH),
-    "Discord's inbox": lambda ask: inbox_command.page(Page((ask,), None), ENGLISH),
+    "Discord's inbox": lambda ask: discord_inbox.page(Page((ask,), None), ENGLISH),
 }
 
 

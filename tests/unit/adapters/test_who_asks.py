@@ -19,12 +19,12 @@ from answerback.dialects import registry
 from answerback.ports.store_values import Page
 from answerback.presentation import wording
 from answerback_chat.control_codec import Control, Verb
-from answerback_discord import inbox_command as discord_inbox
-from answerback_discord import modal_inputs as discord_forms
+from answerback_discord import form_inputs as discord_forms
+from answerback_discord import inbox_view as discord_inbox
 from answerback_discord import modals as discord_modals
 from answerback_discord import private_notes as discord_notes
 from answerback_discord import render as discord
-from answerback_slack import home_view as slack_home
+from answerback_slack import inbox_view as slack_home
 from answerback_slack import modals as slack_modals
 from answerback_slack import render as slack
 from tests.fakes.discord.rules import check_callback

@@ -20,11 +20,11 @@ from answerback.ports.surface import Rejected, RejectReason
 from answerback.presentation import wording
 from answerback_discord import private_notes as discord_notes
 from answerback_discord import render as discord
+from answerback_slack import people_text
 from answerback_slack import private_notes as slack_notes
-from answerback_slack import record_text
 from answerback_slack import render as slack
 from answerback_slack.fallback_text import fallback_text
-from answerback_web import inbox_items
+from answerback_web import inbox_view
 from answerback_web import render as web
 from tests.unit.adapters.slack.asks import ask_of
 
@@ -52,12 +52,12 @@ def answered(ask: Ask, by: Person | None, source: Source = Source.HUMAN) -> Ask:
 def shown_everywhere(ask: Ask) -> list[str]:
     view = view_of(ask)
     page = web.ask_page(ask, LABELS)
-    [row] = inbox_items.inbox_page([ask], LABELS, now=2, after=None, first=True).items
+    [row] = inbox_view.inbox_page([ask], LABELS, now=2, after=None, first=True).items
     return [
         fallback_text(view, LABELS),
         json.dumps(slack.render(view, LABELS).blocks),
         json.dumps(discord.message(view, LABELS)),
-        record_text.ending_mrkdwn(view, LABELS),
+        people_text.ending_mrkdwn(view, LABELS),
         str(page.ended),
         str(row.ended),
     ]

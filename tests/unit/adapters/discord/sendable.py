@@ -9,9 +9,9 @@ from answerback.core.form import AnswerType, Form
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
-from answerback_discord import components, modal_inputs, modals, render
+from answerback_discord import components, form_inputs, modals, render
 from answerback_discord.components import Json
-from answerback_discord.modal_inputs import ModalSpec
+from answerback_discord.form_inputs import ModalSpec
 from tests.fakes.discord.rules import check_message, check_modal
 from tests.unit.adapters.discord.examples import ask_of, question
 
@@ -43,7 +43,7 @@ def of_type(kind: int, components: list[Json]) -> list[Any]:
 def opened(ask: Ask, verb: Verb = Verb.FILL, page: int = 0) -> list[Json]:
     """The components of a page of the modal that a control opens, checked against Discord's rules."""
     view = view_of(ask)
-    spec = modal_inputs.modal_spec(view, verb, LABELS)
+    spec = form_inputs.modal_spec(view, verb, LABELS)
     assert spec is not None
     return filled(ask, spec, page)
 

@@ -19,15 +19,15 @@ from answerback.presentation.form_spec import Entry, FormSpec
 from answerback_chat.control_codec import Verb
 from answerback_discord import (
     components,
+    form_inputs,
     long_lists,
-    modal_inputs,
     modals,
     option_controls,
     posting,
     private_notes,
 )
 from answerback_discord.api_client import query_after
-from answerback_discord.modal_inputs import ModalSpec
+from answerback_discord.form_inputs import ModalSpec
 from tests.fakes.discord import rules
 from tests.fakes.discord.rules import check_message, check_modal
 from tests.fakes.discord.spec import DOCUMENT, check_schema, schemas
@@ -108,7 +108,7 @@ def test_a_choice_of_a_form() -> None:
         assert [len(o["label"]) == title for o in group["options"]] == [full] * 2
         assert [len(o["description"]) == description for o in group["options"]] == [full] * 2
         view = view_of(schema_ask(a={"oneOf": [made[0] | {"title": "x" * title}]}))
-        assert modal_inputs.needs_full_view(view, LABELS) != full
+        assert form_inputs.needs_full_view(view, LABELS) != full
 
 
 @edge("PLACEHOLDER")
@@ -133,7 +133,7 @@ def test_the_label_of_an_input() -> None:
     for title, description, full in ((45, 100, True), (46, 1, False), (1, 101, False)):
         field = {"type": "string", "title": "x" * title, "description": "y" * description}
         ask = schema_ask(a=field)
-        assert modal_inputs.needs_full_view(view_of(ask), LABELS) != full
+        assert form_inputs.needs_full_view(view_of(ask), LABELS) != full
         assert bool(of_type(10, opened(ask))) != full  # what is cut stands above the inputs
 
 
@@ -161,7 +161,7 @@ def test_the_text_of_an_input() -> None:
 def test_the_title_of_a_modal() -> None:
     for length, full in ((45, True), (46, False)):
         view = view_of(one(TEXT, text="x" * length))
-        sheet = modal_inputs.modal_spec(view, Verb.WRITE, LABELS)
+        sheet = form_inputs.modal_spec(view, Verb.WRITE, LABELS)
         assert sheet is not None
         data = modals.modal(view, sheet, Verb.WRITE, 0, {}, "nonce123", LABELS)
         assert (data["title"] == "x" * length) == full

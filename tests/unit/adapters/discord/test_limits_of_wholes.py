@@ -20,7 +20,7 @@ from answerback_discord import (
     api_client,
     components,
     doctor,
-    inbox_command,
+    inbox_view,
     manifest,
     parse,
     posting,
@@ -97,9 +97,7 @@ def test_a_page_of_the_inbox_fits_the_longest_asks() -> None:
     message: Json = {"id": "8" * 20, "channel": "8" * 20, "guild": "8" * 20}
     for filling in ("x", "*", "\U0001f469"):
         ask = replace(one(TEXT, text=filling * 20_000), message=message)
-        shown = inbox_command.page(
-            Page((ask,) * inbox_command.ASKS_PER_PAGE, "d2FpdGluZzox"), labels
-        )
+        shown = inbox_view.page(Page((ask,) * inbox_view.ASKS_PER_PAGE, "d2FpdGluZzox"), labels)
         assert rules.check_callback({"type": 4, "data": shown}) == []
 
 

@@ -17,7 +17,7 @@ from answerback.presentation.form_values import read_form
 from answerback.testing import strategies
 from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.control_codec import Verb, decode
-from answerback_discord import long_lists, modal_inputs, modals, render, show_in_full
+from answerback_discord import form_inputs, long_lists, modals, render, show_in_full
 from answerback_discord.components import Json
 from answerback_discord.option_controls import ListState
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
@@ -104,7 +104,7 @@ def test_an_ended_ask_has_no_control_but_show_in_full(ask: Ask) -> None:
 def test_every_modal_that_a_prompt_opens_is_within_discords_rules(ask: Ask) -> None:
     view = view_of(ask)
     for verb in (Verb.WRITE, Verb.FILL, Verb.OTHER, Verb.REPLY, Verb.SEARCH):
-        sheet = modal_inputs.modal_spec(view, verb, LABELS)
+        sheet = form_inputs.modal_spec(view, verb, LABELS)
         for page in range(len(sheet.pages()) if sheet else 0):
             assert sheet is not None
             data = modals.modal(view, sheet, verb, page, {}, "abcd1234", LABELS)
@@ -124,7 +124,7 @@ def test_submitting_an_unchanged_modal_returns_the_prefill(ask: Ask) -> None:
     verb = kinds.get(prompt.question.answer_type)
     if verb is None:
         return
-    sheet = modal_inputs.modal_spec(view, verb, LABELS)
+    sheet = form_inputs.modal_spec(view, verb, LABELS)
     assert sheet is not None
     unchanged = {each.id: each.start for each in sheet.form.inputs}
     assert read_form(sheet.form, unchanged, prompt) == Answer(value=prompt.prefill)

@@ -13,7 +13,7 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
-from answerback_discord import long_lists, modal_inputs, modals, render, show_in_full
+from answerback_discord import form_inputs, long_lists, modals, render, show_in_full
 from answerback_discord.option_controls import ListState
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
 from tests.unit.adapters.discord.examples import after, ask_of, ended, options, question
@@ -138,7 +138,7 @@ def test_a_list_that_was_turned_ticked_and_searched(shot: SnapshotAssertion) -> 
 def test_the_modals(kind: str, shot: SnapshotAssertion) -> None:
     view = view_of(states(kind)["prefill"])
     for verb in (Verb.WRITE, Verb.FILL, Verb.REPLY):
-        sheet = modal_inputs.modal_spec(view, verb, LABELS)
+        sheet = form_inputs.modal_spec(view, verb, LABELS)
         for page in range(len(sheet.pages()) if sheet else 0):
             assert sheet is not None
             data = modals.modal(view, sheet, verb, page, {}, "00000000", LABELS)

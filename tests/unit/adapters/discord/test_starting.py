@@ -11,7 +11,7 @@ import pytest
 
 from answerback.core.errors import PayloadRejectedError, UnauthorizedError
 from answerback_chat import bot_identity
-from answerback_discord import adapter, gateway_client
+from answerback_discord import adapter, connection
 from tests.fakes.discord.server import FakeDiscord
 from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import run_surface
@@ -57,8 +57,8 @@ async def test_an_unreachable_discord_is_retried_ever_less_often_and_logged_once
     gateway: bool,
 ) -> None:
     monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(gateway_client, "_FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(gateway_client, "CONNECT_TIMEOUT", 0.01)
+    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(connection, "CONNECT_TIMEOUT", 0.01)
     async with FakeDiscord() as discord:
         discord.faults.server_error("GET /*", times=1_000)
         up = run_surface(discord, tmp_path / "a.db", "http", gateway=gateway)

@@ -22,7 +22,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Rejected, RejectReason
 from answerback_chat.control_codec import Control, Verb
-from answerback_slack import home_view, modals, private_notes
+from answerback_slack import inbox_view, modals, private_notes
 from answerback_slack.blocks import Block
 from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view
@@ -239,7 +239,7 @@ def test_home(as_json: SnapshotAssertion) -> None:
         replace(single_question_ask(AnswerType.TEXT), expires_at=1_700_003_600.0),
     ]
     done = after(single_question_ask(AnswerType.BOOLEAN), Answer(value=True))
-    view = home_view.build_home_view(asks, [done], LABELS, first=False, following="cursor")
+    view = inbox_view.build_home_view(asks, [done], LABELS, first=False, following="cursor")
     read = json.loads(json.dumps(view))
     assert check_view(read) == []
     SdkView(**read).validate_json()

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from answerback_chat import bot_identity
-from answerback_slack import socket_mode_client
+from answerback_slack import connection
 from tests.unit.adapters.slack.rig import run_app, workspace
 
 
@@ -25,19 +25,19 @@ async def test_one_connection_too_many_is_logged_and_makes_the_process_unready_u
         async with run_app(slack, tmp_path / "db", "socket") as app, asyncio.timeout(20):
             while "Run fewer replicas" not in (app.surface.unready_reason() or ""):  # noqa: ASYNC110 as below
                 await asyncio.sleep(0.05)
-            assert f"Socket Mode: {socket_mode_client.TOO_MANY_CONNECTIONS}" in caplog.text
+            assert f"Socket Mode: {connection.TOO_MANY_CONNECTIONS}" in caplog.text
             for other in others:
                 await other.close()
             while app.surface.unready_reason() is not None:  # noqa: ASYNC110 there is no event to wait for
                 await asyncio.sleep(0.05)
-            await slack.socket.connected(socket_mode_client.CONNECTIONS)
+            await slack.socket.connected(connection.CONNECTIONS)
 
 
 @pytest.mark.rule("PLACE-3")
 async def test_an_unreachable_slack_is_logged_once_and_not_at_every_attempt(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (socket_mode_client, bot_identity):
+    for module in (connection, bot_identity):
         monkeypatch.setattr(module, "_FIRST_PAUSE", 0.01)
         monkeypatch.setattr(module, "_LONGEST_PAUSE", 0.02)
     async with workspace() as (slack, _, _):

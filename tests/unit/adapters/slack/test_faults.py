@@ -23,7 +23,7 @@ from answerback.core.errors import (
     UnauthorizedError,
 )
 from answerback.workers import message_sync
-from answerback_slack import api_client, channel_history, errors, socket_mode_client
+from answerback_slack import api_client, channel_history, connection, errors
 from tests.fakes.slack.delivery import Ack
 from tests.fakes.slack.workspace import Message
 from tests.service_support import WAIT
@@ -335,17 +335,17 @@ async def test_an_unexpected_socket_failure_is_logged_and_the_socket_reopened(
 
     async def odd_at_first(client: Any) -> str:
         calls.append(client)
-        if len(calls) <= socket_mode_client.CONNECTIONS:
+        if len(calls) <= connection.CONNECTIONS:
             raise AttributeError("'list' object has no attribute 'get'")
         return await issue(client)
 
     monkeypatch.setattr(SocketModeClient, "issue_new_wss_url", odd_at_first)
     async with rig(tmp_path) as up:
-        await up.slack.socket.connected(socket_mode_client.CONNECTIONS)
+        await up.slack.socket.connected(connection.CONNECTIONS)
         assert up.app.surface.unready_reason() is None
     failed = [each for each in caplog.records if each.message == "Socket Mode failed"]
     assert all(each.exc_info is not None for each in failed)
-    assert len(failed) == socket_mode_client.CONNECTIONS
+    assert len(failed) == connection.CONNECTIONS
 
 
 @pytest.mark.rule("SURFACE-14")

@@ -13,7 +13,7 @@ from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
-from answerback_slack import blocks, modal_inputs, option_controls
+from answerback_slack import blocks, form_inputs, option_controls
 from answerback_slack.blocks import Block
 from answerback_slack.render import render
 from tests.fakes.slack import rules
@@ -153,7 +153,7 @@ def test_a_form_reports_whether_it_shows_its_fields_in_full() -> None:
             "description": "y" * description,
         }
         view = view_of(schema_ask({"a": field}))
-        assert modal_inputs.shows_schema_in_full(view, Labels()) == whole
+        assert form_inputs.shows_schema_in_full(view, Labels()) == whole
 
 
 @edge("PLACEHOLDER")
@@ -213,7 +213,7 @@ def test_the_initial_text_of_a_field() -> None:
         ask = schema_ask({"a": {"type": "string", "default": "x" * length}})
         view = opened_modal(ask, Verb.FILL)
         [first, *_] = elements_of(view["blocks"])
-        assert (first["action_id"] == modal_inputs.ACTION_ID) == native
+        assert (first["action_id"] == form_inputs.ACTION_ID) == native
         assert check_view(view, foreign=False) == []
     for least, native in ((3_000, True), (3_001, False)):
         view = opened_modal(schema_ask({"a": {"type": "string", "minLength": least}}), Verb.FILL)
@@ -293,7 +293,7 @@ def test_the_blocks_of_a_form() -> None:
             schema_ask({**{f"f{i}": unseen for i in range(39)}, "long": long}), Verb.FILL
         )
         [first, *_] = elements_of(view["blocks"])
-        assert (first["action_id"] == modal_inputs.ACTION_ID) == native
+        assert (first["action_id"] == form_inputs.ACTION_ID) == native
         assert (len(view["blocks"]) == rules.BLOCKS_PER_MODAL) == native
         assert check_view(view, foreign=False) == []
 

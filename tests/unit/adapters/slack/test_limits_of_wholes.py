@@ -22,7 +22,7 @@ from answerback.core.view import View, view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Rejected, RejectReason
 from answerback_chat.control_codec import Control, Verb
-from answerback_slack import fallback_text, modals, private_notes, record_text, reminders
+from answerback_slack import fallback_text, modals, people_text, private_notes, reminders
 from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.interactions import Ack
 from answerback_slack.message_layout import MessageBuilder
@@ -113,13 +113,13 @@ def test_an_ending_fits_a_message_whoever_asked() -> None:
         for view in endings(label):
             message = render(view, LABELS)
             assert is_accepted(*message.blocks, text=message.text)
-            assert is_accepted(text=record_text.ending_mrkdwn(view, LABELS) + "x" * 200)
+            assert is_accepted(text=people_text.ending_mrkdwn(view, LABELS) + "x" * 200)
 
 
 def ending_sentence(label: str) -> str:
     """How an ask that this agent withdrew ended, without the mark before it and the time after it."""
     [view, _] = endings(label)
-    return record_text.ending_mrkdwn(view, LABELS).removeprefix("↩ ").partition(" · ")[0]
+    return people_text.ending_mrkdwn(view, LABELS).removeprefix("↩ ").partition(" · ")[0]
 
 
 def test_an_ending() -> None:

@@ -18,7 +18,7 @@ from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback_web import (
     history_filters,
-    inbox_items,
+    inbox_view,
     parse,
     question_context,
     render,
@@ -59,7 +59,7 @@ def widget(**field: object) -> str:
 def test_the_inbox_shows_two_lines_below_a_headline() -> None:
     for length, full in ((160, True), (161, False)):
         ask = ask_with(AnswerType.BOOLEAN, context="x" * length)
-        page = inbox_items.inbox_page([ask], LABELS, now=0.0, after=None, first=True)
+        page = inbox_view.inbox_page([ask], LABELS, now=0.0, after=None, first=True)
         assert (page.items[0].detail == "x" * length) == full
 
 

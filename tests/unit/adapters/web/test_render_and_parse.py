@@ -27,7 +27,7 @@ from answerback.core.walker import Person, start
 from answerback.ports.person_key import operator, operator_holder
 from answerback.presentation.sanitize import visible
 from answerback.testing import strategies
-from answerback_web import inbox_items, parse, render, responses
+from answerback_web import inbox_view, parse, render, responses
 from answerback_web.page_access import PageLinks, is_own_page
 from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post
 from tests.unit.adapters.web.reader import Document
@@ -274,9 +274,7 @@ def test_an_ended_ask_shows_how_it_ended_and_what_was_open(status: Status, words
 def test_ages_in_the_inbox_are_rounded_down() -> None:
     ask = ask_of(Form(questions=(Question(id="q", text="x " * 500, answer_type=AnswerType.TEXT),)))
     for now, age in ((59, "just now"), (60, "1 min ago"), (7199, "1 h ago"), (172800, "2 d ago")):
-        item = inbox_items.inbox_page([ask], LABELS, now=float(now), after=None, first=True).items[
-            0
-        ]
+        item = inbox_view.inbox_page([ask], LABELS, now=float(now), after=None, first=True).items[0]
         assert item.age == age
         assert len(item.text) <= 2 * MAX_HEADLINE + 3
 

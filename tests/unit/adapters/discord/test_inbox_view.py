@@ -12,7 +12,7 @@ import pytest
 from answerback.core.errors import UnreadableRowError
 from answerback.core.labels import Labels
 from answerback.service.submission_request import Agent, Submission
-from answerback_discord import group_membership, inbox_command, interactions, parse, slash_commands
+from answerback_discord import group_membership, inbox_view, interactions, parse, slash_commands
 from answerback_discord.api_client import DiscordApi
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import Sight
@@ -82,12 +82,12 @@ async def test_the_inbox_is_private_and_lists_asks_oldest_first_with_who_asks_an
 async def test_a_long_inbox_has_pages_and_can_be_refreshed(up: Rig) -> None:
     made = [
         await up.submit(yes_no_question(f"Question {n}?"))
-        for n in range(inbox_command.ASKS_PER_PAGE + 2)
+        for n in range(inbox_view.ASKS_PER_PAGE + 2)
     ]
     for ask in made:
         await up.shown(ask)
     first = await open_inbox(up)
-    assert len(addresses(first)) == inbox_command.ASKS_PER_PAGE
+    assert len(addresses(first)) == inbox_view.ASKS_PER_PAGE
     assert (await up.ann.click(LABELS.next, on=first.message)).answered
     second = up.ann.sees(first.message)
     assert "Question 8?" in second.text

@@ -21,7 +21,7 @@ from answerback.runtime.app import chat_http_session
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync
-from answerback_slack import home_tab, home_view
+from answerback_slack import inbox, inbox_view
 from answerback_slack.adapter import SlackSurface
 from answerback_slack.manifest import EVENTS
 from tests.fakes.slack import home_tab as fake_home_tab
@@ -46,14 +46,14 @@ GROUP = "S0DBA"
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Homes are updated at once, unless a test is about debouncing."""
-    monkeypatch.setattr(home_tab, "DEBOUNCE_SECONDS", 0.05)
-    monkeypatch.setattr(home_tab, "_FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(inbox, "DEBOUNCE_SECONDS", 0.05)
+    monkeypatch.setattr(inbox, "_FIRST_PAUSE", 0.05)
 
 
 @pytest.fixture
 def gathering(soon: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes are debounced for as long as in production."""
-    monkeypatch.setattr(home_tab, "DEBOUNCE_SECONDS", 1.0)
+    monkeypatch.setattr(inbox, "DEBOUNCE_SECONDS", 1.0)
 
 
 @pytest.fixture(params=MODES)
@@ -181,7 +181,7 @@ async def test_group_members_see_the_asks_of_the_group_come_and_go(up: Rig) -> N
 async def test_a_home_stays_on_the_current_page_when_it_is_updated(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(home_view, "PAGE_SIZE", 2)
+    monkeypatch.setattr(inbox_view, "PAGE_SIZE", 2)
     asks = [await up.submit(question(f"Number {n}?")) for n in range(5)]
     await opened(up, up.ada, "Number 0?", "Number 1?")
     assert (await fake_home_tab.press(up.ada, LABELS.next)).ok
@@ -370,8 +370,8 @@ def wire(view: Json) -> Json:
 def test_the_largest_home_is_within_slacks_limits() -> None:
     text = "漢\U0001f469" * 10_000
     question = single_question_ask(AnswerType.BOOLEAN, text=text)
-    waits = [listed(question, n, f"{URL}{'x' * 2_900}") for n in range(home_view.PAGE_SIZE)]
+    waits = [listed(question, n, f"{URL}{'x' * 2_900}") for n in range(inbox_view.PAGE_SIZE)]
     ended = replace(question, outcome=Outcome(status=Status.FAILED, at=1_700_000_000.0))
-    recent = [listed(ended, 100 + n) for n in range(home_view.RECENT_SIZE)]
-    view = wire(home_view.build_home_view(waits, recent, LABELS, first=False, following="c" * 500))
+    recent = [listed(ended, 100 + n) for n in range(inbox_view.RECENT_SIZE)]
+    view = wire(inbox_view.build_home_view(waits, recent, LABELS, first=False, following="c" * 500))
     assert check_view(view, foreign=False) == []

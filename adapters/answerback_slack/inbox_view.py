@@ -14,7 +14,7 @@ from answerback.core.view import View, view_of
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.sanitize import one_line, visible
 from answerback_chat.control_codec import Control, Verb
-from answerback_slack import limits, record_text
+from answerback_slack import limits, people_text
 from answerback_slack.blocks import (
     Block,
     actions_block,
@@ -93,7 +93,7 @@ def _answered_blocks(ask: Ask, labels: Labels) -> list[Block]:
     asker = plain_text(one_line(wording.who_asks(view, labels)), _ASKER_ROOM)
     return [
         _entry(ask, view, labels),
-        _small(asker, mrkdwn(record_text.ending_mrkdwn(view, labels))),
+        _small(asker, mrkdwn(people_text.ending_mrkdwn(view, labels))),
     ]
 
 

@@ -12,7 +12,7 @@ from answerback.presentation import wording
 from answerback.presentation.list_row import row_detail
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten
-from answerback_web import attribution, limits
+from answerback_web import limits, people_text
 from answerback_web.history_filters import Filters
 
 
@@ -110,7 +110,7 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         progress=view.prompt.progress if view.prompt else None,
         unattended=view.unattended,
         outcome=status.value if status else None,
-        ended=one_line(wording.ending_with_person(view, labels, attribution.plain_format(labels)))
+        ended=one_line(wording.ending_with_person(view, labels, people_text.plain_format(labels)))
         or None,
         at=at,
         age=_age(now - at, labels),

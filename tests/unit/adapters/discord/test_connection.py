@@ -11,7 +11,7 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback.ports.outage_log import Outage
-from answerback_discord import gateway_client
+from answerback_discord import connection
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message
 from tests.service_support import WAIT
@@ -225,7 +225,7 @@ async def test_a_malformed_event_without_a_handler_is_ignored(up: Rig) -> None:
 async def test_an_unexpected_connection_failure_is_logged_and_the_connection_restored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
-    monkeypatch.setattr(gateway_client, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
     async with rig(tmp_path, shards=shards) as up:
         ask = await up.shown(await up.submit(TWO))
         no_data: Any = None
@@ -243,12 +243,12 @@ def test_a_disconnected_shard_is_named_whichever_others_reconnect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: Any = None
-    gateway = gateway_client.GatewayClient(
+    gateway = connection.GatewayClient(
         calls,
         "",
         content=True,
         shards="auto",
-        outage=Outage(gateway_client.logger, "Discord"),
+        outage=Outage(connection.logger, "Discord"),
         handlers={},
     )
     assert gateway.outage_reason() == "the gateway is not connected yet"
@@ -256,7 +256,7 @@ def test_a_disconnected_shard_is_named_whichever_others_reconnect(
     assert "shard 1, 2 of 3" in (gateway.outage_reason() or "")
     gateway.mark_connected(1, 3)
     gateway.mark_connected(2, 3)
-    monkeypatch.setattr(gateway_client, "GRACE", 0.0)
+    monkeypatch.setattr(connection, "GRACE", 0.0)
     assert gateway.outage_reason() is None
     for shard in (0, 1):
         gateway.mark_disconnected(shard)

@@ -29,7 +29,7 @@ from answerback.ports.surface import Asks
 from answerback.presentation import wording
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_client.backoff import Backoff
-from answerback_slack import home_view, parse
+from answerback_slack import inbox_view, parse
 from answerback_slack.api_client import SlackApi
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.optional_features import OptionalFeature
@@ -69,7 +69,7 @@ class HomeTabs:
         self._enabled = OptionalFeature(
             "the Home tab",
             "to enable it, switch the Home tab on under App Home, or paste the manifest again",
-            {home_view.NOT_ENABLED_CODE},
+            {inbox_view.NOT_ENABLED_CODE},
         )
         self._opened: dict[str, None] = {}
         self._queue: dict[str, float] = {}
@@ -105,12 +105,12 @@ class HomeTabs:
                 pages = await self._pages(user)
                 value = action.get("value")
                 if (
-                    name == home_view.NEXT_ACTION
+                    name == inbox_view.NEXT_ACTION
                     and isinstance(value, str)
                     and [value] != pages[-1:]
                 ):
                     await self._show_page(user, [*pages, value][-_MAX_PAGES:])
-                elif name == home_view.PREVIOUS_ACTION:
+                elif name == inbox_view.PREVIOUS_ACTION:
                     await self._show_page(user, pages[:-1])
                 return True  # the client opens links itself
             case _:
@@ -207,14 +207,14 @@ class HomeTabs:
         page = await self._read_page(person, pages)
         if len(pages) < depth:
             await self._asks.save_draft(_key(user), [*pages])
-        recent = () if pages else await self._asks.list_answered_by(person, home_view.RECENT_SIZE)
+        recent = () if pages else await self._asks.list_answered_by(person, inbox_view.RECENT_SIZE)
         rows, following = page.rows, page.after
         others = (
             ()
             if rows
             else await self._asks.list_open_to_anyone("slack", wording.MAX_OPEN_TO_ANYONE)
         )
-        view = home_view.build_home_view(
+        view = inbox_view.build_home_view(
             rows,
             recent,
             self._labels,
@@ -236,7 +236,7 @@ class HomeTabs:
             after = pages[-1] if pages else None
             try:
                 page = await self._asks.list_waiting_for(
-                    self._groups.with_recent_groups(person), after, home_view.PAGE_SIZE
+                    self._groups.with_recent_groups(person), after, inbox_view.PAGE_SIZE
                 )
             except ValueError:  # a cursor from another version
                 page = Page((), None)
