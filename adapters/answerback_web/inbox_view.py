@@ -27,6 +27,8 @@ class InboxItem:
     text: str
     detail: str
     """What else the open question is about."""
+    waits: str
+    """That it waits, and from which agent: all that a notification says."""
     progress: str | None
     unattended: bool
     """Whether the agent has stopped waiting."""
@@ -98,7 +100,7 @@ def statuses(labels: Labels, *, own: bool) -> dict[str, str]:
 
 def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
     view = view_of(ask)
-    outcome = view.outcome
+    outcome, origin = view.outcome, ask.request.origin
     at = outcome.at if outcome else ask.created_at
     status = wording.ending_status(view)
     return InboxItem(
@@ -107,6 +109,9 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         label=one_line(wording.who_asks(view, labels, briefly=True)),
         text=one_line(wording.subject(view, labels)),
         detail=shorten(row_detail(ask, view), limits.DETAIL_LENGTH),
+        waits=labels.waits.format(
+            label=one_line(origin.label(ask.request.agent, ask.request.prompt_label))
+        ),
         progress=view.prompt.progress if view.prompt else None,
         unattended=view.unattended,
         outcome=status.value if status else None,

@@ -377,3 +377,16 @@ async def test_a_page_that_violates_its_policy_would_fail_its_test(
 
     with pytest.raises(AssertionError, match="Content Security Policy"):
         await break_it()
+
+
+@pytest.mark.rule("WEB-12")
+async def test_the_link_for_reading_is_copied_with_one_press(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask(TEXT)
+    async with tab(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
+        await open_(page, web_site, ask)
+        await page.get_by_role("button", name="Copy link").click()
+        await expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        copied = await page.evaluate("navigator.clipboard.readText()")
+    assert copied == web_site.surface.url(ask.id)

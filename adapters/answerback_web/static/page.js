@@ -13,6 +13,7 @@
   let sending = false;
   let connecting = false;
   let proved = false; // whether the service has just proved itself, for the form that is being sent
+  let waiting = null; // the form and its button that will be sent once the service is back
   let fetchedAt = 0; // when the page was last fetched: a busy inbox is fetched at most once a second
 
   const PROOF = new URL("proof", document.currentScript.src);
@@ -20,6 +21,7 @@
   const NEVER_TAKEN = "base, embed, frame, frameset, iframe, link, meta, object, script, style, template";
 
   const form = () => document.querySelector("main form");
+  const reached = (option) => !option.hidden;
   const inText = (node) => node instanceof HTMLElement && node.matches("textarea, select, input:not([type=radio]):not([type=checkbox])");
 
   function hasInput() {
@@ -135,7 +137,7 @@
   // --- following the ask -------------------------------------------------------------------------
 
   async function follow() {
-    const mayFollow = () => document.body.dataset.events && !source && !document.hidden;
+    const mayFollow = () => document.body.dataset.events && !source && (!document.hidden || notifies());
     if (connecting || !mayFollow()) return;
     connecting = true;
     const found = await isServiceThere();
@@ -205,13 +207,14 @@
     const focused = document.activeElement;
     const hadFocus = document.getElementById("main").contains(focused);
     const link = focused instanceof HTMLAnchorElement ? focused.getAttribute("href") : null;
+    notify(document.getElementById("main"), main);
     document.getElementById("main").replaceWith(main);
     document.title = html.title;
     for (const name of ["events", "moved", "show"]) {
       if (html.body.dataset[name] === undefined) delete document.body.dataset[name];
       else document.body.dataset[name] = html.body.dataset[name];
     }
-    document.getElementById("live").replaceChildren();
+    if (!waiting) document.getElementById("live").replaceChildren();
     prepare();
     const same = link && Array.from(main.querySelectorAll("a")).find((a) => a.getAttribute("href") === link);
     if (same) same.focus({ preventScroll: true });
@@ -278,7 +281,9 @@
       if (time.matches(".local")) time.textContent = text;
       else time.title = text;
     }
-    for (const hint of document.querySelectorAll(".keys")) hint.hidden = false;
+    for (const hint of document.querySelectorAll(".keys, .copy")) hint.hidden = false;
+    document.getElementById("main").classList.add("keyed");
+    prepareNotifyButton();
     const filter = document.querySelector(".filter");
     if (filter && !filter.matches(":disabled")) {
       filter.hidden = false;
@@ -299,6 +304,32 @@
       option.hidden = !input.checked && !option.textContent.toLowerCase().includes(query);
       input.name = option.hidden ? "" : "choice"; // Tab goes to the first radio button of a group, even if it is hidden
     }
+    const nothing = document.querySelector(".nothing");
+    nothing.textContent = options().some(reached) ? "" : nothing.dataset.text.replace("{text}", text.trim());
+  }
+
+  const options = () => Array.from(document.querySelectorAll("#choices .option"));
+
+  // From the filter, Arrow Down goes to the first option that it leaves, and Enter chooses it. Between check boxes the
+  // arrows move as they do between radio buttons, which the browser moves itself.
+  function moveInOptions(event, current) {
+    const boxes = options().filter(reached).map((option) => option.querySelector("input"));
+    const at = boxes.indexOf(event.target);
+    if (event.target.matches(".filter")) {
+      if (event.key === "Escape") {
+        event.target.value = "";
+        filterOptions("");
+      } else if (!boxes.length || !["ArrowDown", "Enter"].includes(event.key)) return false;
+      else if (event.key === "ArrowDown") boxes[0].focus();
+      else {
+        const found = boxes.find((box) => !box.closest(".other") && !box.checked);
+        if (found) found.click();
+      }
+    } else if (at >= 0 && event.target.type === "checkbox" && ["ArrowDown", "ArrowUp"].includes(event.key)) {
+      boxes.at((at + (event.key === "ArrowDown" ? 1 : -1)) % boxes.length).focus();
+    } else return false;
+    event.preventDefault();
+    return true;
   }
 
   document.addEventListener("click", (event) => {
@@ -313,6 +344,7 @@
     } else if (dialog && target.closest("button.close")) {
       dialog.close();
     }
+    if (target.matches(".copy")) copyLink(target);
     const option = target.closest(".option");
     if (option && !target.closest("label, textarea, details")) option.querySelector("input").click();
     if (target.matches("input[name=choice][value=other]:checked") && !byArrow) {
@@ -335,13 +367,62 @@
     const found = await isServiceThere();
     sending = false;
     if (!current.isConnected) return; // something else is shown by now
-    if (!found) {
-      document.getElementById("live").textContent = document.body.dataset.unreachable;
-      return;
-    }
+    if (!found) return sendLater(current, button);
     proved = true;
     current.requestSubmit(button);
     proved = false;
+  }
+
+  // Keeps a form on the page until the service is back. It is then sent only if the ask has not moved on since: its
+  // revision is compared here, and once more by the service, which also counts a form that comes twice only once.
+  function sendLater(current, button) {
+    const isFirst = !waiting;
+    waiting = { current, button };
+    for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+    const message = document.createElement("span");
+    message.textContent = document.body.dataset.unreachable;
+    const cancel = document.createElement("button");
+    cancel.type = "button";
+    cancel.textContent = document.body.dataset.cancel;
+    cancel.addEventListener("click", () => {
+      waiting = null;
+      document.getElementById("live").replaceChildren();
+    });
+    document.getElementById("live").replaceChildren(message, cancel);
+    if (isFirst) setTimeout(sendWaiting, 2000);
+  }
+
+  async function sendWaiting() {
+    if (!waiting) return;
+    if (!(await isServiceThere())) {
+      setTimeout(sendWaiting, 2000);
+      return;
+    }
+    const isCurrent = await isStillAtRevision();
+    if (!waiting) return;
+    const { current, button } = waiting;
+    if (isCurrent === null) {
+      setTimeout(sendWaiting, 2000);
+      return;
+    }
+    waiting = null;
+    document.getElementById("live").replaceChildren();
+    if (isCurrent && current.isConnected) send(current, button);
+    else offerRefresh();
+  }
+
+  // Whether the ask is where the form left it; null if the service cannot say. Without proofs only the service checks.
+  async function isStillAtRevision() {
+    const revision = document.querySelector("main .card")?.dataset.revision;
+    if (!canProve || revision === undefined) return true;
+    try {
+      const text = await fetchProved(location.href);
+      if (text === null) return null;
+      const card = new DOMParser().parseFromString(text, "text/html").querySelector("main .card");
+      return card !== null && card.dataset.revision === revision;
+    } catch {
+      return null;
+    }
   }
 
   document.addEventListener("submit", (event) => {
@@ -369,6 +450,9 @@
   });
 
   addEventListener("pagehide", stop);
+  addEventListener("beforeunload", (event) => {
+    if (waiting) event.preventDefault();
+  });
 
   document.addEventListener("toggle", (event) => {
     if (!(event.target instanceof HTMLDetailsElement) || !event.target.open) return;
@@ -394,7 +478,8 @@
       }
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || inText(document.activeElement)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (moveInOptions(event, current) || inText(document.activeElement)) return;
     if (document.querySelector("dialog[open]")) return;
     if (event.key.startsWith("Arrow")) moveByArrow(event, current);
     if (!/^[1-9]$/.test(event.key)) return;
@@ -437,7 +522,78 @@
     control.focus();
   }
 
-  document.addEventListener("visibilitychange", () => (document.hidden ? stop() : follow()));
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) follow();
+    else if (!notifies()) stop();
+  });
+
+  async function copyLink(button) {
+    const link = document.getElementById("share");
+    link.select();
+    try {
+      await navigator.clipboard.writeText(link.value);
+    } catch {
+      document.execCommand("copy"); // over plain HTTP
+    }
+    document.getElementById("said").textContent = button.textContent = button.dataset.copied;
+  }
+
+  // --- desktop notifications ---------------------------------------------------------------------
+
+  // While the inbox is open in the background and its button is pressed, a question that comes in is announced on the
+  // desktop, unless it is answered at once: only that it waits, and from which agent. It goes when the question does.
+
+  const NOTIFY_AFTER = 10000; // ms
+  const shown = new Map(); // notifications by the address of their ask
+
+  const permission = () => (window.Notification ? Notification.permission : "denied");
+
+  function notifies() {
+    return document.querySelector(".notify") !== null && permission() === "granted" && chosen();
+  }
+
+  // Whether the button was pressed, remembered by the browser if it may be.
+  function chosen(on) {
+    try {
+      if (on !== undefined) localStorage.setItem("notify", on);
+      return localStorage.getItem("notify") === "true";
+    } catch {
+      return false;
+    }
+  }
+
+  function prepareNotifyButton() {
+    const button = document.querySelector(".notify");
+    if (!button) return;
+    button.hidden = permission() === "denied";
+    button.setAttribute("aria-pressed", notifies());
+    button.addEventListener("click", async () => {
+      chosen(!notifies() && (await Notification.requestPermission()) === "granted");
+      button.hidden = permission() === "denied";
+      button.setAttribute("aria-pressed", notifies());
+    });
+  }
+
+  const rows = (main) => new Map(Array.from(main.querySelectorAll(".group a"), (row) => [row.href, row.dataset.waits]));
+
+  function notify(before, after) {
+    const old = rows(before);
+    const now = rows(after);
+    for (const [address, notification] of shown) if (!now.has(address)) notification.close();
+    if (!document.hidden) return;
+    for (const [address, text] of now) if (!old.has(address)) setTimeout(announceOnDesktop, NOTIFY_AFTER, address, text);
+  }
+
+  function announceOnDesktop(address, text) {
+    if (!document.hidden || !notifies() || !rows(document).has(address)) return;
+    const notification = new Notification("Answerback", { body: text, tag: address });
+    notification.addEventListener("click", () => {
+      focus();
+      location.assign(address);
+    });
+    notification.addEventListener("close", () => shown.delete(address));
+    shown.set(address, notification);
+  }
 
   document.addEventListener("DOMContentLoaded", () => {
     prepare();

@@ -202,9 +202,12 @@ class Labels(BaseModel):
     refresh: str = "Refresh"
     inbox_moved: str = "This list has changed."
     unreachable: str = (
-        "Answerback cannot be reached. Nothing was sent, and what you entered is still here. Please try again"
-        " in a moment."
+        "Answerback cannot be reached. What you entered is kept on this page and will be sent as soon as Answerback"
+        " is back."
     )
+    do_not_send: str = "Do not send"
+    notify: str = "Notify me on this computer"
+    waits: str = "A question from {label} is waiting."
     entered: str = "What you wrote:"
     share: str = "Link for reading only: whoever has it can read this, but not answer"
     copy_link: str = "Copy link"
