@@ -75,6 +75,14 @@ class _Client(SocketModeClient):
         """Called when Slack wants the connection renewed, or it is stale."""
         self.done.set()
 
+    async def close(self) -> None:
+        """Close the connection for good: Slack's closing frame has started aiohttp's pings again."""
+        try:
+            await super().close()  # type: ignore[no-untyped-call]
+        finally:
+            if (session := self.current_session) is not None:
+                session._cancel_heartbeat()
+
     def is_usable(self) -> bool:
         """Whether messages can be sent and received over the connection."""
         session = self.current_session
@@ -211,8 +219,8 @@ class SocketModeConnections:
         await self._close(client)
 
     async def _close(self, client: _Client) -> None:
-        self._clients.discard(client)
-        await client.close()  # type: ignore[no-untyped-call]
+        await client.close()
+        self._clients.discard(client)  # not if this was cancelled: then `stop` closes it
 
     def _record_too_many(self) -> None:
         """Report an outage at once: a connection that Slack rejects as one too many was never usable."""

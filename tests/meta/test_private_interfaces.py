@@ -1,12 +1,15 @@
 """Private parts of libraries that the project uses: each is known, exists, and says what to do when it moves."""
 
 import ast
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import discord
 import pytest
 import typer.core
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
 
 from tests.meta.project import PACKAGES, ROOT, SOURCE_FOLDERS, sources, tree
 
@@ -18,6 +21,10 @@ KNOWN = {
     ("adapters/answerback_discord/connection.py", "client._connection"): (
         "discord.py's ConnectionState, whose `parsers` maps the names of events to functions. When it moves, look in "
         "discord/state.py for what `DiscordWebSocket.received_message` calls."
+    ),
+    ("adapters/answerback_slack/connection.py", "session._cancel_heartbeat"): (
+        "aiohttp's ClientWebSocketResponse starts its pings again when the other side's closing frame arrives. If it "
+        "no longer does, nothing has to be cancelled."
     ),
 }
 
@@ -77,3 +84,23 @@ async def test_discord_py_still_dispatches_events_by_its_parsers() -> None:
     parsers = client._connection.parsers
     assert {"READY", "RESUMED", "MESSAGE_CREATE"} <= parsers.keys(), advice
     assert client.ws is None
+
+
+async def test_aiohttp_still_pings_after_a_connection_was_closed() -> None:
+    advice = KNOWN["adapters/answerback_slack/connection.py", "session._cancel_heartbeat"]
+
+    async def serve(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await socket.receive()
+        return socket
+
+    app = web.Application()
+    app.router.add_get("/", serve)
+    async with TestClient(TestServer(app)) as client:
+        session = await client.ws_connect("/", heartbeat=60.0)
+        await session.close()
+        await asyncio.sleep(0)
+        assert session._heartbeat_cb is not None, advice
+        session._cancel_heartbeat()
+        assert session._heartbeat_cb is None

@@ -192,11 +192,11 @@ class HasGroups(Protocol):
 class HasLateEdits(Protocol):
     """The platform may carry out an edit after its caller has given up. The stage implements this, not a person."""
 
-    def hang_next_edit(self) -> None:
-        """Take the next edit of a message without answering."""
+    def delay_next_edit(self) -> None:
+        """Break the connection of the next edit of a message, and do not carry the edit out yet."""
 
     async def carry_out_edit(self) -> None:
-        """Carry out the edit that hangs."""
+        """Carry out that edit."""
 
 
 @runtime_checkable

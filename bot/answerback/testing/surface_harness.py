@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Self
 
@@ -20,6 +20,7 @@ from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.replica_lifecycle import release_claims
 from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
+from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.memory_store.database import Tables
 from answerback.testing.memory_store.store import MemoryStore
 from answerback.testing.store_examples import new_ask
@@ -38,6 +39,8 @@ class SurfaceHarness:
     message_sync: MessageSync
     other_replicas: Sequence[SurfaceHarness] = ()
     """The harnesses of other processes on the same store."""
+    timers: ManualTimers = field(default_factory=ManualTimers)
+    """The timers of the message sync."""
 
     @property
     def store(self) -> Store:
@@ -64,6 +67,11 @@ class SurfaceHarness:
         stored = await self.store.asks.get(ask_id)
         assert stored is not None
         return stored
+
+    def run_timers(self) -> None:
+        """Let the time pass after which an edit of unknown outcome can no longer be carried out."""
+        for each in (self, *self.other_replicas):
+            each.timers.run_all()
 
     async def stop_showing(self) -> None:
         """Stop updating messages."""
@@ -112,13 +120,14 @@ async def run_surface(
         service = Service(store, clock, surfaces, known_surfaces=frozenset(), claim=claim)
         surface = make(service)
         surfaces[surface.name] = surface
-        message_sync = MessageSync(service, first_pause=0.02)
+        timers = ManualTimers()
+        message_sync = MessageSync(service, first_pause=0.02, call_later=timers.call_later)
         await stack.enter_async_context(follow_other_replicas(service, message_sync))
         stack.push_async_callback(message_sync.stop)
         stack.push_async_callback(surface.stop)
         await surface.start()
         await message_sync.sweep(SWEEP)
-        yield SurfaceHarness(service, message_sync)
+        yield SurfaceHarness(service, message_sync, timers=timers)
 
 
 class HarnessStage:

@@ -30,7 +30,6 @@ from answerback.testing.surface_clicks import (
     wait_for_steps,
 )
 from answerback.testing.surface_questions import AGAIN, GO, WHERE, WHY
-from answerback.workers import message_sync
 
 _WAIT = 30.0
 
@@ -148,22 +147,20 @@ class OutagesContract:
     @requires_capability(Capability.LATE_EDITS)
     @pytest.mark.rule("CLAIM-4", "DATA-4")
     async def test_an_edit_that_is_carried_out_after_a_later_one_is_undone(
-        self, stage: Stage, ada: SimulatedPerson, monkeypatch: pytest.MonkeyPatch
+        self, stage: Stage, ada: SimulatedPerson
     ) -> None:
-        monkeypatch.setattr(message_sync, "_LATE_SECONDS", 4.0)
         ask = await create_viewed_ask(stage, [GO, AGAIN, WHY], ada)
-        await _leave_edit_behind(stage, ask, ada, monkeypatch)
+        await _leave_edit_behind(stage, ask, ada)
         await _carry_out_edit(stage)
         await wait_for_steps(stage, ask, ada, after=2)
 
     @requires_capability(Capability.LATE_EDITS)
     @pytest.mark.rule("CLAIM-4", "DATA-4")
     async def test_an_edit_that_is_carried_out_after_a_restart_is_undone(
-        self, stage: Stage, ada: SimulatedPerson, monkeypatch: pytest.MonkeyPatch
+        self, stage: Stage, ada: SimulatedPerson
     ) -> None:
-        monkeypatch.setattr(message_sync, "_LATE_SECONDS", 4.0)
         ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
-        await _leave_edit_behind(stage, ask, ada, monkeypatch)
+        await _leave_edit_behind(stage, ask, ada)
         await stage.restart()
         await wait_for_steps(stage, ask, ada, after=2)
         await _carry_out_edit(stage)
@@ -197,26 +194,21 @@ class OutagesContract:
         await wait_for_steps(stage, ask, ada, after=1)
 
 
-async def _leave_edit_behind(
-    stage: Stage, ask: Ask, by: SimulatedPerson, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def _leave_edit_behind(stage: Stage, ask: Ask, by: SimulatedPerson) -> None:
     """Answer two questions; the platform has not carried out the first edit for the first, only later ones."""
     assert isinstance(stage, HasLateEdits)
-    with monkeypatch.context() as impatient:
-        impatient.setattr(message_sync, "SHOW_TIMEOUT", 0.5)
-        stage.hang_next_edit()
-        await answer_elsewhere(stage, ask, by)
-        await wait_for_steps(stage, ask, by, after=1)
+    stage.delay_next_edit()
+    await answer_elsewhere(stage, ask, by)
+    await wait_for_steps(stage, ask, by, after=1)
     await answer_elsewhere(stage, ask, by)
     await wait_for_steps(stage, ask, by, after=2)
 
 
 async def _carry_out_edit(stage: Stage) -> None:
-    """Have the platform carry out the edit that was left behind; return once a message is shown again."""
+    """Have the platform carry out the edit that was left behind, just before that is no longer possible."""
     assert isinstance(stage, HasLateEdits)
-    before = _shown_count(stage)
     await stage.carry_out_edit()
-    await _until(lambda: _shown_count(stage) > before)
+    stage.harness.run_timers()
 
 
 def _shown_count(stage: Stage) -> int:

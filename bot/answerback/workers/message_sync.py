@@ -35,12 +35,13 @@ from answerback.ports.store import Decision, Write
 from answerback.ports.surface import RetryLater, Shown, SupportsMoves, Surface
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.service.service import Service
+from answerback.workers.late_edits import CallLater, LateEdits
 from answerback.workers.message_queues import MAX_QUEUED, MessageQueues, Retry, place_key
 from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 
-SHOW_TIMEOUT: Final = 45.0
+_SHOW_TIMEOUT: Final = 45.0
 """Seconds after which a show that hangs is abandoned and retried."""
 _MAX_CONCURRENT_SHOWS: Final = 32
 _IMMEDIATELY: Final = Retry()
@@ -55,26 +56,33 @@ _FIRST_PAUSE: Final = 0.5
 _MAX_PAUSE: Final = 60.0
 _SUSPEND_SECONDS: Final = 600.0
 """Seconds for which sweeps skip an ask whose problem only the operator can fix."""
-_LATE_SECONDS: Final = 20.0
-"""Seconds within which a platform may still carry out an edit whose outcome is unknown, and so undo later edits."""
 
 
 class MessageSync:
-    """Shows asks on their surfaces, in the background."""
+    """Shows asks on their surfaces, in the background.
 
-    def __init__(self, service: Service, *, first_pause: float = _FIRST_PAUSE) -> None:
+    Args:
+        call_later: sets the timers; by default, that of the event loop.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        *,
+        first_pause: float = _FIRST_PAUSE,
+        show_timeout: float = _SHOW_TIMEOUT,
+        call_later: CallLater | None = None,
+    ) -> None:
         self._service = service
         self._first_pause = first_pause
+        self._show_timeout = show_timeout
         self._queues = MessageQueues(self._attempt, lambda: self.sweep(_REFILL_LIMIT))
         self._suspended: dict[str, float] = {}
         self._updating_elsewhere: dict[str, Mapping[str, JsonValue] | None] = {}
         """The messages that are being updated by other means, for as long as this waits for it."""
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT_SHOWS)
         self._started = service.clock.now()
-        self._late_edits: dict[str, asyncio.TimerHandle] = {}
-        """The asks with an edit of unknown outcome, which may still be carried out after a later one."""
-        self._repeats: set[str] = set()
-        """The asks to show once more, now that such an edit has been carried out or never will be."""
+        self._late_edits = LateEdits(lambda ask_id: self._queues.add(ask_id, None), call_later)
         self._doubted: set[str] = set()
         """The asks whose place was gone at the latest attempt."""
         self._outages: dict[str, Outage] = {}
@@ -91,8 +99,8 @@ class MessageSync:
         if self._stopping:
             return
         self._suspended.pop(ask.id, None)
-        if ask.updated_at < self._started > self._service.clock.now() - SHOW_TIMEOUT:
-            self._expect_late_edit(ask)  # by the process before this one
+        if ask.updated_at < self._started > self._service.clock.now() - self._show_timeout:
+            self._late_edits.expect(ask)  # by the process before this one
         if ask.id in self._updating_elsewhere and self._updating_elsewhere[ask.id] == ask.message:
             return
         self._queues.add(ask.id, place_key(ask.destination) if ask.message is None else None)
@@ -127,22 +135,8 @@ class MessageSync:
             # While it was read, a show may have begun and failed for a reason that only the operator can fix.
             if ask is not None and not self._is_handled(ask_id):
                 if self._service.claim is not SOLE_CLAIM:
-                    self._expect_late_edit(ask)  # by the process from which this one takes over
+                    self._late_edits.expect(ask)  # by the process from which this one takes over
                 self.request_sync(ask)
-
-    def _expect_late_edit(self, ask: Ask) -> None:
-        """Show an ask once more when an edit that may be on its way to its message can no longer arrive."""
-        if ask.message is None or len(self._late_edits) >= MAX_QUEUED:
-            return
-        if (timer := self._late_edits.get(ask.id)) is not None:
-            timer.cancel()
-        loop = asyncio.get_running_loop()
-        self._late_edits[ask.id] = loop.call_later(_LATE_SECONDS, self._repeat, ask.id)
-
-    def _repeat(self, ask_id: str) -> None:
-        del self._late_edits[ask_id]
-        self._repeats.add(ask_id)
-        self._queues.add(ask_id, None)
 
     def _is_handled(self, ask_id: str) -> bool:
         """Whether an ask is waiting here to be shown, now or once more, is being shown, or is suspended."""
@@ -158,8 +152,7 @@ class MessageSync:
         The next start finds the messages that are still outdated, and shows them.
         """
         self._stopping = True
-        for timer in self._late_edits.values():
-            timer.cancel()
+        self._late_edits.stop()
         held = 0
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
@@ -208,9 +201,9 @@ class MessageSync:
 
     async def _show_latest(self, ask_id: str) -> Retry | None:
         """Show the ask once; None: nothing remains to be done, or another process is doing it."""
-        if ask_id in self._repeats:
+        if ask_id in self._late_edits.over:
             await self._service.store.asks.change(ask_id, _mark_outdated)
-            self._repeats.discard(ask_id)
+            self._late_edits.over.discard(ask_id)
         since = asyncio.get_running_loop().time()
         ask = await self._service.store.claims.claim_message(ask_id, self._service.claim)
         if ask is None:
@@ -292,7 +285,7 @@ class MessageSync:
         self._count(surface, "unavailable")
         self._outage_of(surface).record_failure(ask.id, str(error) or "it timed out")
         if not isinstance(error, NotDoneError):
-            self._expect_late_edit(ask)
+            self._late_edits.expect(ask)
 
     async def _save_shown(self, ask: Ask, shown: Shown, surface: Surface) -> Retry | None:
         """Save what is shown. Whoever acts from now on may have seen it; earlier actions have outrun the platform."""
@@ -305,13 +298,13 @@ class MessageSync:
         return _OUTRUN if outrun else _IMMEDIATELY
 
     def _hold_message_claim(self, ask: Ask, since: float) -> AbstractAsyncContextManager[None]:
-        """Limit a show to `SHOW_TIMEOUT`, and to the time for which the message's claim, made at ``since``, is held."""
+        """Limit how long a show takes, also to the time for which the message's claim, made at ``since``, is held."""
         claim = self._service.claim
 
         async def renew() -> bool:
             return await self._service.store.claims.claim_message(ask.id, claim) is not None
 
-        return hold_claim(renew, claim, SHOW_TIMEOUT, since)
+        return hold_claim(renew, claim, self._show_timeout, since)
 
     async def _look_again_or_give_up(
         self, ask: Ask, error: PlatformError, surface: Surface

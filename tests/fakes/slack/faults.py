@@ -33,7 +33,8 @@ class Fault:
     """One planned failure. Without `when="after"` the call is not processed at all.
 
     `status` (with `retry_after` for 429), `error` (an answer `ok: false`), `hang` (until `release()`:
-    it is processed then, also for a caller that has left), `drop` (the line is cut) are alternatives.
+    it is processed then, also for a caller that has left), `drop` (the line is cut) are alternatives; both
+    together cut the line at once, and process the call at the release.
     `when="after"` processes the call first and then spoils the answer: for hang, drop and status.
     """
 

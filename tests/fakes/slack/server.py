@@ -219,6 +219,8 @@ class FakeSlack:
             late = asyncio.create_task(self._processed_late(fault, name, args, token))
             self._late.add(late)
             late.add_done_callback(self._late.discard)
+            if fault.drop:
+                return self._spoil(fault, request, name, args, token)
             return web.json_response(await asyncio.shield(late))
         return self._spoil(fault, request, name, args, token)
 

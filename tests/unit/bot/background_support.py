@@ -60,10 +60,13 @@ async def running(
     routes: Routes | None = None,
     surfaces: tuple[str, ...] = ("chat", "web"),
     days: float | None = None,
+    show_timeout: float = 45.0,
 ) -> AsyncIterator[tuple[Service, MessageSync]]:
     """A service with its background work running; leaving the context stops it."""
     service = parts.service(rules, inquiry=inquiry is not None, routes=routes, surfaces=surfaces)
-    sync = MessageSync(service, first_pause=0.01)
+    sync = MessageSync(
+        service, first_pause=0.01, show_timeout=show_timeout, call_later=parts.timers.call_later
+    )
     scheduler = Scheduler(service, sync, inquiry, RetentionPolicy(service, days, None))
     loop = asyncio.create_task(scheduler.run())
     try:

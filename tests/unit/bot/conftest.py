@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from answerback.ports.store import Store
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
+from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.memory_store.store import MemoryStore
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_support import FakePage, FakeSurface, ManualClock
@@ -26,6 +27,8 @@ class Parts:
     clock: ManualClock
     chat: FakeSurface
     web: FakePage
+    timers: ManualTimers = field(default_factory=ManualTimers)
+    """Those of the message sync."""
 
     def service(
         self,

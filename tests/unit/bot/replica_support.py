@@ -9,6 +9,7 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.service.service import Service
+from answerback.testing.manual_timers import ManualTimers
 from answerback.workers.message_sync import MessageSync
 from tests.service_support import FakePage, FakeSurface, ManualClock, ask_user
 
@@ -24,6 +25,7 @@ class Processes:
 
     def __init__(self, store: Store) -> None:
         self.clock = ManualClock()
+        self.timers = ManualTimers()
         self.chat = FakeSurface()
         self._store = store
         self._web = FakePage("web", responders=("anyone",))
@@ -34,7 +36,7 @@ class Processes:
         service = Service(
             self._store, self.clock, surfaces, known_surfaces=frozenset(), claim=claim, **more
         )
-        sync = MessageSync(service, first_pause=0.01)
+        sync = MessageSync(service, first_pause=0.01, call_later=self.timers.call_later)
         return service, sync
 
     async def due(self, service: Service, sync: MessageSync, **envelope: Any) -> Ask:

@@ -70,9 +70,8 @@ async def test_a_process_suspended_while_claiming_a_message_posts_nothing_when_i
 
 @pytest.mark.rule("CLAIM-4")
 async def test_a_message_taken_over_is_shown_once_more_when_its_last_edit_can_no_longer_arrive(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store,
 ) -> None:
-    monkeypatch.setattr(message_sync, "_LATE_SECONDS", 0.3)
     processes = Processes(store)
     ann, anns = processes.start(Claim("ann", SHORT_LEASE))
     _, bens = processes.start(BEN)
@@ -89,6 +88,7 @@ async def test_a_message_taken_over_is_shown_once_more_when_its_last_edit_can_no
             await bens.sweep(10)
             await bens.wait_until_idle()
     chat.messages[ask.id] = old  # now the platform carries it out
+    processes.timers.run_all()
     await chat.until(lambda: chat.messages[ask.id].revision == 2)
     await bens.wait_until_idle()
     assert chat.shows == 4

@@ -20,7 +20,7 @@ from answerback.core.errors import (
 )
 from answerback.ports.claims import Claim
 from answerback.ports.surface import RetryLater, Shown
-from answerback.workers import message_sync
+from answerback.workers import late_edits, message_sync
 from answerback.workers.message_queues import Retry
 from answerback.workers.message_sync import MessageSync
 from tests.service_support import WAIT, actor, boolean
@@ -227,9 +227,8 @@ async def test_an_action_while_the_platform_refuses_the_app_is_retried_at_once(
 
 @pytest.mark.rule("CLAIM-4", "DATA-7")
 async def test_after_edits_of_unknown_outcome_a_message_is_shown_once_more_and_the_log_stays_short(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    parts: Parts, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(message_sync, "_LATE_SECONDS", 0.3)
     async with running(parts) as (service, sync):
         asks = [await submit(service, boolean("a"), boolean("b")) for _ in range(5)]
         await sync.wait_until_idle()
@@ -239,8 +238,9 @@ async def test_after_edits_of_unknown_outcome_a_message_is_shown_once_more_and_t
             await service.act(ask.id, Answer(value=True), actor())
         await sync.wait_until_idle()
         assert parts.chat.shows == shows + 20 + 5
-        await parts.chat.until(lambda: parts.chat.shows == shows + 20 + 5 + 5)
+        parts.timers.run_all()
         await sync.wait_until_idle()
+        assert parts.chat.shows == shows + 20 + 5 + 5
     warnings = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
     assert [each.partition(" again")[0] for each in warnings] == [
         "chat cannot be reached; retrying with growing pauses: no answer",
@@ -248,18 +248,37 @@ async def test_after_edits_of_unknown_outcome_a_message_is_shown_once_more_and_t
     ]
 
 
+@pytest.mark.rule("CLAIM-4", "DATA-7")
+async def test_an_edit_that_hangs_is_abandoned_and_its_message_is_shown_once_more(
+    parts: Parts,
+) -> None:
+    async with running(parts, show_timeout=0.2) as (service, sync):
+        ask = await submit(service, boolean("a"), boolean("b"))
+        await sync.wait_until_idle()
+        parts.chat.hold = asyncio.Event()
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: parts.chat.shows == 3)
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 2))
+        await sync.wait_until_idle()
+        before = parts.chat.shows
+        parts.timers.run_all()
+        await sync.wait_until_idle()
+        assert parts.chat.shows == before + 1
+
+
 @pytest.mark.rule("DATA-8")
 async def test_there_is_a_bound_to_the_messages_that_are_shown_once_more(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(message_sync, "MAX_QUEUED", 0)
+    monkeypatch.setattr(late_edits, "MAX_QUEUED", 0)
     async with running(parts) as (service, sync):
         ask = await submit(service, boolean("a"), boolean("b"))
         await sync.wait_until_idle()
         parts.chat.failures = [PlatformUnavailableError("no answer")]
         await service.act(ask.id, Answer(value=True), actor())
         await sync.wait_until_idle()
-        assert sync._late_edits == {}
+        assert len(sync._late_edits) == 0
 
 
 @pytest.mark.rule("SURFACE-13")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,17 +14,20 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.claims import SOLE_CLAIM, SharedLeases
+from answerback.ports.clock import Clock
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
+from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync
 from answerback_discord.adapter import DiscordSurface
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild
+from tests.service_support import WAIT
 from tests.surface_setups import open_store
 
 Mode = Literal["gateway", "http"]
@@ -42,6 +46,8 @@ class Rig:
     guild: Guild
     channel: Channel
     ann: Person
+    timers: ManualTimers = field(default_factory=ManualTimers)
+    """Those of the message sync."""
 
     async def submit(self, questions: list[dict[str, Any]], **fields: Any) -> Ask:
         """Submit an ``ask_user`` call to the channel, for Ann unless ``fields`` say otherwise."""
@@ -62,6 +68,14 @@ class Rig:
         assert stored is not None
         return stored
 
+    async def until_current(self, ask: Ask) -> Ask:
+        """Return the stored ask, once its message shows it and no edit can arrive late."""
+        async with asyncio.timeout(WAIT):
+            while (stored := await self.shown(ask)).shown_revision < stored.revision:
+                self.timers.run_all()
+                self.message_sync.request_sync(ask)
+        return stored
+
 
 @asynccontextmanager
 async def run_surface(
@@ -69,6 +83,9 @@ async def run_surface(
     database: Path | str,
     mode: Mode,
     serves: Callable[[str], Awaitable[None]] | None = None,
+    *,
+    clock: Clock | None = None,
+    timers: ManualTimers | None = None,
     **options: Any,
 ) -> AsyncIterator[tuple[DiscordSurface, Service, Store, MessageSync]]:
     """Run the service with its Discord surface, as in one process.
@@ -76,13 +93,15 @@ async def run_surface(
     Args:
         database: an SQLite file, or a ``storage.url``.
         serves: called with the URL of its interactions endpoint; by default the application's endpoint is set to it.
+        clock: instead of the store's.
+        timers: those of the message sync; without them, they never end.
     """
     async with AsyncExitStack() as stack:
-        store, claim, clock = await stack.enter_async_context(open_store(database))
+        store, claim, store_clock = await stack.enter_async_context(open_store(database))
         http = await stack.enter_async_context(chat_http_session())
         surfaces: dict[str, Surface] = {}
         names = frozenset({"discord"})
-        service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
+        service = Service(store, clock or store_clock, surfaces, known_surfaces=names, claim=claim)
         surface = surfaces["discord"] = DiscordSurface(
             service,
             bot_token=options.pop("bot_token", discord.application.token),
@@ -94,7 +113,8 @@ async def run_surface(
             shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
             **options,
         )
-        message_sync = MessageSync(service, first_pause=0.02)
+        call_later = (timers or ManualTimers()).call_later
+        message_sync = MessageSync(service, first_pause=0.02, call_later=call_later)
         await stack.enter_async_context(follow_other_replicas(service, message_sync))
         stack.push_async_callback(message_sync.stop)
         if mode == "http":
@@ -132,6 +152,7 @@ async def rig(
         guild = discord.add_guild()
         channel = discord.add_channel(guild)
         ann = discord.person("ann", guild)
-        up = run_surface(discord, tmp_path / "answerback.db", mode, **options)
+        timers = ManualTimers()
+        up = run_surface(discord, tmp_path / "answerback.db", mode, timers=timers, **options)
         async with up as (surface, service, store, message_sync):
-            yield Rig(discord, surface, service, store, message_sync, guild, channel, ann)
+            yield Rig(discord, surface, service, store, message_sync, guild, channel, ann, timers)

@@ -11,6 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
+from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from answerback_chat import missed_changes
 from answerback_discord.api_client import USER_AGENT
@@ -52,10 +53,11 @@ class DiscordStage:
         self._up.push_async_callback(self._load_balancer.stop)
         harnesses, serve = [], self._load_balancer.serve
         for _ in range(self._setup.replicas):
-            up = run_surface(self.discord, self._setup.database, self._mode, serve)
+            timers = ManualTimers()
+            up = run_surface(self.discord, self._setup.database, self._mode, serve, timers=timers)
             _, service, _, message_sync = await self._up.enter_async_context(up)
             await message_sync.sweep(SWEEP)
-            harnesses.append(SurfaceHarness(service, message_sync))
+            harnesses.append(SurfaceHarness(service, message_sync, timers=timers))
         self.harness = combine_replicas(harnesses)
 
     def _set_endpoint(self, url: str) -> None:
@@ -72,8 +74,8 @@ class DiscordStage:
     def count_rate_limited(self) -> int:
         return sum(call.status == 429 for call in self.discord.faults.log)
 
-    def hang_next_edit(self) -> None:
-        self.discord.faults.hang(EDIT)
+    def delay_next_edit(self) -> None:
+        self.discord.faults.drop(EDIT, after=False)
         self._edits = self.discord.faults.count(EDIT)
 
     async def carry_out_edit(self) -> None:

@@ -17,7 +17,6 @@ from answerback.testing.store_examples import FORM
 from answerback_discord import pending_edits as answers_module
 from answerback_discord.api_client import ResponseResult
 from answerback_discord.pending_edits import PendingEdits
-from tests.service_support import WAIT
 from tests.unit.adapters.discord.examples import ask_of
 from tests.unit.adapters.discord.rig import Rig, rig
 
@@ -32,13 +31,6 @@ MANY: list[dict[str, Any]] = [
 ]
 SEVERAL = [{**MANY[0], "answer_type": "multi_select"}]
 ACCEPTED = ResponseResult(True, 5.0)
-
-
-async def wait_until_current(up: Rig, ask: Ask) -> Ask:
-    async with asyncio.timeout(WAIT):
-        while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.message_sync.request_sync(ask)
-    return stored
 
 
 async def test_a_late_selection_does_not_replace_the_record(
@@ -56,7 +48,7 @@ async def test_a_late_selection_does_not_replace_the_record(
         await bob.submit()
         late.release()
         await up.ann.ended(ticked)
-        assert (await wait_until_current(up, ask)).status == "cancelled"
+        assert (await up.until_current(ask)).status == "cancelled"
         assert up.ann.sees(message).controls == []
 
 
@@ -71,7 +63,7 @@ async def test_an_edit_waits_for_a_response_of_unknown_outcome(
         await up.ann.choose(None, ["number 3"], wait=False)
         await up.discord.faults.called(CALLBACK, 2)
         await _answered(up, ask, Answer(value=["number 3"]))
-        await wait_until_current(up, ask)
+        await up.until_current(ask)
         assert loop.time() - clicked >= 0.4
         assert up.discord.faults.count(EDIT) == 1
         assert up.ann.latest(up.channel).controls == []
@@ -86,7 +78,7 @@ async def test_an_edit_waits_for_an_http_response_to_a_selection(
         ticked = loop.time()
         await up.ann.choose(None, ["number 3"])
         await _answered(up, ask, Answer(value=["number 3"]))
-        await wait_until_current(up, ask)
+        await up.until_current(ask)
         assert loop.time() - ticked >= 0.4
         assert up.ann.latest(up.channel).controls == []
 
@@ -105,7 +97,7 @@ async def test_a_person_who_turns_a_page_while_somebody_answers_is_told_so(
         monkeypatch.setattr(up.service, "draft", answered_meanwhile)
         assert (await up.ann.click("Next")).answered
         await up.ann.finds("have ended")
-        await wait_until_current(up, ask)
+        await up.until_current(ask)
         assert up.ann.latest(up.channel).controls == []
 
 

@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from answerback.core.actions import Answer
-from answerback.core.ask import Ask, Destination
+from answerback.core.ask import Destination
 from answerback.core.errors import DestinationGoneError, PlatformUnavailableError
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_discord import api_client
 from tests.fakes.discord.world import Can, Channel
-from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
 
 ONE: list[dict[str, Any]] = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
@@ -38,13 +37,6 @@ def posts(up: Rig, channel: Channel | None = None) -> int:
     return sum(m.author_id == up.discord.bot.id and not m.deleted for m in place.messages.values())
 
 
-async def wait_until_current(up: Rig, ask: Ask) -> Ask:
-    async with asyncio.timeout(WAIT):
-        while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.message_sync.request_sync(ask)
-    return stored
-
-
 @pytest.mark.rule("PLACE-5")
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("kind", ["drop", "server_error"])
@@ -53,7 +45,7 @@ async def test_a_post_of_unknown_outcome_is_never_duplicated(
     up: Rig, place: str, kind: str, after: bool
 ) -> None:
     getattr(up.discord.faults, kind)(place, after=after)
-    ask = await wait_until_current(up, await up.submit(ONE))
+    ask = await up.until_current(await up.submit(ONE))
     assert posts(up) == 1
     assert ask.thread is not None
     assert ask.thread.id == (ask.message or {})["id"]
@@ -66,7 +58,7 @@ async def test_a_post_is_not_duplicated_when_discord_has_forgotten_the_nonce(up:
     ask = await up.submit(ONE)
     await up.discord.faults.called(POST)
     up.discord.clock.advance(600)
-    assert (await wait_until_current(up, ask)).open
+    assert (await up.until_current(ask)).open
     assert posts(up) == 1
 
 
@@ -78,7 +70,7 @@ async def test_a_post_is_found_among_hundreds_of_other_messages(up: Rig) -> None
     ask = await up.submit(ONE)
     await up.discord.faults.called(POST)
     up.discord.clock.advance(600)
-    assert (await wait_until_current(up, ask)).open
+    assert (await up.until_current(ask)).open
     assert posts(up) == 1
 
 
@@ -90,7 +82,7 @@ async def test_an_ask_that_ended_before_it_was_posted_is_not_posted(up: Rig, pla
     ask = await up.submit(ONE, to=f"discord:{there.id}")
     await up.discord.faults.called(post)
     await up.service.withdraw(ask.id)
-    stored = await wait_until_current(up, ask)
+    stored = await up.until_current(ask)
     assert (stored.status, up.discord.faults.count(post)) == ("withdrawn", 1)
 
 
@@ -103,7 +95,7 @@ async def test_an_ask_that_ended_before_its_post_was_confirmed_is_updated_where_
     ask = await up.submit(ONE)
     await up.discord.faults.called("GET /channels/*/messages")
     await up.service.withdraw(ask.id)
-    await wait_until_current(up, ask)
+    await up.until_current(ask)
     assert posts(up) == after
     if after:
         assert "Withdrawn by the assistant" in up.ann.latest(up.channel).text
@@ -117,7 +109,7 @@ async def test_clicks_answered_by_updating_the_message_are_confirmed_by_one_edit
         for _ in range(3):
             await up.ann.click("Yes")
         assert up.discord.faults.count(EDIT) == 0
-        assert (await wait_until_current(up, ask)).shown_revision == 4
+        assert (await up.until_current(ask)).shown_revision == 4
         assert up.discord.faults.count(EDIT) == 1
 
 
@@ -130,7 +122,7 @@ async def test_changes_during_an_unconfirmed_response_are_shown_after_it(
         clicked = loop.time()
         await up.ann.click("Yes")
         await up.service.withdraw(ask.id)
-        await wait_until_current(up, ask)
+        await up.until_current(ask)
         assert loop.time() - clicked >= 2.0
         assert up.discord.faults.count(EDIT) == 1
 
@@ -143,7 +135,7 @@ async def test_a_failed_edit_is_retried_until_the_message_shows_the_ask(
     ask = await up.shown(await up.submit(TWO))
     getattr(up.discord.faults, kind)(EDIT, after=after)
     await up.ann.click("Yes")
-    await wait_until_current(up, ask)
+    await up.until_current(ask)
     assert "Why so?" in up.ann.latest(up.channel).text
 
 
@@ -152,7 +144,7 @@ async def test_a_429_is_respected_and_the_newest_state_is_shown_afterwards(up: R
     ask = await up.shown(await up.submit(TWO))
     fault = up.discord.faults.rate_limit(EDIT, retry_after=0.2)
     await up.ann.click("Yes")
-    await wait_until_current(up, ask)
+    await up.until_current(ask)
     assert fault.hits == 1
     calls = up.discord.faults.calls(EDIT)
     limited = next(i for i, call in enumerate(calls) if call.status == 429)
@@ -166,7 +158,7 @@ async def test_no_request_is_sent_while_discord_allows_none(up: Rig) -> None:
     up.discord.rate_limits.limit, up.discord.rate_limits.window = 2, 0.3
     for label in ("Yes", "Back", "No", "Back", "Yes"):
         await up.ann.click(label)
-    await wait_until_current(up, ask)
+    await up.until_current(ask)
     assert "Why so?" in up.ann.latest(up.channel).text
     refused = [call for call in up.discord.faults.calls(EDIT) if call.status == 429]
     assert len(refused) <= 1
@@ -179,7 +171,7 @@ async def test_a_hanging_edit_is_abandoned_and_retried(
     monkeypatch.setattr(api_client, "TIMEOUT", 0.2)
     up.discord.faults.hang(EDIT)
     await up.ann.click("Yes")
-    await wait_until_current(up, ask)
+    await up.until_current(ask)
     assert "Why so?" in up.ann.latest(up.channel).text
 
 
@@ -187,7 +179,7 @@ async def test_a_deleted_message_is_posted_again(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     up.discord.delete(up.ann.latest(up.channel).message)
     await up.service.act(ask.id, _yes(), _actor(up))
-    await wait_until_current(up, ask)
+    await up.until_current(ask)
     assert posts(up) == 1
     assert "Why so?" in up.ann.latest(up.channel).text
 
@@ -198,13 +190,13 @@ async def test_an_archived_thread_is_reopened_for_the_last_edit(up: Rig) -> None
     await up.shown(ask)
     up.discord.set_thread(thread, archived=True)
     await up.service.withdraw(ask.id)
-    await wait_until_current(up, ask)
+    await up.until_current(ask)
     assert "Withdrawn by the assistant" in up.ann.latest(thread).text
 
 
 async def test_a_deleted_channel_fails_the_ask_with_an_explanation(up: Rig) -> None:
     up.discord.remove_channel(up.channel)
-    stored = await wait_until_current(up, await up.submit(ONE))
+    stored = await up.until_current(await up.submit(ONE))
     assert stored.status == "failed"
     assert stored.outcome is not None
     assert "does not exist" in (stored.outcome.message or "")
@@ -214,7 +206,7 @@ async def test_a_missing_permission_ends_the_ask_and_tells_the_operator(
     up: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     up.discord.deny(up.channel, Can.SEND_MESSAGES)
-    stored = await wait_until_current(up, await up.submit(ONE))
+    stored = await up.until_current(await up.submit(ONE))
     assert stored.status == "failed"
     assert "permission" in caplog.text
 
@@ -224,7 +216,7 @@ async def test_a_missing_permission_after_a_first_attempt_of_unknown_outcome_end
 ) -> None:
     up.discord.faults.server_error(POST)
     up.discord.faults.code(POST, 50013, times=1_000)
-    stored = await wait_until_current(up, await up.submit(ONE))
+    stored = await up.until_current(await up.submit(ONE))
     assert stored.status == "failed"
     assert posts(up) == 0
 
@@ -251,7 +243,7 @@ async def test_an_ask_stays_in_the_channel_if_no_thread_can_be_created(up: Rig, 
         up.discord.world.max_active_threads = 0
     else:
         up.discord.deny(up.channel, Can.CREATE_PUBLIC_THREADS)
-    ask = await wait_until_current(up, await up.submit(ONE))
+    ask = await up.until_current(await up.submit(ONE))
     assert ask.thread is not None
     assert ask.thread.id is None
     assert (await up.ann.click("Yes")).answered
@@ -261,19 +253,19 @@ async def test_an_ask_stays_in_the_channel_if_no_thread_can_be_created(up: Rig, 
 async def test_a_forum_gets_exactly_one_post(up: Rig) -> None:
     forum = up.discord.add_forum(up.guild)
     up.discord.faults.drop("POST /channels/*/threads", after=True)
-    ask = await wait_until_current(up, await up.submit(TWO, to=f"discord:{forum.id}"))
+    ask = await up.until_current(await up.submit(TWO, to=f"discord:{forum.id}"))
     threads = [each for each in up.discord.world.channels.values() if each.parent_id == forum.id]
     assert len(threads) == 1
     assert ask.thread is not None
     assert (ask.thread.channel, ask.thread.id) == (str(forum.id), str(threads[0].id))
     assert (await up.ann.click("Yes")).answered
-    await wait_until_current(up, ask)
+    await up.until_current(ask)
     assert "Why so?" in up.ann.latest(threads[0]).text
 
 
 async def test_a_forum_that_requires_tags_is_reported_to_the_operator(up: Rig) -> None:
     forum = up.discord.add_forum(up.guild, tags=("help",), requires_tag=True)
-    stored = await wait_until_current(up, await up.submit(ONE, to=f"discord:{forum.id}"))
+    stored = await up.until_current(await up.submit(ONE, to=f"discord:{forum.id}"))
     assert stored.outcome is not None
     assert "tag" in (stored.outcome.message or "")
 
@@ -283,7 +275,7 @@ async def test_a_person_is_asked_in_direct_messages(up: Rig) -> None:
     await up.shown(ask)
     dm = up.discord.direct(up.ann.user)
     assert (await up.ann.click("Yes", channel=dm)).answered
-    stored = await wait_until_current(up, ask)
+    stored = await up.until_current(ask)
     assert stored.status == "answered"
     assert stored.thread is not None
     assert "@me" in (stored.thread.url or "")
@@ -292,7 +284,7 @@ async def test_a_person_is_asked_in_direct_messages(up: Rig) -> None:
 async def test_an_ask_to_a_person_who_accepts_no_direct_messages_ends(up: Rig) -> None:
     shy = up.discord.person("shy", up.guild, dms_open=False)
     ask = await up.submit(ONE, to=f"discord:@{shy.id}", responders=None)
-    stored = await wait_until_current(up, ask)
+    stored = await up.until_current(ask)
     assert stored.status == "failed"
     assert stored.outcome is not None
     assert "direct messages" in (stored.outcome.message or "")
@@ -302,7 +294,7 @@ async def test_a_message_that_discord_rejects_as_malformed_is_replaced_by_a_mini
     up: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     up.discord.faults.code(POST, 50035)
-    ask = await wait_until_current(up, await up.submit(ONE))
+    ask = await up.until_current(await up.submit(ONE))
     assert "Go on?" in up.ann.latest(up.channel).text
     assert "Reply" in up.ann.latest(up.channel).labels
     assert "this is a bug" in caplog.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Actor
+from answerback.runtime.clock import SystemClock
 from tests.fakes.discord.world import Message
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 
@@ -74,12 +76,20 @@ async def test_a_click_on_an_outdated_message_updates_it_at_once(up: Rig) -> Non
     assert (await up.shown(ask)).revision == 2
 
 
-async def test_a_message_updated_by_the_response_is_recorded_as_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with rig(tmp_path, "gateway") as up:
-        # As if the service had started long ago, so that no edit of an earlier process can arrive.
-        monkeypatch.setattr(up.message_sync, "_started", 0.0)
+class ClockBehind(SystemClock):
+    """The machine's clock, so many seconds ago."""
+
+    seconds = 0.0
+
+    def now(self) -> float:
+        return time.time() - self.seconds
+
+
+async def test_a_message_updated_by_the_response_is_recorded_as_shown(tmp_path: Path) -> None:
+    clock = ClockBehind()
+    clock.seconds = 90.0
+    async with rig(tmp_path, "gateway", clock=clock) as up:
+        clock.seconds = 0.0  # no edit of a process before this one can still arrive
         ask = await make_stale(up, TWO)
         edits = up.discord.faults.count(EDIT)
         assert (await up.ann.click("Reply", on=live_message(up, ask))).answered

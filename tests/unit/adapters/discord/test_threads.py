@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,8 @@ from typing import Any
 import pytest
 
 from answerback.core.actions import Answer
-from answerback.core.ask import Ask
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
 
 TWO: list[dict[str, Any]] = [
@@ -30,17 +27,9 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
         yield made
 
 
-async def wait_until_shown(up: Rig, ask: Ask) -> Ask:
-    """The ask, once its message shows its current state."""
-    async with asyncio.timeout(WAIT):
-        while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.message_sync.request_sync(ask)
-    return stored
-
-
 async def test_a_rate_limited_thread_does_not_cause_an_edit(up: Rig) -> None:
     limited = up.discord.faults.rate_limit(THREAD, retry_after=0.02, times=3)
-    ask = await wait_until_shown(up, await up.submit(TWO))
+    ask = await up.until_current(await up.submit(TWO))
     assert limited.hits == 3
     assert (up.discord.faults.count(POST), up.discord.faults.count(EDIT)) == (1, 0)
     assert ask.thread is not None
@@ -53,7 +42,7 @@ async def test_changes_while_a_thread_is_rate_limited_are_shown_by_one_edit(up: 
     await up.discord.faults.called(THREAD)
     ann = Actor(Person(surface="discord", user_id=str(up.ann.id), name="Ann"))
     await up.service.act(ask.id, Answer(value=True), ann)
-    await wait_until_shown(up, ask)
+    await up.until_current(ask)
     assert limited.hits == 3
     assert up.discord.faults.count(EDIT) == 1
     assert "Why so?" in up.ann.latest(up.channel).text
@@ -64,7 +53,7 @@ async def test_a_message_that_is_deleted_before_it_has_a_thread_is_posted_again(
     ask = await up.submit(TWO)
     await up.discord.faults.called(THREAD)
     up.discord.delete(up.ann.latest(up.channel).message)
-    stored = await wait_until_shown(up, ask)
+    stored = await up.until_current(ask)
     standing = [m for m in up.channel.messages.values() if not m.deleted]
     assert len(standing) == 1
     assert up.ann.latest(up.channel).message.id == int(str((stored.message or {})["id"]))

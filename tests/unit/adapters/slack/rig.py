@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
+from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync
 from answerback_slack.adapter import SlackSurface
@@ -40,6 +41,8 @@ class App:
     service: Service
     store: Store
     shower: MessageSync
+    timers: ManualTimers = field(default_factory=ManualTimers)
+    """Those of the message sync."""
 
 
 @dataclass
@@ -146,7 +149,8 @@ async def run_app(
             http=http,
             shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
         )
-        shower = MessageSync(service, first_pause=0.02)
+        timers = ManualTimers()
+        shower = MessageSync(service, first_pause=0.02, call_later=timers.call_later)
         await stack.enter_async_context(follow_other_replicas(service, shower))
         stack.push_async_callback(shower.stop)
         stack.push_async_callback(surface.stop)
@@ -158,7 +162,7 @@ async def run_app(
             else:
                 await on_serving(url)
         await shower.sweep(100)
-        yield App(surface, service, store, shower)
+        yield App(surface, service, store, shower, timers)
 
 
 async def _served(surface: SlackSurface, stack: AsyncExitStack) -> str:

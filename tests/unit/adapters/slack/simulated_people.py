@@ -79,7 +79,7 @@ class SlackStage:
         for _ in range(self._setup.replicas):
             up = run_app(self.slack, self._setup.database, self._mode, self._balanced.serve)
             app = await self._up.enter_async_context(up)
-            benches.append(SurfaceHarness(app.service, app.shower))
+            benches.append(SurfaceHarness(app.service, app.shower, timers=app.timers))
         self.harness = combine_replicas(benches)
 
     async def stop(self) -> None:
@@ -92,11 +92,11 @@ class SlackStage:
     def count_rate_limited(self) -> int:
         return sum(call.status == 429 for call in self.slack.calls)
 
-    def hang_next_edit(self) -> None:
-        self._hanging = self.slack.faults.add("chat.update", hang=True)
+    def delay_next_edit(self) -> None:
+        self._delayed = self.slack.faults.add("chat.update", drop=True, hang=True)
 
     async def carry_out_edit(self) -> None:
-        self._hanging.release()
+        self._delayed.release()
         await asyncio.gather(*self.slack._late)
 
     def refuse_token(self, *, refused: bool) -> None:

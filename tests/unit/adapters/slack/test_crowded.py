@@ -48,3 +48,15 @@ async def test_an_unreachable_slack_is_logged_once_and_not_at_every_attempt(
             warnings = [each for each in caplog.records if each.levelname == "WARNING"]
             assert [each.name for each in warnings] == ["answerback_slack.adapter"]
             assert "Slack cannot be reached" in warnings[0].getMessage()
+
+
+async def test_a_stopped_service_sends_no_more_pings(tmp_path: Path) -> None:
+    def count_pings() -> int:
+        timers = vars(asyncio.get_running_loop())["_scheduled"]
+        return sum("heartbeat" in repr(each) and not each.cancelled() for each in timers)
+
+    async with workspace() as (slack, _, _):
+        async with run_app(slack, tmp_path / "db", "socket"):
+            await slack.socket.connected(connection.CONNECTIONS)
+            assert count_pings() == connection.CONNECTIONS
+        assert count_pings() == 0

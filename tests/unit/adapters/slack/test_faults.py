@@ -22,11 +22,9 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
-from answerback.workers import message_sync
 from answerback_slack import api_client, channel_history, connection, errors
 from tests.fakes.slack.delivery import Ack
 from tests.fakes.slack.workspace import Message
-from tests.service_support import WAIT
 from tests.unit.adapters.slack.rig import (
     CHANNEL,
     LABELS,
@@ -106,10 +104,7 @@ async def test_a_failed_post_is_made_only_once(up: Rig, fault: str) -> None:
 
 @pytest.mark.rule("DATA-7")
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_failed_update_is_made_up_for(
-    up: Rig, fault: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(message_sync, "_LATE_SECONDS", 0.1)
+async def test_a_failed_update_is_made_up_for(up: Rig, fault: str) -> None:
     ask = await up.submit(APPLY, NOTE)
     up.slack.faults.add("chat.update", **FAULTS[fault])
     await up.ada.click(up.live(ask), LABELS.yes)
@@ -134,13 +129,10 @@ async def test_a_rate_limited_method_is_not_called_before_its_pause_has_passed(u
 
 
 async def _settled(up: Rig, ask: Ask) -> Ask:
-    """The ask once its message is shown again, after a call whose effect could still come late."""
-    async with asyncio.timeout(WAIT):
-        while True:
-            stored = await up.shown(ask)
-            if stored.shown_revision == stored.revision:
-                return stored
-            await asyncio.sleep(0.02)
+    """The ask once its message is shown again, after a call whose effect can no longer come late."""
+    await up.shown(ask)
+    up.app.timers.run_all()
+    return await up.shown(ask)
 
 
 async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[Ask]:
@@ -157,7 +149,6 @@ async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[A
 async def test_a_post_that_is_not_found_among_too_many_messages_is_not_repeated(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(message_sync, "_LATE_SECONDS", 0.1)
     submitting = await _lost_post(up, monkeypatch)
     for number in range(20):
         await up.bob.post(CHANNEL, f"talk {number}")

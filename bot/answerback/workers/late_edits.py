@@ -1,0 +1,68 @@
+"""Edits of unknown outcome, which a platform may still carry out and so undo later ones.
+
+Each of their asks is shown once more as soon as that is no longer possible.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from answerback.core.ask import Ask
+from answerback.workers.message_queues import MAX_QUEUED
+
+_LATE_SECONDS: Final = 20.0
+"""Seconds within which a platform may still carry out an edit whose outcome is unknown."""
+
+
+class Timer(Protocol):
+    """What was arranged to be called later."""
+
+    def cancel(self) -> None:
+        """Arrange that it is not called."""
+
+
+CallLater = Callable[[float, Callable[[str], None], str], Timer]
+"""Arranges that a function is called with an argument, in so many seconds."""
+
+
+class LateEdits:
+    """The asks with such an edit, by id.
+
+    Args:
+        show: called with the id of an ask to show once more.
+        call_later: sets the timers; by default, that of the event loop.
+    """
+
+    def __init__(self, show: Callable[[str], None], call_later: CallLater | None) -> None:
+        self._show = show
+        self._call_later = call_later
+        self._timers: dict[str, Timer] = {}
+        self.over: set[str] = set()
+        """The asks to show once more, now that such an edit has been carried out or never will be."""
+
+    def __contains__(self, ask_id: str) -> bool:
+        return ask_id in self._timers
+
+    def __len__(self) -> int:
+        return len(self._timers)
+
+    def expect(self, ask: Ask) -> None:
+        """Note that an edit may be on its way to an ask's message."""
+        if ask.message is None or len(self) >= MAX_QUEUED:
+            return
+        if (timer := self._timers.get(ask.id)) is not None:
+            timer.cancel()
+        call_later = self._call_later or asyncio.get_running_loop().call_later
+        self._timers[ask.id] = call_later(_LATE_SECONDS, self._end, ask.id)
+
+    def _end(self, ask_id: str) -> None:
+        del self._timers[ask_id]
+        self.over.add(ask_id)
+        self._show(ask_id)
+
+    def stop(self) -> None:
+        """Show nothing once more."""
+        for timer in self._timers.values():
+            timer.cancel()
