@@ -10,30 +10,26 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import hashlib
+import json
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final
 
 import anyio
 from pydantic import JsonValue
 
+from answerback.ports.claims import RemoteChanges
 from answerback.service.late_answers import ResponseTracker
 
 SESSION_HEADER: Final = "Mcp-Session-Id"
 CANCELLED: Final = "notifications/cancelled"
 _CROSSING_SECONDS: Final = 10.0
 """Seconds after its response for which a call can be cancelled: the two may cross."""
+_KEY_PREFIX: Final = "mcp call "
 _MAX_CLIENT_NAME: Final = 100
-
-
-class CallKey(NamedTuple):
-    """Identifies a request: a client numbers its requests within its session."""
-
-    agent: str | None
-    session: str
-    request_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +47,20 @@ class CancellableCall:
 
 
 class CancellableCalls:
-    """The calls in progress, and those that have just been answered."""
+    """The calls in progress, and those that have just been answered.
 
-    def __init__(self) -> None:
-        self._calls: dict[CallKey, CancellableCall] = {}
+    Args:
+        changes: tells the other processes of cancellations, as one of them may hold the call.
+    """
+
+    def __init__(self, changes: RemoteChanges) -> None:
+        self._changes = changes
+        self._calls: dict[str, CancellableCall] = {}
+        self._cancelling: set[asyncio.Task[None]] = set()
+        changes.listen(self._handle_announcement)
 
     @contextmanager
-    def track(self, key: CallKey | None, call: CancellableCall) -> Iterator[None]:
+    def track(self, key: str | None, call: CancellableCall) -> Iterator[None]:
         """Let a call be cancelled while it runs and shortly after; without a key, by its connection alone."""
         if key is None:
             yield
@@ -68,21 +71,36 @@ class CancellableCalls:
         finally:
             asyncio.get_running_loop().call_later(_CROSSING_SECONDS, self._forget, key, call)
 
-    async def cancel(self, key: CallKey | None) -> None:
-        """Cancel a call, if it is known."""
-        if key is not None and (call := self._calls.pop(key, None)) is not None:
+    async def cancel(self, key: str | None) -> None:
+        """Cancel a call, here or in the process that holds it."""
+        if key is None:
+            return
+        if (call := self._calls.pop(key, None)) is None:
+            self._changes.announce(key)
+        else:
             await call.cancel()
 
-    def _forget(self, key: CallKey, call: CancellableCall) -> None:
+    def _handle_announcement(self, name: str | None) -> None:
+        """Cancel a call whose cancellation reached another process."""
+        if name is not None and (call := self._calls.pop(name, None)) is not None:
+            task = asyncio.create_task(call.cancel(), name="cancelling an MCP call")
+            self._cancelling.add(task)
+            task.add_done_callback(self._cancelling.discard)
+
+    def _forget(self, key: str, call: CancellableCall) -> None:
         if self._calls.get(key) is call:
             del self._calls[key]
 
 
-def call_key(agent: str | None, session: str | None, request_id: JsonValue) -> CallKey | None:
-    """The key of a request; None without a session, as other clients use the same numbers."""
+def call_key(agent: str | None, session: str | None, request_id: JsonValue) -> str | None:
+    """The key of a request, as a client numbers its requests within its session; None without a session.
+
+    It is a digest, so that it can be announced however long it is, and so that nobody else can know it.
+    """
     if session is None or isinstance(request_id, bool) or not isinstance(request_id, int | str):
         return None
-    return CallKey(agent, session, str(request_id))
+    identity = json.dumps([agent, session, str(request_id)])
+    return f"{_KEY_PREFIX}{hashlib.sha256(identity.encode()).hexdigest()}"
 
 
 def new_session_id(params: JsonValue) -> str:

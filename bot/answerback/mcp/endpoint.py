@@ -76,7 +76,7 @@ class McpEndpoint:
         self._service = service
         self._callers = callers
         self._wait = wait
-        self._calls = CancellableCalls()
+        self._calls = CancellableCalls(service.store.changes)
         self._manager = StreamableHTTPSessionManager(
             build_mcp_server(self._backend_of, options_of=_options_of, progress=progress),
             stateless=True,

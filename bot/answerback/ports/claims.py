@@ -112,6 +112,9 @@ class RemoteChanges(Protocol):
         `answerback.ports.store.AskStore.change`.
         """
 
+    def announce(self, name: str) -> None:
+        """Soon call the other processes' callbacks with a name that is no ask's id. It may be lost."""
+
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         """The revisions of several asks, read together; asks that do not exist are left out."""
 

@@ -135,6 +135,15 @@ class ListsContract:
             "ask_3",
         ]
 
+    @pytest.mark.rule("CLAIM-8")
+    async def test_revisions_of_many_asks_are_read_at_once(self, store: Store) -> None:
+        for number in range(3):
+            await store.asks.create(Write(new_ask(number)), None)
+        await store.asks.change("ask_1", answer_decision())
+        found = await store.changes.revisions(["ask_1", "ask_2", "ask_9"])
+        assert found == {"ask_1": 2, "ask_2": 1}
+        assert await store.changes.revisions([]) == {}
+
     # --- the clock ---
 
     async def test_asks_are_due_at_their_deadlines_until_they_end(self, store: Store) -> None:

@@ -146,6 +146,9 @@ class PostgresRemoteChanges(Part[PostgresDatabase], RemoteChanges):
     def listen(self, callback: Callable[[str | None], None]) -> None:
         self._notifier.listen(callback)
 
+    def announce(self, name: str) -> None:
+        self._notifier.notify([name])
+
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         if not ask_ids:
             return {}

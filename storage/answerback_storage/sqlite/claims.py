@@ -70,6 +70,9 @@ class SqliteRemoteChanges(Part[Runner], RemoteChanges):
     def listen(self, callback: Callable[[str | None], None]) -> None:
         """Do nothing."""
 
+    def announce(self, name: str) -> None:
+        """Do nothing."""
+
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         wanted = list(ask_ids)
         return dict(await self._db.read(lambda db: asks.revisions(db, wanted)))

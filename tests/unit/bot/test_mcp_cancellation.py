@@ -9,6 +9,7 @@ import pytest
 
 from answerback.mcp import cancellation
 from answerback.mcp.cancellation import CancellableCall, CancellableCalls, call_key
+from answerback.testing.memory_store.store import MemoryStore
 
 
 @pytest.mark.rule("MCP-14")
@@ -16,7 +17,8 @@ async def test_a_call_that_was_answered_a_while_ago_is_not_cancelled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cancellation, "_CROSSING_SECONDS", 0.0)
-    calls, first, second = CancellableCalls(), CancellableCall(None), CancellableCall(None)
+    calls = CancellableCalls(MemoryStore().changes)
+    first, second = CancellableCall(None), CancellableCall(None)
     key = call_key(None, "session", 1)
     with calls.track(key, first):
         pass
@@ -41,7 +43,7 @@ async def test_a_call_without_a_session_or_a_number_is_not_tracked(
 ) -> None:
     key = call_key("agent", session, request_id)
     assert key is None
-    calls, call = CancellableCalls(), CancellableCall(None)
+    calls, call = CancellableCalls(MemoryStore().changes), CancellableCall(None)
     with calls.track(key, call):
         await calls.cancel(key)
     assert not call.scope.cancel_called

@@ -62,6 +62,9 @@ class MemoryRemoteChanges(Part[MemoryDatabase], RemoteChanges):
     def listen(self, callback: Callable[[str | None], None]) -> None:
         self._db.shared_tables.listeners.append((self._db, callback))
 
+    def announce(self, name: str) -> None:
+        self._db.notify_others(name)
+
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         asks = self._db.tables().asks
         return {key: asks[key].revision for key in ask_ids if key in asks}

@@ -81,9 +81,13 @@ class MemoryDatabase:
             tables.claims[ClaimKind.MESSAGE].pop(ask.id, None)
         elif claim is not None:
             self.try_claim(ClaimKind.MESSAGE, ask.id, claim)
-        for database, callback in tables.listeners:
+        self.notify_others(ask.id)
+
+    def notify_others(self, name: str) -> None:
+        """Call the listeners of the other stores."""
+        for database, callback in self.shared_tables.listeners:
             if database is not self:
-                callback(ask.id)
+                callback(name)
 
     def try_claim(self, work: ClaimKind, key: str, claim: Claim) -> bool:
         """Claim one item, unless another holder has it."""
