@@ -36,7 +36,7 @@ PINS := pyproject.toml bot/answerback_client/pyproject.toml manifests/constraint
 	@touch .venv/core.stamp $@
 
 .PHONY: test
-test: venv ## Run all tests except those with real agents or frameworks (ARGS="-k word" selects some)
+test: venv ## Run all tests but those with real agents (ARGS="-k word" selects; ANSWERBACK_SYSTEM_PACKAGES=no installs no browser, no database)
 	@.ci/system-packages
 	@$(COMPILE)
 	@$(BIN)/python -m $(PYTEST) $(ARGS)

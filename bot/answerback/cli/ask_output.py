@@ -54,11 +54,13 @@ def exit_still_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool)
 
     Args:
         content: print only the text of the question that was asked back.
-        whole: print the whole ask in place of what was asked back.
+        whole: print the whole ask in any case.
     """
     keep_waiting = f"`answerback wait {ask['id']}`"
     asked = ask["clarify"]
     if not isinstance(asked, dict):
+        if whole:
+            print_result(as_json(dict(ask)))
         warn(
             f"Nobody has answered yet. {ask['id']} stays open. To keep waiting, run {keep_waiting}."
         )
@@ -88,19 +90,13 @@ def exit_with_outcome(ask: dict[str, JsonValue], *, content: bool, whole: bool) 
 
 def summary_line(ask: Mapping[str, JsonValue]) -> str:
     """Format an ask as a line: its id, when it was submitted, who asked, where, and what it is about."""
-    prompt = ask["prompt"]
-    what = (
-        subject(ask) if isinstance(prompt, dict) else f"{ask['headline']}  {describe_status(ask)}"
-    )
-    closes = (
-        f"closes {local_time(ask['expires_at'])}"
-        if isinstance(prompt, dict) and ask["expires_at"]
-        else ""
-    )
-    parts = (ask["id"], local_time(ask["created_at"]), ask["asked_by"], ask["surface"], what)
-    return "  ".join(
-        one_line(str(part)) for part in (*parts, closes, describe_ask_back(ask)) if part
-    )
+    if isinstance(ask["prompt"], dict):
+        state = f"closes {local_time(ask['expires_at'])}" if ask["expires_at"] else ""
+    else:
+        state = describe_status(ask)
+    parts = (ask["id"], local_time(ask["created_at"]), ask["asked_by"], ask["surface"])
+    what = (subject(ask), state, describe_ask_back(ask))
+    return "  ".join(one_line(str(part)) for part in (*parts, *what) if part)
 
 
 def subject(ask: Mapping[str, JsonValue]) -> str:

@@ -62,7 +62,8 @@ def _confirm(asks: Sequence[str]) -> None:
             "Nothing was erased, as there is no terminal to ask for confirmation. Add --yes.",
             _EXIT_USAGE,
         )
-    if not typer.confirm(f"Permanently erase what was written in {len(asks)} ask(s)?", err=True):
+    count = f"{len(asks)} ask{'s' if len(asks) > 1 else ''}"
+    if not typer.confirm(f"Permanently erase what was written in {count}?", err=True):
         fail("Nothing was erased.")
 
 

@@ -11,8 +11,8 @@ import importlib
 from typing import Annotated, Final
 
 import typer
-from typer._click import Command, Context, HelpFormatter  # what its groups are made of
-from typer.core import TyperCommand, TyperGroup
+from typer._click import Command, Context, HelpFormatter, Parameter  # what its groups are made of
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from answerback.cli.output import fail
 from answerback.core.base_error import AnswerbackError
@@ -51,6 +51,8 @@ COMMANDS: Final = {
 _NEEDS: Final = {"mcp": MCP}
 """The extra that a command needs."""
 
+_HELP_NAMES: Final = ["-h", "--help"]
+
 
 class _Commands(TyperGroup):
     """The commands by name; listing them does not import their modules."""
@@ -67,6 +69,9 @@ class _Commands(TyperGroup):
             return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
         return load_command(cmd_name)
 
+    def get_params(self, ctx: Context) -> list[Parameter]:
+        return _without_flag_types(super().get_params(ctx))
+
     def format_help(self, ctx: Context, formatter: HelpFormatter) -> None:
         self._listing = True
         super().format_help(ctx, formatter)
@@ -78,12 +83,23 @@ def load_command(name: str) -> Command:
     if (sentence := missing_extra_message(extra, packages, f"`answerback {name}`")) is not None:
         fail(sentence)
     module = importlib.import_module(f"answerback.cli.{name}")
-    several = getattr(module, "app", None)
-    if isinstance(several, typer.Typer):
-        return typer.main.get_command(several)
-    alone = typer.Typer(rich_markup_mode="markdown", add_completion=False)
-    alone.command(name)(module.command)
-    return typer.main.get_command(alone)
+    loaded = getattr(module, "app", None)
+    if not isinstance(loaded, typer.Typer):
+        loaded = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+        loaded.command(name)(module.command)
+    command = typer.main.get_command(loaded)
+    nested = command.commands.values() if isinstance(command, TyperGroup) else ()
+    for each in (command, *nested):
+        _without_flag_types(each.get_params(Context(each, help_option_names=_HELP_NAMES)))
+    return command
+
+
+def _without_flag_types(params: list[Parameter]) -> list[Parameter]:
+    """Flags take no value, so their help shows no type."""
+    for param in params:
+        if isinstance(param, TyperOption) and param.is_bool_flag:
+            param.metavar = ""
+    return params
 
 
 app = typer.Typer(
@@ -92,7 +108,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": _HELP_NAMES},
     help="A tool call in, a person's typed answers out.",
 )
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from pydantic import JsonValue
+
 from answerback.cli.options import AskId, Json, Reader, Url
 from answerback.cli.output import print_result
-from answerback.presentation.sanitize import as_json, one_line
+from answerback.presentation.sanitize import as_json, one_line, visible
 
 if TYPE_CHECKING:
     from answerback.cli.api_client import JsonObject
@@ -42,12 +44,27 @@ def command(ask: AskId, url: Url = None, token: Reader = None, json: Json = Fals
     about = (
         [people_text.audience(found, labels), describe_ask_back(found)] if found["prompt"] else []
     )
+    summary = summary_line(found)
     lines = [
-        summary_line(found),
+        summary,
         *(f"  {one_line(line)}" for line in about if line),
+        *(f"    {line}".rstrip() for line in _asked(found["prompt"], summary)),
         *map(_record_line, entries),
     ]
     print_result("\n".join(lines))
+
+
+def _asked(prompt: JsonValue, summary: str) -> list[str]:
+    """The open question, unless the summary has all of it, and its context, as they were written."""
+    if not isinstance(prompt, dict):
+        return []
+    texts = [str(prompt[part]) for part in ("text", "context") if prompt.get(part)]
+    return [
+        line
+        for text in texts
+        if one_line(text) not in summary
+        for line in visible(text).splitlines()
+    ]
 
 
 def _record_line(entry: JsonObject) -> str:
@@ -65,12 +82,8 @@ def _record_line(entry: JsonObject) -> str:
         kind = "default used"
     person = body.pop("by", None)
     by = f"by {person['name'] or person['user_id']}" if isinstance(person, dict) else ""
-    details = as_json({name: value for name, value in body.items() if value is not None})
-    parts = (
-        local_time(entry["at"]),
-        kind,
-        entry["question_id"] or "",
-        by,
-        details if details != "{}" else "",
-    )
-    return "  ".join(one_line(str(part)) for part in parts if part)
+    indented = as_json({name: value for name, value in body.items() if value is not None})
+    details = " ".join(line.strip() for line in indented.splitlines())  # texts keep their blanks
+    parts = (local_time(entry["at"]), kind, str(entry["question_id"] or ""), by)
+    shown = [one_line(part) for part in parts if part]
+    return "  ".join([*shown, visible(details)] if details != "{}" else shown)

@@ -6,6 +6,7 @@ because old and new replicas run side by side. Times are in seconds (UTC). JSON 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
@@ -13,6 +14,9 @@ from answerback.core.errors import DatabaseTooNewError, StoreError
 from answerback_storage.postgres import ask_limits, content_statistics, search
 from answerback_storage.postgres.connections import Connection, Database
 from answerback_storage.postgres.sql import index_expression
+from answerback_storage.schema_upgrades import log_upgrade
+
+logger = logging.getLogger(__name__)
 
 MIN_VERSION: Final = 14
 """The oldest PostgreSQL that is still maintained: https://www.postgresql.org/support/versioning/"""
@@ -313,7 +317,8 @@ async def migrate(database: Database) -> None:
         await connection.execute(
             "CREATE TABLE IF NOT EXISTS answerback_migrations (name text PRIMARY KEY, at timestamptz NOT NULL)"
         )
-        for step in (each for each in MIGRATIONS if each.name not in applied):
+        missing = [step for step in MIGRATIONS if step.name not in applied]
+        for step in missing:
             for statement in step.statements:
                 await connection.execute(statement.encode())
             if step.then is not None:
@@ -321,6 +326,8 @@ async def migrate(database: Database) -> None:
             await connection.execute(
                 "INSERT INTO answerback_migrations VALUES ($1, now())", (step.name,)
             )
+    if missing and applied:
+        log_upgrade(logger, [step.name for step in missing])
 
 
 async def unapplied(connection: Connection, name: str) -> list[str] | None:

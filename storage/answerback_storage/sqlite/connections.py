@@ -20,6 +20,7 @@ from sqlite_utils import Database
 
 from answerback.core.errors import CommitUnknownError, DatabaseTooNewError, StoreError
 from answerback_storage.rows import concerns_one_row, invalid_text_error
+from answerback_storage.schema_upgrades import log_upgrade
 from answerback_storage.sqlite import full_text_index
 from answerback_storage.sqlite.change_batches import Batch, ChangeJob
 from answerback_storage.sqlite.migrations import APPLICATION_ID, migrations
@@ -382,8 +383,12 @@ def _migrate(connection: sqlite3.Connection) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
+        is_new = not migrations.applied(db)
+        missing = [step.name for step in migrations.pending(db)]
         migrations.apply(db)
     except BaseException:
         connection.rollback()
         raise
     connection.execute("COMMIT")
+    if missing and not is_new:
+        log_upgrade(logger, missing)

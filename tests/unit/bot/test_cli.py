@@ -13,9 +13,10 @@ from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Final
 
 import pytest
+from typer.testing import CliRunner
 
 from answerback import cli
-from answerback.cli.main import COMMANDS, load_command
+from answerback.cli.main import COMMANDS, app, load_command
 from tests.meta.project import PYTHONPATH
 
 
@@ -34,6 +35,13 @@ def test_every_command_module_is_in_the_table() -> None:
 def test_the_table_matches_the_help_of_each_command(name: str) -> None:
     help_text = load_command(name).help or ""
     assert COMMANDS[name] == help_text.split("\n\n")[0].replace("\n", " ")
+
+
+@pytest.mark.parametrize("words", [[], ["ask"], ["token"], ["token", "create"], ["connect"]])
+def test_help_shows_no_type_for_flags(words: list[str]) -> None:
+    shown = CliRunner().invoke(app, [*words, "-h"]).output
+    assert "--help" in shown
+    assert "<bool>" not in shown
 
 
 @pytest.mark.rule("CLI-17")

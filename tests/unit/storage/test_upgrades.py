@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -73,7 +74,10 @@ async def _found(store: Store) -> Sequence[Any]:
 
 
 @pytest.mark.rule("DATA-23")
-async def test_a_file_of_the_first_version_is_upgraded(first: Path, tmp_path: Path) -> None:
+async def test_a_file_of_the_first_version_is_upgraded(
+    first: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     path = tmp_path / "answerback.db"
     connection = sqlite3.connect(path)
     connection.executescript((first / "sqlite.sql").read_text("utf-8"))
@@ -91,17 +95,42 @@ async def test_a_file_of_the_first_version_is_upgraded(first: Path, tmp_path: Pa
     await store.close()
     again = SqliteStore(path)
     await again.open()
+    _check_logged_once(caplog)
     counts = await again.counts()
     assert (counts["open"], counts["answered"], counts["withdrawn"]) == (1, 2, 1)
     await again.close()
 
 
 @pytest.mark.rule("DATA-23")
-async def test_a_database_of_the_first_version_is_upgraded(url: str) -> None:
+async def test_a_database_of_the_first_version_is_upgraded(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     store = PostgresStore(url)
     await store.open()
     await check_everything_works(store)
     await store.close()
+    again = PostgresStore(url)
+    await again.open()
+    await again.close()
+    _check_logged_once(caplog)
+
+
+async def test_a_new_database_is_not_called_upgraded(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    store = SqliteStore(tmp_path / "answerback.db")
+    await store.open()
+    await store.close()
+    assert "upgraded" not in caplog.text
+
+
+def _check_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Check that the log says once that the schema was upgraded, and to what."""
+    (line,) = [each for each in caplog.records if vars(each).get("action") == "schema_upgraded"]
+    assert line.levelno == logging.INFO
+    assert line.getMessage().startswith("The database's schema was upgraded: ")
 
 
 @pytest.mark.rule("DATA-23")

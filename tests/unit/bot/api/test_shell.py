@@ -54,7 +54,10 @@ async def test_list_shows_open_asks_oldest_first_with_asker_and_time(api: Served
     await api.act(first, action="answer", value="yes")
     assert (await run(api, "list"))[1].split("  ")[0] == second["id"]
     _, out, _ = await run(api, "list", "--all")
-    assert [line.split("  ")[-1] for line in out.splitlines()] == ["answered", "Second?"]
+    assert [line.split("  ")[4:] for line in out.splitlines()] == [
+        ["First?␛[2J", "answered"],
+        ["Second?"],
+    ]
     _, out, _ = await run(api, "list", "--status", "answered", "--json")
     assert [ask["id"] for ask in json.loads(out)] == [first["id"]]
     assert await run(api, "list", "--status", "failed") == (0, "", "There are no such asks.\n")
@@ -87,7 +90,7 @@ async def test_list_shortens_a_long_question_and_show_does_not(api: Served) -> N
     ask = await api.asked(question(text))
     _, out, _ = await run(api, "list")
     assert len(out) < 250
-    assert out.endswith("…\n")
+    assert out.endswith("very long name? (shortened)\n")
     _, out, _ = await run(api, "show", ask["id"])
     assert text in out
 
@@ -159,6 +162,19 @@ async def test_wait_leaves_an_unanswered_ask_open(api: Served) -> None:
     ask = await api.asked(question("Which port?"))
     told = f"Nobody has answered yet. {ask['id']} stays open. To keep waiting, run `answerback wait {ask['id']}`.\n"
     assert await run(api, "wait", ask["id"], "--wait", "0") == (8, "", told)
+    code, out, err = await run(api, "wait", ask["id"], "--wait", "0", "--json")
+    assert (code, err) == (8, told)
+    assert json.loads(out).items() >= {"id": ask["id"], "status": "open"}.items()
+
+
+async def test_show_keeps_the_indentation_of_a_command(api: Served) -> None:
+    command = "if true; then\n    ls -la\nfi"
+    ask = await api.asked(
+        {"tool_name": "Bash", "tool_input": {"command": command}}, name="PermissionRequest"
+    )
+    code, out, _ = await run(api, "show", ask["id"])
+    assert code == 0
+    assert "    if true; then\n        ls -la\n    fi\n" in out
 
 
 @pytest.mark.rule("CLARIFY-2")
