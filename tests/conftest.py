@@ -23,12 +23,9 @@ from hypothesis import HealthCheck, settings
 from answerback.runtime.plugins import installed_plugins
 from tests import chromium as chromium_browser
 from tests import postgres, quarantine
-from tests.meta.project import PACKAGES
+from tests.meta.project import PACKAGES, variable_prefixes
 
 pytest_plugins = ["answerback.testing.pytest_plugin"]
-
-OURS = ("ANSWERBACK_", "SLACK_", "DISCORD_")
-"""Prefixes of the environment variables that configure Answerback."""
 
 settings.register_profile(
     "ci",
@@ -53,7 +50,7 @@ _MIN_FREE_BYTES = 4 * 2**30
 
 
 def _scrub() -> None:
-    for name in [name for name in os.environ if name.startswith(OURS)]:
+    for name in [name for name in os.environ if name.startswith(variable_prefixes())]:
         del os.environ[name]
 
 

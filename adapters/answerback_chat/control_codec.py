@@ -1,6 +1,6 @@
 """Encode and decode the id of a control: its ask, the revision, and what it does.
 
-One short string serves every platform (Discord's custom_id holds 100 characters, the least of all:
+One short string serves every platform (a custom_id, for example, holds 100 characters:
 https://docs.discord.com/developers/components/reference#anatomy-of-a-component). A control thus
 carries everything needed to act on it after any restart; no state is kept for it.
 """

@@ -6,6 +6,7 @@ import asyncio
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,12 +18,10 @@ from answerback.core.labels import Labels
 from answerback.ports.person_key import KeyHolder
 from answerback.ports.plugin import Host
 from answerback.runtime.clock import SystemClock
+from answerback.runtime.plugins import installed_plugins
 from answerback.service.service import Service
 from answerback.testing.memory_store.database import Tables
 from answerback.testing.memory_store.store import MemoryStore
-from answerback_discord.plugin import DiscordPlugin, DiscordSettings
-from answerback_slack.plugin import SlackPlugin, SlackSettings
-from answerback_web.plugin import WebPlugin, WebSettings
 from tests.acceptance.process import run
 from tests.meta.project import ROOT
 
@@ -140,6 +139,14 @@ def test_the_proxy_accepts_its_configuration(tmp_path: Path) -> None:
     assert "Valid configuration" in checked.stdout + checked.stderr
 
 
+_REACHED_BY_HTTP: Final[Mapping[str, Mapping[str, str]]] = {
+    "discord": {"bot_token": "d", "public_key": "0" * 64},
+    "slack": {"bot_token": "xoxb-1", "signing_secret": "s"},
+    "web": {},
+}
+"""For each surface, settings with which it is reached over the public listener."""
+
+
 async def _public_routes() -> list[str]:
     """Return the paths of the public listener, with all surfaces that people and platforms call."""
 
@@ -149,8 +156,6 @@ async def _public_routes() -> list[str]:
     async def holders() -> tuple[KeyHolder, ...]:
         return ()
 
-    for plugin in (SlackPlugin(), DiscordPlugin(), WebPlugin()):
-        await asyncio.to_thread(plugin.load)
     async with aiohttp.ClientSession() as http:
         host = Host(
             http=http,
@@ -162,15 +167,16 @@ async def _public_routes() -> list[str]:
             tokens=True,
             now=lambda: 0.0,
         )
-        slack = SlackSettings.model_validate({"bot_token": "xoxb-1", "signing_secret": "s"})
-        discord = DiscordSettings.model_validate({"bot_token": "d", "public_key": "0" * 64})
         asks = Service(MemoryStore(Tables()), SystemClock(), {}, known_surfaces=frozenset())
-        built = [
-            await SlackPlugin().build(slack, host, asks),
-            await DiscordPlugin().build(discord, host, asks),
-            await WebPlugin().build(WebSettings(), host, asks),
-        ]
-    return [route.path for one in built for route in (*one.hooks, *one.public_pages)]
+        paths = []
+        for plugin in installed_plugins():
+            await asyncio.to_thread(plugin.load)
+            table = plugin.settings.model_validate(_REACHED_BY_HTTP[plugin.name])
+            built = await plugin.build(table, host, asks)
+            routes = [*built.hooks, *built.public_pages]
+            assert routes, f"{plugin.name} is not reached by HTTP"
+            paths += [route.path for route in routes]
+    return paths
 
 
 def test_the_documentation_names_every_file_next_to_the_compose_file() -> None:

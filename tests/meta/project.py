@@ -7,18 +7,16 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from answerback.runtime.plugins import installed_plugins
+
 ROOT = Path(__file__).parents[2]
 SOURCE_FOLDERS = ("bot", "adapters", "storage")
 """The directories that contain what is installed."""
 
-PACKAGES = (
-    "answerback",
-    "answerback_client",
-    "answerback_chat",
-    "answerback_slack",
-    "answerback_discord",
-    "answerback_web",
-    "answerback_storage",
+PACKAGES = tuple(
+    sorted(
+        found.parent.name for top in SOURCE_FOLDERS for found in (ROOT / top).glob("*/__init__.py")
+    )
 )
 """The packages that are installed."""
 
@@ -27,6 +25,13 @@ PYTHONPATH = os.pathsep.join(str(ROOT / folder) for folder in ("", *SOURCE_FOLDE
 
 RECIPES = ROOT / "docs" / "recipes"
 """The programs that the page about agents shows."""
+
+
+@cache
+def variable_prefixes() -> tuple[str, ...]:
+    """Return the prefixes of the environment variables that configure Answerback and its surfaces."""
+    customary = {name for plugin in installed_plugins() for name in plugin.variables}
+    return ("ANSWERBACK_", *sorted({f"{name.partition('_')[0]}_" for name in customary}))
 
 
 @cache

@@ -21,7 +21,7 @@ from types import CodeType, ModuleType
 import pytest
 
 from tests.limit_edges import Test, edge_tests_by_constant
-from tests.meta.project import SOURCE_FOLDERS, module_name, sources, tree
+from tests.meta.project import ROOT, SOURCE_FOLDERS, module_name, sources, tree
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,14 @@ class LimitsModule:
     tests: tuple[str, ...]
 
 
+def _of_surface(package: str) -> LimitsModule:
+    folder = ROOT / "tests" / "unit" / "adapters" / package.removeprefix("answerback_")
+    tests = tuple(sorted(path.stem for path in folder.glob("test_limits*.py")))
+    return LimitsModule(f"{package}.limits", package, f"tests.unit.adapters.{folder.name}", tests)
+
+
 LIMITS_MODULES = (
-    LimitsModule(
-        "answerback_discord.limits",
-        "answerback_discord",
-        "tests.unit.adapters.discord",
-        ("test_limits", "test_limits_of_wholes"),
-    ),
-    LimitsModule(
-        "answerback_slack.limits",
-        "answerback_slack",
-        "tests.unit.adapters.slack",
-        ("test_limits", "test_limits_of_wholes"),
-    ),
-    LimitsModule(
-        "answerback_web.limits", "answerback_web", "tests.unit.adapters.web", ("test_limits",)
-    ),
+    *(_of_surface(path.parent.name) for path in (ROOT / "adapters").glob("*/limits.py")),
     LimitsModule("answerback.core.form", "answerback", "tests.unit.bot", ("test_limits",)),
     LimitsModule(
         "answerback.core.json_schema.schemas", "answerback", "tests.unit.bot", ("test_limits",)

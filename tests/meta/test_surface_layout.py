@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from answerback.runtime.plugins import installed_plugins
 from tests.meta.project import ROOT, sources, tree
 
 CHAT = "answerback_chat"
@@ -24,8 +25,7 @@ def _rows(heading: str) -> dict[str, str]:
 
 SHARED = _rows("in")
 OWN = _rows("only in")
-TITLES = {"answerback_slack": "Slack", "answerback_discord": "Discord", "answerback_web": "the web"}
-"""What the second table calls a surface. One without files of its own needs no entry."""
+TITLES = {type(plugin).__module__.partition(".")[0]: plugin.title for plugin in installed_plugins()}
 
 
 def _folders() -> dict[str, set[str]]:
@@ -50,7 +50,7 @@ def _imports(folder: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", FOLDERS)
 def test_each_file_of_a_surface_has_the_name_of_what_it_holds(name: str) -> None:
-    own = {file for file, where in OWN.items() if where == TITLES.get(name)}
+    own = {file for file, where in OWN.items() if where == TITLES[name]}
     needed = {"every surface"}
     if CHAT in _imports(ROOT / "adapters" / name):
         needed.add("every chat")
@@ -66,7 +66,7 @@ def test_a_shared_name_is_used_by_several_surfaces(file: str) -> None:
 
 def test_a_file_of_one_surface_has_a_name_of_its_own() -> None:
     assert OWN.keys().isdisjoint(SHARED)
-    assert set(OWN.values()) == set(TITLES.values())
+    assert set(OWN.values()) <= set(TITLES.values())
 
 
 @pytest.mark.rule("PLUGIN-6")

@@ -1,12 +1,13 @@
 """The code that runs the service names no surface. Each is found by its entry point, including Answerback's own."""
 
 import re
+import tomllib
 from importlib.metadata import entry_points
 
 import pytest
 
 from answerback.ports.plugin import GROUP
-from tests.meta.project import ROOT, files
+from tests.meta.project import PACKAGES, ROOT, files, sources
 
 NAMES = sorted(entry.name for entry in entry_points(group=GROUP))
 WORDS = {"web": r"answerback_web|[\"'`]web[\"'`:]|web (surface|page)\b(?! of another)"}
@@ -20,7 +21,9 @@ def test_all_entry_points_of_this_checkout_are_installed() -> None:
 
 
 @pytest.mark.rule("PLUGIN-1")
-@pytest.mark.parametrize("folder", ["runtime", "cli", "api"])
+@pytest.mark.parametrize(
+    "folder", ["agents", "api", "cli", "dialects", "http", "runtime", "webhooks"]
+)
 def test_the_service_names_no_surface(folder: str) -> None:
     pattern = re.compile("|".join(WORDS.get(name, name) for name in NAMES), re.IGNORECASE)
     named = [
@@ -31,3 +34,18 @@ def test_the_service_names_no_surface(folder: str) -> None:
         if pattern.search(line)
     ]
     assert named == []
+
+
+def test_the_tools_know_every_package_and_every_surface() -> None:
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
+    assert set(tools["importlinter"]["root_packages"]) == set(PACKAGES)
+    assert {"tests", *PACKAGES} == set(tools["ruff"]["lint"]["isort"]["known-first-party"])
+    chats = {
+        path.parent.name
+        for path in sources("adapters")
+        if path.name == "plugin.py" and "from answerback_chat" in path.read_text("utf-8")
+    }
+    assert chats
+    for contract in tools["importlinter"]["contracts"]:
+        named = {chat for chat in chats if chat in str(contract)}
+        assert named in (set(), chats), contract["name"]

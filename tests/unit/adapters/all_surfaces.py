@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from prompt_toolkit.application import create_app_session
@@ -15,11 +16,9 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback.core.view import view_of
 from answerback.dialects import registry
+from answerback.runtime.plugins import Plugin, installed_plugins
 from answerback.service.serialize import ask_json
-from answerback_discord import render as discord
-from answerback_slack import render as slack
 from tests.unit.adapters.slack.asks import ask_of
 from tests.unit.adapters.web.test_render_and_parse import shown as web_page
 from tests.unit.cases import case_call
@@ -40,12 +39,11 @@ def case(name: str) -> Ask:
     return asked(case_call(name))
 
 
-def _on_slack(ask: Ask) -> str:
-    return json.dumps(slack.render(view_of(ask), LABELS).blocks, ensure_ascii=False)
-
-
-def _on_discord(ask: Ask) -> str:
-    return json.dumps(discord.message(view_of(ask), LABELS), ensure_ascii=False)
+def _previewed(plugin: Plugin, ask: Ask) -> str:
+    """What `answerback preview` shows of an ask on a surface."""
+    preview = plugin.preview(ask, LABELS)
+    assert preview is not None, f"the surface {plugin.name} has no preview"
+    return json.dumps(preview.source or preview.payload, ensure_ascii=False)
 
 
 def _on_the_web(ask: Ask) -> str:
@@ -61,8 +59,7 @@ def _in_the_terminal(ask: Ask) -> str:
 
 
 SURFACES: Final[dict[str, Callable[[Ask], str]]] = {
-    "slack": _on_slack,
-    "discord": _on_discord,
+    **{plugin.name: partial(_previewed, plugin) for plugin in installed_plugins()},
     "web": _on_the_web,
     "terminal": _in_the_terminal,
 }

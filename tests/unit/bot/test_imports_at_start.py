@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from answerback.runtime.plugins import installed_plugins
+
 _SERVICE = """
 import asyncio, json, sys, threading
 import aiohttp
@@ -57,8 +59,17 @@ async def main():
 asyncio.run(main())
 """
 _HEAVY = {
-    *("discord", "jsonschema", "mcp", "mcp_types", "nacl", "slack_bolt"),
-    *("slack_sdk", "sse_starlette", "starlette", "aiohttp_asgi", "rich", "typer"),
+    *(
+        "aiohttp_asgi",
+        "jsonschema",
+        "mcp",
+        "mcp_types",
+        "rich",
+        "sse_starlette",
+        "starlette",
+        "typer",
+    ),
+    *(package for plugin in installed_plugins() for package in plugin.packages),
 }
 
 
