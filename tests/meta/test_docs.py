@@ -10,10 +10,10 @@ import pytest
 import typer
 import typer.core
 from prometheus_client import Metric
+from pydantic import TypeAdapter
 
 from answerback.api.metrics import Metrics
 from answerback.api.routes import OPERATIONS
-from answerback.api.wire import AskBody
 from answerback.cli.ask_output import EXIT_CODES, EXIT_STILL_OPEN
 from answerback.cli.form_files import EXIT_INVALID
 from answerback.cli.main import app
@@ -23,6 +23,7 @@ from answerback.core.walker import Source
 from answerback.dialects.detection import tool_names
 from answerback.dialects.installed import installed_dialects
 from answerback.runtime.config_file import iter_setting_keys, platform_variables
+from answerback.service.wire import AskBody
 from tests.meta import generated_docs
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 
@@ -61,7 +62,7 @@ def test_every_metric_is_documented() -> None:
 @pytest.mark.rule("ASK-1")
 def test_every_field_of_an_ask_is_documented() -> None:
     page = _page("api").split("\n## The ask")[1].split("\n## ")[0]
-    schema = AskBody.model_json_schema()
+    schema = TypeAdapter(AskBody).json_schema()
     prompts = [shape for name, shape in schema["$defs"].items() if name.endswith("PromptBody")]
     assert prompts
     names = {name for shape in (schema, *prompts) for name in shape["properties"]}

@@ -11,7 +11,7 @@ from answerback.api.asks import bad_cursor_error, next_link_header
 from answerback.api.operation import Call, json_response
 from answerback.core.errors import ProblemError
 from answerback.ports.store_values import DeliveryState
-from answerback.service.serialize import delivery_json
+from answerback.service.record_wire import delivery_json
 
 
 class DeliveriesQuery(BaseModel):

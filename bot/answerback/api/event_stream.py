@@ -15,7 +15,8 @@ from answerback.api.operation import Call
 from answerback.core.errors import ProblemError
 from answerback.ports.store_values import StoredEntry
 from answerback.service.agent_requests import RESPONSE_TRACKER
-from answerback.service.serialize import EVENT_NAMES, ask_json, entry_json
+from answerback.service.record_wire import EVENT_NAMES, entry_json
+from answerback.service.wire import ask_json
 
 HEARTBEAT: Final = 15.0
 """Seconds between comments that keep proxies from closing a silent stream."""

@@ -13,7 +13,8 @@ from answerback.api.json_bodies import dump_json
 from answerback.api.operation import Call, NoQuery
 from answerback.core.ask import Ask
 from answerback.ports.store import Store
-from answerback.service.serialize import ask_json, delivery_json, entry_json
+from answerback.service.record_wire import delivery_json, entry_json
+from answerback.service.wire import ask_json
 
 MEDIA: Final = "application/x-ndjson"
 _ASKS: Final = 20

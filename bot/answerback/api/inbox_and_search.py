@@ -18,7 +18,7 @@ from answerback.ports.search import Search, answerer_word, split_words
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor
 from answerback.service.inbox import list_waiting_for
-from answerback.service.serialize import ask_json
+from answerback.service.wire import ask_json
 
 _PERSON: Final = r"^[^:]{1,64}:.{1,128}$"
 

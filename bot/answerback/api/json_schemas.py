@@ -10,12 +10,11 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, JsonValue
+from pydantic import JsonValue, TypeAdapter
 
-from answerback.api.wire import AskBody
-from answerback.core.ask import ToolResult
+from answerback.service.wire import AskBody, ToolResult
 
-_MODELS: Final[dict[str, type[BaseModel]]] = {"ask.json": AskBody, "result.json": ToolResult}
+_MODELS: Final[dict[str, type[object]]] = {"ask.json": AskBody, "result.json": ToolResult}
 
 
 def render_json_schemas() -> dict[str, str]:
@@ -23,10 +22,10 @@ def render_json_schemas() -> dict[str, str]:
     return {name: _text(model) for name, model in _MODELS.items()}
 
 
-def _text(model: type[BaseModel]) -> str:
+def _text(model: type[object]) -> str:
     schema: dict[str, JsonValue] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **model.model_json_schema(),
+        **TypeAdapter(model).json_schema(),
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 

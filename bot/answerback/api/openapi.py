@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 
-from pydantic import BaseModel, JsonValue
-from pydantic.json_schema import models_json_schema
+from pydantic import JsonValue, TypeAdapter
 
 from answerback.api import wire
 from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
 from answerback.api.problems import PROBLEM_JSON
+from answerback.service.wire import AskBody
 
 _REF: Final = "#/components/schemas/{model}"
 _ALWAYS: Final = {
@@ -146,7 +146,7 @@ def _response(status: int, reply: ResponseSpec) -> dict[str, JsonValue]:
             for name, text in reply.headers.items()
         }
     if reply.model is not None:
-        failed = status >= HTTPStatus.BAD_REQUEST and reply.model is not wire.AskBody
+        failed = status >= HTTPStatus.BAD_REQUEST and reply.model is not AskBody
         media = PROBLEM_JSON if failed else reply.media
         spec["content"] = {media: {"schema": _reference(reply.model)}}
     elif status != HTTPStatus.NO_CONTENT:
@@ -154,13 +154,16 @@ def _response(status: int, reply: ResponseSpec) -> dict[str, JsonValue]:
     return spec
 
 
-def _reference(model: type[BaseModel]) -> dict[str, JsonValue]:
+def _reference(model: type[object]) -> dict[str, JsonValue]:
     return {"$ref": _REF.format(model=model.__name__)}
 
 
 def _schemas(operations: Sequence[Operation]) -> dict[str, JsonValue]:
     models = dict.fromkeys(_models(operations))
-    _, schema = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
+    _, schema = TypeAdapter.json_schemas(
+        [(model.__name__, "validation", TypeAdapter(model)) for model in models],
+        ref_template=_REF,
+    )
     schemas: Mapping[str, JsonValue] = schema["$defs"]
     # Query models are spec as parameters; the types they refer to (such as enums) belong here.
     for operation in operations:
@@ -170,8 +173,8 @@ def _schemas(operations: Sequence[Operation]) -> dict[str, JsonValue]:
     return dict(schemas)
 
 
-def _models(operations: Sequence[Operation]) -> list[type[BaseModel]]:
-    models: list[type[BaseModel]] = [wire.ProblemBody]
+def _models(operations: Sequence[Operation]) -> list[type[object]]:
+    models: list[type[object]] = [wire.ProblemBody]
     for operation in operations:
         models += [operation.body] if operation.body else []
         models += [reply.model for reply in operation.replies.values() if reply.model]

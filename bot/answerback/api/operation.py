@@ -27,9 +27,9 @@ from answerback.ports.surface import Surface
 from answerback.service.agent_requests import RESPONSE_TRACKER, may_see
 from answerback.service.body_errors import problems_of
 from answerback.service.inbox import concerns
-from answerback.service.serialize import ask_json
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
+from answerback.service.wire import ask_json
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -153,7 +153,7 @@ class ResponseSpec:
     """One status that an operation responds with."""
 
     description: str
-    model: type[BaseModel] | None = None
+    model: type[object] | None = None
     media: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
     """Header names and their descriptions."""

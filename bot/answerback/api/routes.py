@@ -28,7 +28,9 @@ from answerback.api.operation import (
     ResponseSpec,
 )
 from answerback.api.service_routes import SERVICE_OPERATIONS
+from answerback.service.record_wire import DeliveryBody
 from answerback.service.submission_request import Submission
+from answerback.service.wire import AskBody
 
 _APPLIED: Final = {"Preference-Applied": "The wait that was applied, if one was requested."}
 _LOCATION: Final = {"Location": "The ask's path."}
@@ -70,7 +72,7 @@ _CALL: Final[JsonValue] = {
 
 
 def _ask(description: str, headers: dict[str, str] | None = None) -> ResponseSpec:
-    return ResponseSpec(description, wire.AskBody, headers=headers or {})
+    return ResponseSpec(description, AskBody, headers=headers or {})
 
 
 _NOT_FOUND: Final = ResponseSpec(
@@ -318,7 +320,7 @@ OPERATIONS: Final = (
         "Send a webhook again",
         deliveries.redeliver,
         {
-            202: ResponseSpec("The delivery will be sent again.", wire.DeliveryBody),
+            202: ResponseSpec("The delivery will be sent again.", DeliveryBody),
             404: _NOT_FOUND,
             409: ResponseSpec(
                 "Its ask was erased, so there is nothing left to send.", wire.ProblemBody

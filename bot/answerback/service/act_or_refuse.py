@@ -29,7 +29,7 @@ from answerback.ports.clock import Clock
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
-from answerback.service import question_routing, serialize
+from answerback.service import question_routing, record_wire
 from answerback.service.inbox import find_groups_among
 from answerback.service.notify import Hooks, Signals
 
@@ -178,7 +178,7 @@ class ChangeCommitter:
         asked_back = any(entry.kind == "clarify" for entry in change.entries)
         if ask.request.callback is not None and (ask.outcome is not None or asked_back):
             event = ask.status.value if ask.outcome is not None else CLARIFY
-            deliveries = (serialize.build_webhook(ask, ask.request.callback, at, event),)
+            deliveries = (record_wire.build_webhook(ask, ask.request.callback, at, event),)
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         return Write(ask, change.entries, deliveries, memory, owed=owed, claim=self._claim)
 

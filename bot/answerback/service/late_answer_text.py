@@ -11,7 +11,7 @@ from answerback.core.labels import ENGLISH
 from answerback.core.view import answer_lines, view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
-from answerback.service.serialize import ask_json
+from answerback.service.wire import ask_json
 
 _MAX_QUESTION_CHARS: Final = 200
 """Characters of a question that are enough to remind a model of it."""

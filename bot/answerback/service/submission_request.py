@@ -62,7 +62,7 @@ class To(_StrictModel):
 _Place = Annotated[str, Field(min_length=1, max_length=MAX_PLACE)]
 
 
-class OriginBody(_StrictModel):
+class SubmittedOrigin(_StrictModel):
     """From where the agent asks. Who it is, its token says."""
 
     project: _Place | None = None
@@ -128,8 +128,8 @@ class Submission(_StrictModel):
         ),
     ] = None
     origin: Annotated[
-        OriginBody, Field(description="The agent's project, its folder and its session.")
-    ] = OriginBody()
+        SubmittedOrigin, Field(description="The agent's project, its folder and its session.")
+    ] = SubmittedOrigin()
     metadata: Annotated[dict[str, JsonValue], AfterValidator(_require_encodable)] = {}
 
 

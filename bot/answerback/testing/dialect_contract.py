@@ -33,7 +33,7 @@ from answerback.core.walker import Person, start
 from answerback.dialects import registry
 from answerback.dialects.dialect import Dialect
 from answerback.dialects.installed import installed_dialects
-from answerback.service.serialize import ask_json
+from answerback.service.wire import ask_json
 
 _BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)
 _JSON: st.SearchStrategy[Any] = st.recursive(

@@ -10,7 +10,7 @@ from answerback.core.actions import Action, Answer
 from answerback.core.ask import Ask, Status, asker_label
 from answerback.dialects import registry
 from answerback.service.question_routing import Rules
-from answerback.service.serialize import entry_json
+from answerback.service.record_wire import entry_json
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
 from tests.service_support import actor

@@ -13,7 +13,7 @@ from answerback.core.actions import Answer, EndTurn, Reply
 from answerback.core.ask import Ask, Reason
 from answerback.ports.store_values import DeliveryState
 from answerback.service.question_routing import Rules
-from answerback.service.serialize import ask_json
+from answerback.service.wire import ask_json
 from answerback.webhooks.outbox import RETRY_DELAYS
 from answerback_client import WebhookError, verify_webhook
 from tests.fakes.receiver import Receiver, receiving, status

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pydantic import JsonValue
 
@@ -11,7 +13,7 @@ from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.typed_answers import UnclearText, parse_typed_answer
 from answerback.core.view import view_of
-from answerback.service.serialize import prompt_json
+from answerback.service.wire import prompt_body
 from tests.unit.bot.test_typed_answers import single
 
 LABELS = Labels()
@@ -61,7 +63,7 @@ def test_typing_what_several_options_look_like_selects_none(text: str) -> None:
 
 @pytest.mark.rule("TERMINAL-1", "TEXT-8")
 def test_the_terminal_takes_that_number_too() -> None:
-    prompt = prompt_json(view_of(single("select", *ALIKE), LABELS))
+    prompt: Any = prompt_body(view_of(single("select", *ALIKE), LABELS))
     assert prompt is not None
     keys, _ = select_keys(prompt, LABELS)
     assert [match_key(line, keys) for line in ("Yes (1)", "yes (2)", "back (1)")] == ["1", "2", "4"]

@@ -14,8 +14,9 @@ from answerback.core.actions import Action
 from answerback.core.clarification import AskBack
 from answerback.core.errors import InvalidCallError
 from answerback.ports.surface import Acted, RejectReason
-from answerback.service.serialize import ask_json, entry_json
+from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
+from answerback.service.wire import ask_json
 from tests.service_support import actor
 from tests.unit.bot.conftest import Parts
 

@@ -14,7 +14,7 @@ from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Control, answer_lines, view_of
 from answerback.core.walker import GivenAnswer, Source
-from answerback.service.serialize import ask_json, prompt_json
+from answerback.service.wire import ask_json, prompt_body
 from tests.unit.bot.dialect_support import act, make_ask
 
 QUESTION = Question(id="q", text="?", answer_type=AnswerType.TEXT)
@@ -103,7 +103,7 @@ def test_a_review_lists_what_a_person_can_edit() -> None:
     view = view_of(filled.ask)
     assert view.is_review
     assert [(line.question.id, line.editable) for line in view.lines] == [("a", True), ("b", False)]
-    prompt = prompt_json(view)
+    prompt: Any = prompt_body(view)
     assert prompt is not None
     assert (prompt["kind"], prompt["editable"], prompt["reviewed"]) == ("review", ["a"], True)
     person = {"surface": "web", "user_id": "u", "name": None}

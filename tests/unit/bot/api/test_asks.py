@@ -8,13 +8,15 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 from yarl import URL
 
-from answerback.api.wire import AskBody, RecordPage
+from answerback.api.wire import RecordPage
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.service.question_routing import ToolRule
 from answerback.service.submission_request import Route
+from answerback.service.wire import AskBody
 from tests.service_support import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
 
@@ -30,7 +32,7 @@ async def test_a_new_ask_is_created_with_its_location_and_exact_shape(api: Serve
         assert response.status == 201
         assert response.headers["Location"] == f"/v1/asks/{ask['id']}"
         assert response.headers["X-Content-Type-Options"] == "nosniff"
-    AskBody.model_validate(ask)
+    TypeAdapter(AskBody).validate_python(ask)
     assert ask["status"] == "open"
     assert ask["surface"] == "web"
     assert {name: ask[name] for name in own} == own

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from pydantic import TypeAdapter
 from typer.testing import CliRunner, Result
 
 from answerback.api import export
-from answerback.api.wire import AskBody, DeliveryBody, EntryBody
 from answerback.cli import erase, main
+from answerback.service.record_wire import DeliveryBody, EntryBody
+from answerback.service.wire import AskBody
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET, ended_ask
 
@@ -39,16 +41,20 @@ async def test_an_export_has_asks_with_their_records_and_deliveries_page_by_page
     async with serve(callbacks=SECRET) as api:
         asks = [await ended_ask(api) for _ in range(5)]
         *lines, end = await export_lines(api)
-        told = [AskBody.model_validate(one["ask"]) for one in lines if one["type"] == "ask"]
-        assert [ask.id for ask in told] == [ask["id"] for ask in reversed(asks)]
+        told = [
+            TypeAdapter(AskBody).validate_python(one["ask"])
+            for one in lines
+            if one["type"] == "ask"
+        ]
+        assert [ask["id"] for ask in told] == [ask["id"] for ask in reversed(asks)]
         assert lines[0]["call"]["name"] == "ask_user"
         assert lines[0]["call"]["arguments"]["questions"][0]["id"] == "apply"
         entries = [one for one in lines if one["type"] == "entry"]
         assert {one["ask_id"] for one in entries} == {ask["id"] for ask in asks}
         for one in entries:
-            EntryBody.model_validate(one["entry"])
+            TypeAdapter(EntryBody).validate_python(one["entry"])
         deliveries = [
-            DeliveryBody.model_validate(one["delivery"])
+            TypeAdapter(DeliveryBody).validate_python(one["delivery"])
             for one in lines
             if one["type"] == "delivery"
         ]

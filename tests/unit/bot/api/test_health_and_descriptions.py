@@ -16,7 +16,7 @@ from answerback.api import health, openapi
 from answerback.api.metrics import Metrics
 from answerback.api.operation import Operation, ResponseSpec
 from answerback.api.replica_status import ReplicaStatus
-from answerback.api.wire import AskBody
+from answerback.api.wire import ContextBody
 from answerback.ports.surface import Surface
 from answerback.service.question_routing import ToolRule
 from tests.unit.bot.api.conftest import Serve, Served
@@ -123,13 +123,13 @@ def test_a_request_body_is_documented_with_its_example() -> None:
     def described(example: JsonValue) -> JsonValue:
         replies = {200: ResponseSpec("Done.")}
         operation = Operation(
-            *("do", "POST", "/do", "Does it.", handle, replies), body=AskBody, example=example
+            *("do", "POST", "/do", "Does it.", handle, replies), body=ContextBody, example=example
         )
         document: Any = openapi.document([operation], "1", tokens=False)
         found: JsonValue = document["paths"]["/do"]["post"]["requestBody"]["content"]
         return found
 
-    body = {"schema": {"$ref": "#/components/schemas/AskBody"}}
+    body = {"schema": {"$ref": "#/components/schemas/ContextBody"}}
     assert described(None) == {"application/json": body}
     assert described({"a": 1}) == {"application/json": {**body, "example": {"a": 1}}}
 

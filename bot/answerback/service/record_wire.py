@@ -1,0 +1,131 @@
+"""The record of an ask and its deliveries as JSON: each shape, and the function that builds it."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from typing import Annotated, Final, Literal, NotRequired, cast
+
+from pydantic import JsonValue
+from typing_extensions import TypedDict
+
+from answerback.core.ask import Ask
+from answerback.core.walker import Person
+from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery, StoredEntry
+from answerback.service.wire import NULL_BY_DEFAULT, JsonObject, Timestamp, ask_json, iso, strict
+
+EVENT_NAMES: Final = {
+    "request": "prompt",
+    "answered": "answer",
+    "backed": "answer",
+    "cancelled": "answer",
+    "clarify": "clarify",
+    "context": "context",
+    "ended": "outcome",
+}
+"""The names of record entries as Server-Sent Events of an ask; other entries are not sent."""
+
+
+@strict
+class EntryBody(TypedDict):
+    """One line of the record; its content is under the key that ``type`` names."""
+
+    seq: int
+    at: Timestamp
+    question_id: str | None
+    type: Literal["request", "response", "clarify", "context", "ended", "delivery", "note"]
+    request: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
+    response: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
+    clarify: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
+    context: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
+    ended: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
+    delivery: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
+    note: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
+
+
+@strict
+class DeliveryBody(TypedDict):
+    """A webhook delivery and its state."""
+
+    id: str
+    ask_id: str
+    type: str
+    url: str
+    state: DeliveryState
+    tries: int
+    next_try_at: Timestamp | None
+    last_status: int | None
+    last_error: str | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+def entry_json(stored: StoredEntry) -> JsonObject:
+    """A line of the record: a ``request``, its ``response``, how the ask ended, or a note about it."""
+    return cast("JsonObject", _entry(stored))
+
+
+def _entry(stored: StoredEntry) -> EntryBody:
+    entry = stored.entry
+    body: EntryBody = {
+        "seq": stored.seq,
+        "at": iso(entry.at),
+        "question_id": entry.question_id,
+        "type": "response",
+    }
+    match entry.kind:
+        case "request":
+            body["type"], body["request"] = "request", entry.body
+        case "answered" | "cancelled":
+            body["response"] = {entry.kind: {**entry.body, "by": _by(entry.by)}}
+        case "backed":
+            body["response"] = {"backed": {"by": _by(entry.by)}}
+        case "clarify" | "context" | "ended" | "delivery" | "note":
+            body["type"] = entry.kind
+            body[entry.kind] = {**entry.body, "by": _by(entry.by)}
+    return body
+
+
+def _by(person: Person | None) -> JsonValue:
+    """A person in the record, with how they were identified if no platform did."""
+    if person is None:
+        return None
+    known: JsonObject = {} if person.known is None else {"known": person.known.value}
+    return {"surface": person.surface, "user_id": person.user_id, "name": person.name, **known}
+
+
+def delivery_json(stored: StoredDelivery) -> JsonObject:
+    """A webhook delivery and its state."""
+    delivery = stored.delivery
+    body: DeliveryBody = {
+        "id": delivery.id,
+        "ask_id": delivery.ask_id,
+        "type": delivery.type,
+        "url": delivery.url,
+        "state": stored.state,
+        "tries": stored.tries,
+        "next_try_at": iso(stored.next_at) if stored.next_at is not None else None,
+        "last_status": stored.last_status,
+        "last_error": stored.last_error,
+        "created_at": iso(delivery.created_at),
+        "updated_at": iso(stored.updated_at),
+    }
+    return cast("JsonObject", body)
+
+
+def build_webhook(ask: Ask, url: str, at: float, event: str) -> Delivery:
+    """The webhook that reports an event of an ask to a URL."""
+    body: JsonValue = {
+        "type": f"ask.{event}",
+        "timestamp": iso(at),
+        "data": ask_json(ask),
+    }
+    return Delivery(
+        id=f"msg_{secrets.token_hex(12)}",
+        ask_id=ask.id,
+        type=f"ask.{event}",
+        url=url,
+        agent=ask.request.agent,
+        body=json.dumps(body, ensure_ascii=False),
+        created_at=at,
+    )
