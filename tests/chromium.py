@@ -26,4 +26,9 @@ def find_chromium() -> str | None:
 
     https://developer.chrome.com/blog/chrome-headless-shell
     """
-    return shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    return shutil.which("chromium-headless-shell") or find_full_chromium()
+
+
+def find_full_chromium() -> str | None:
+    """Return the path of Debian's full Chromium: its headless shell registers no service workers."""
+    return shutil.which("chromium")
