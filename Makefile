@@ -105,6 +105,10 @@ versions: venv ## Run the unit tests with the lowest and the newest versions of 
 audit: venv ## Look up known vulnerabilities of the installed packages, where a database can be reached
 	@.ci/audit
 
+.PHONY: release
+release: venv ## Build wheels, source distributions, notes, bill of materials and image into dist/, and check them in clean environments
+	@.ci/release
+
 .PHONY: chaos
 chaos: venv ## Test replicas on one PostgreSQL while everything fails (ARGS=1000 sets the rounds; CHAOS_SEED=7 repeats a run)
 	@.ci/system-packages
