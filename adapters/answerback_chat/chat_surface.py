@@ -17,7 +17,7 @@ from answerback.ports.surface import Asks, RetryLater, Shown
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.catch_up import MissedMessageReader
-from answerback_chat.leader_lease import Leadership
+from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import LiveMessages, Save
 from answerback_chat.missed_changes import MissedChangeFinder
 
@@ -55,7 +55,7 @@ class ChatSurface(ABC):
         missed: MissedMessageReader[Any],
         changes: MissedChangeFinder[Any],
         identity: BotIdentity,
-        leadership: Leadership,
+        leadership: LeaderLease,
         background: BackgroundTasks,
     ) -> None:
         self._asks = asks
@@ -109,11 +109,7 @@ class ChatSurface(ABC):
 
     def _is_responsible(self) -> bool:
         """Whether this process looks for what happened to messages; of those that share a store, one does."""
-        return self._can_look() and self._leadership.is_held
-
-    @abstractmethod
-    def _can_look(self) -> bool:
-        """Whether messages can be looked up, and events would tell what happens to them next."""
+        return self._hears() and self._leadership.is_held
 
     @abstractmethod
     def _hears(self) -> bool:

@@ -128,8 +128,8 @@ class Interactions(Generic[U, R]):
             return await self._platform.respond_to_failure(error, used)
 
     def _apply(self, used: U, wanted: RequestedAction | None) -> Awaitable[Acted | Rejected]:
-        ask_id, revision = used.control.ask_id, used.control.revision
-        intent = Intent(ask_id, wanted, revision, used.delivery, used.at)
+        control = used.control
+        intent = Intent(control.ask_id, wanted, control.revision, used.delivery, used.at)
         return self._asks.apply(intent, used.actor, fence=self._fence())
 
     async def _act(self, used: U, wanted: RequestedAction) -> R:

@@ -25,7 +25,7 @@ from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity, IdentityResolver
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
-from answerback_chat.leader_lease import lead
+from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.missed_changes import MissedChangeFinder
 from answerback_discord import slash_commands
 from answerback_discord.api_client import DiscordApi, ResponseResult
@@ -94,7 +94,7 @@ class DiscordSurface(ChatSurface):
         self._pending_edits = PendingEdits(confirm_after)
         identity, background = BotIdentity(), BackgroundTasks()
         channels, groups = ChannelDirectory(calls), RoleMembership(calls)
-        leadership = lead(shared, LEASE, self._lead, self._stand_by)
+        leadership = LeaderLease(shared, LEASE, self._lead, self._stand_by)
         handler = InteractionHandler(asks, labels, now)
         # A signed POST reaches one process; the gateway's events may reach one that was paused and replaced.
         fence = {} if public_key else {"fence": leadership.fence}
@@ -310,8 +310,8 @@ class DiscordSurface(ChatSurface):
         else:
             self._missed.mark_resumed()
 
-    def _can_look(self) -> bool:
-        return self._identity.bot_user is not None
+    def _is_responsible(self) -> bool:
+        return self._identity.bot_user is not None and self._leadership.is_held
 
     def _hears(self) -> bool:
         return self._connected and self._identity.bot_user is not None

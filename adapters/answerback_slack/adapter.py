@@ -22,7 +22,7 @@ from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import IdentityResolver
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
-from answerback_chat.leader_lease import lead
+from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import Save
 from answerback_chat.missed_changes import MissedChangeFinder
 from answerback_chat.selection_drafts import SelectionDrafts
@@ -85,9 +85,8 @@ class SlackSurface(ChatSurface):
         shared: SharedLeases | None = None,
     ) -> None:
         self._responders = responders
-        calls = self._calls = SlackApi(
-            create_web_client(bot_token, api_url, http), self._token_rejected
-        )
+        client = create_web_client(bot_token, api_url, http)
+        calls = self._calls = SlackApi(client, self._token_rejected)
         notes = PrivateNotes(calls, http)
         later = BackgroundTasks(_MAX_TASKS)
         identity = BotIdentity()
@@ -109,14 +108,12 @@ class SlackSurface(ChatSurface):
             create_missed_message_reader(asks, calls, self._listener),
             changes,
             identity,
-            lead(shared, LEASE, self._lead, changes.stop),
+            LeaderLease(shared, LEASE, self._lead, changes.stop),
             later,
         )
         platform = InteractionHandler(*parts, self._listener, self._homes, selections, now)
         interactions = Interactions[Click | Submission, Ack](asks, platform, self.name)
-        dispatch = BoltDispatcher(
-            bot_token, identity, interactions.receive, self._on_event
-        ).dispatch
+        bolt = BoltDispatcher(bot_token, identity, interactions.receive, self._on_event)
         self._outages = Outage(logger, "Slack")
         self._outage: str | None = "Slack is not connected yet."
         self._identity_resolver = IdentityResolver(
@@ -128,14 +125,14 @@ class SlackSurface(ChatSurface):
         if app_token is not None:
             self._sockets = SocketModeConnections(
                 app_token,
-                calls.client,
-                dispatch,
+                client,
+                bolt.dispatch,
                 outage=self._outages,
                 on_lost=self._connection_lost,
                 on_restored=self._connection_restored,
             )
         elif signing_secret is not None:
-            endpoint = HttpEndpoint(signing_secret, interactions.receive, dispatch, now)
+            endpoint = HttpEndpoint(signing_secret, interactions.receive, bolt.dispatch, now)
             self._routes = [web.post(EVENTS_PATH, endpoint.handle)]
 
     async def start(self) -> None:
@@ -161,12 +158,10 @@ class SlackSurface(ChatSurface):
 
     def unready_reason(self) -> str | None:
         """See `answerback.ports.surface.Surface.unready_reason`."""
-        if self._outage is None and self._sockets is not None:
-            lost = self._sockets.outage_reason()
-            return (
-                None if lost is None else f"Slack's Socket Mode: {lost}. See `answerback doctor`."
-            )
-        return self._outage
+        if self._outage is not None or self._sockets is None:
+            return self._outage
+        lost = self._sockets.outage_reason()
+        return None if lost is None else f"Slack's Socket Mode: {lost}. See `answerback doctor`."
 
     def public_routes(self) -> list[web.RouteDef]:
         """The routes of HTTP mode for the public listener; none over Socket Mode."""
@@ -249,9 +244,6 @@ class SlackSurface(ChatSurface):
 
     async def _lead(self) -> None:
         self._changes.start_looking()
-
-    def _can_look(self) -> bool:
-        return self._hears()
 
     def _hears(self) -> bool:
         return self._receiving and self._identity.bot_user is not None

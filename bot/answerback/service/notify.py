@@ -139,8 +139,6 @@ class Signals:
 class Event(Generic[P]):
     """Something that other parts of the process react to."""
 
-    __slots__ = ("_listeners",)
-
     def __init__(self) -> None:
         self._listeners: list[Callable[P, object]] = []
 

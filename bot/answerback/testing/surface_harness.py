@@ -170,12 +170,10 @@ class HarnessStage:
     async def _start(self) -> SurfaceHarness:
         enter = self._up.enter_async_context
         if self._url is not None:
-            return await enter(
-                run_surface(
-                    self._make, await enter(open_configured_store(StorageSettings(url=self._url)))
-                )
-            )
-        store = MemoryStore(self._tables)
-        await store.open()
-        self._up.push_async_callback(store.close)
-        return await enter(run_surface(self._make, OpenStore(store, SOLE_CLAIM, SystemClock())))
+            opened = await enter(open_configured_store(StorageSettings(url=self._url)))
+        else:
+            store = MemoryStore(self._tables)
+            await store.open()
+            self._up.push_async_callback(store.close)
+            opened = OpenStore(store, SOLE_CLAIM, SystemClock())
+        return await enter(run_surface(self._make, opened))

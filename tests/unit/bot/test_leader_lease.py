@@ -11,7 +11,7 @@ import pytest
 from answerback.core.actions import Answer
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.core.intents import Intent
-from answerback.ports.claims import Claim, SharedLeases
+from answerback.ports.claims import Claim, Fence, SharedLeases
 from answerback.testing.memory_store.claims import MemoryLeases
 from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback_chat.leader_lease import LeaderLease
@@ -106,7 +106,7 @@ async def test_one_process_holds_the_lease_and_another_takes_over_when_it_is_rel
     await ann.leading.stop()
     assert ann.calls == ["began", "ended"]
     await ben.until("began")
-    assert ben.leading.fence().epoch == 2
+    assert ben.leading.fence() == Fence(LEASE, 2)
     await ben.leading.stop()
 
 
@@ -133,7 +133,7 @@ async def test_a_process_that_cannot_renew_the_lease_in_time_stops_and_begins_ag
     await ann.until("began", "ended")
     setattr(leases, how, False)
     await ann.until("began", "ended", "began")
-    assert ann.leading.fence().epoch == 2
+    assert ann.leading.fence() == Fence(LEASE, 2)
     assert "no longer holds the lease" in caplog.text
 
 
@@ -187,6 +187,25 @@ async def test_actions_under_a_lease_count_only_while_it_is_held(parts: Parts) -
     assert stored is not None
     assert len(stored.walk.answers) == 1
     await leading.stop()
+
+
+async def test_a_process_that_has_its_store_to_itself_leads_without_a_lease() -> None:
+    calls: list[str] = []
+
+    async def begin() -> None:
+        calls.append("began")
+
+    async def end() -> None:
+        calls.append("ended")
+
+    leading = LeaderLease(None, LEASE, begin, end)
+    assert leading.is_held
+    assert not leading.is_shared
+    assert leading.fence() is None
+    await leading.start()
+    assert calls == ["began"]
+    await leading.stop()
+    assert calls == ["began", "ended"]
 
 
 async def _nothing() -> None:
