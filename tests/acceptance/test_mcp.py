@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import httpx2
 import pytest
 from mcp import Client
@@ -75,9 +76,10 @@ async def test_the_answer_to_a_cancelled_call_is_late(tmp_path: Path, transport:
     async with restartable(tmp_path) as service, connector(service, transport)() as client:
         calling = asyncio.create_task(client.call_tool("ask_user", GO))
         ask_id = (await service.newest())["id"]
+        await wait_for_waiters(service, 1)  # a bridge first submits an ask, and then waits for it
         calling.cancel()
         await asyncio.gather(calling, return_exceptions=True)
-        await eventually(lambda: nobody_waits(service))
+        await wait_for_waiters(service, 0)
         await service.answer(ask_id)
         late = await client.call_tool("check_answers", {})
         assert [one["ask_id"] for one in late.structured_content["answers"]] == [ask_id]
@@ -85,8 +87,14 @@ async def test_the_answer_to_a_cancelled_call_is_late(tmp_path: Path, transport:
         assert again.structured_content["answers"] == []
 
 
-async def nobody_waits(service: Service) -> bool:
-    return not (await service.newest())["waiting"]
+async def wait_for_waiters(service: Service, count: int) -> None:
+    """Wait until so many calls wait at the service. ``waiting`` stays true for a while after the last has gone."""
+
+    async def is_reached() -> bool:
+        async with aiohttp.request("GET", f"{service.url}/metrics") as response:
+            return f"\nanswerback_waiters {count}.0\n" in await response.text()
+
+    await eventually(is_reached)
 
 
 async def ask_and_give_up(client: Client, service: Service) -> str:
