@@ -25,7 +25,7 @@ from answerback.core.view import Control, Line, Prompt, View, answer_lines, view
 from answerback.core.walker import GivenAnswer, Person, question_index
 from answerback.presentation import wording
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
-from answerback.presentation.form_spec import field_index, native_fields
+from answerback.presentation.form_spec import field_index, json_start, native_fields
 from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.sanitize import as_json, one_line, unseen, visible
 from answerback.presentation.text_fitting import shorten
@@ -343,7 +343,7 @@ def _note(prompt: Prompt, entered: Post | None) -> str:
 def _with_schema(part: PromptPart, prompt: Prompt, post: Post | None, labels: Labels) -> PromptPart:
     fields = native_fields(prompt)
     if fields is None:
-        start = as_json(prompt.prefill) if prompt.is_prefilled else ""
+        start = json_start(prompt)
         text = post.first("json") if post else start
         schema = visible(as_json(prompt.question.json_schema))
         return replace(part, json=text, schema=schema, unseen=unseen(text))

@@ -108,7 +108,7 @@ def parse_json_answer(text: str) -> JsonValue | Problem:
         )
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        return _not_json(f"This is not JSON: {error.msg}, at {where}.")
+        return _not_json(f"This is not JSON: {_JSON_ERRORS.get(error.msg, error.msg)}, at {where}.")
     except RecursionError:
         return _not_json("This JSON is nested too deeply.")
     except _InvalidJsonError as error:
@@ -269,6 +269,18 @@ def _count(number: int, noun: str) -> str:
 
 def _problem(field: Field, code: str, message: str) -> Problem:
     return Problem(pointer=field.pointer, code=code, message=f"{field.title} {message}.")
+
+
+_JSON_ERRORS: Final = {
+    "Expecting value": "a value is missing",
+    "Expecting property name enclosed in double quotes": "a name in double quotes is missing",
+    "Expecting ',' delimiter": "a comma is missing",
+    "Expecting ':' delimiter": "a colon is missing",
+    "Unterminated string starting at": "a text has no closing quote",
+    "Invalid control character at": "a text has a line break or another control character in it",
+    "Extra data": "something follows the end of the value",
+}
+"""The parser's most common messages, in words."""
 
 
 class _InvalidJsonError(ValueError):

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core.form import AnswerType, Question
+from answerback.core.json_schema.skeleton import skeleton
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import entries_from_value
 from answerback.core.schema_fields import Field, fields_from_schema
@@ -218,7 +219,7 @@ class _Planner(NamedTuple):
         question, labels = prompt.question, self.labels
         fields = None if json_editor else native_fields(prompt)
         if fields is None or len(fields) > self.limits.fields:
-            start = as_json(prompt.prefill) if prompt.is_prefilled else ""
+            start = json_start(prompt)
             return FormSpec(
                 Entry.SCHEMA,
                 title,
@@ -257,3 +258,11 @@ def native_fields(prompt: Prompt) -> tuple[Field, ...] | None:
     if fields is None or not isinstance(prompt.prefill, dict) or fields[0].is_whole:
         return fields
     return None if prompt.prefill.keys() - {field.name for field in fields} else fields
+
+
+def json_start(prompt: Prompt) -> str:
+    """Return what a JSON editor starts from: the prefill, or else the shape of the schema; empty if it has none."""
+    if prompt.is_prefilled:
+        return as_json(prompt.prefill)
+    shape = skeleton(prompt.question.json_schema)
+    return "" if shape is None else as_json(shape)

@@ -16,7 +16,9 @@ from answerback.core import markdown
 from answerback.core.answers import json_equal
 from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
+from answerback.core.json_schema.skeleton import skeleton
 from answerback.core.labels import Labels
+from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Prompt, View, answer_lines, view_of
 from answerback.presentation.sanitize import visible
 from answerback.testing.simulated_people import SimulatedPerson, Stage
@@ -142,7 +144,10 @@ async def assert_consistent(person: SimulatedPerson, ask: Ask, model: NaiveWalk)
         again = ask.walk.again
         start = await person.read_prefill(question)
         if not (again and again.other):
-            assert json_equal(start, _visible_prefill(question, model.prefill))
+            prefill = model.prefill
+            if prefill is None and _starts_from_shape(ask):
+                prefill = skeleton(question.json_schema)
+            assert json_equal(start, _visible_prefill(question, prefill))
 
 
 async def assert_sees(person: SimulatedPerson, ask: Ask) -> None:
@@ -179,6 +184,14 @@ def answer_with_prefilled_text(prompt: Prompt | None, value: JsonValue) -> JsonV
 def _enterable(value: JsonValue) -> JsonValue:
     """Reduce a value to what native inputs can produce: they have no field for properties not in the schema."""
     return {"n": value["n"]} if isinstance(value, dict) and "n" in value else value
+
+
+def _starts_from_shape(ask: Ask) -> bool:
+    """Whether the open question is answered by JSON and has no prefill: people then start from its schema's shape."""
+    prompt = view_of(ask).prompt
+    if prompt is None or prompt.is_prefilled or prompt.question.json_schema is None:
+        return False
+    return fields_from_schema(prompt.question.json_schema) is None
 
 
 def _visible_prefill(question: Question, prefill: JsonValue) -> JsonValue:

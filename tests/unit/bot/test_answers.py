@@ -328,8 +328,8 @@ def test_a_problem_within_an_answer_has_its_location() -> None:
     unfit = check_answer(question, {"servers": [{"port": "1"}, {"port": "1"}], "name": 2})
     assert isinstance(unfit, Invalid)
     assert {problem.pointer: problem.message for problem in unfit.problems} == {
-        "/servers/0/port": 'servers[0].port: "1" is not of type "integer".',
-        "/servers/1/port": 'servers[1].port: "1" is not of type "integer".',
-        "/name": 'name: 2 is not of type "string".',
-        "/zone": '"zone" is a required property.',
+        "/servers/0/port": "servers[0].port must be a whole number.",
+        "/servers/1/port": "servers[1].port must be a whole number.",
+        "/name": "name must be text.",
+        "/zone": 'The answer has no "zone", which is required.',
     }

@@ -28,6 +28,7 @@ from answerback.cli.terminal.multi_select import Selection, start_selection
 from answerback.cli.terminal.terminal_output import Fragments, print_lines, text_line
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
+from answerback.core.json_schema.skeleton import skeleton
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
 from answerback.presentation.sanitize import as_json, one_line
@@ -360,7 +361,7 @@ class TerminalPrompter:
         self, prompt: Json, refused: Json, moves: Moves, *, as_json_value: bool
     ) -> Action | None:
         """Read a text or a JSON value, after a choice between answering and the controls."""
-        blank: JsonValue = {} if as_json_value else ""
+        blank: JsonValue = skeleton(prompt["schema"]) or {} if as_json_value else ""
         start = refused.get("value", prompt["prefill"] if prompt["prefilled"] else blank)
         all_keys = {
             "a": Choice(self._labels.answer, _WRITE),

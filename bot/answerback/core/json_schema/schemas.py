@@ -21,6 +21,7 @@ from answerback.core.form import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH
 from answerback.core.json_schema import subschemas, validators
 from answerback.core.json_schema.validation_cost import MAX_COST
 from answerback.core.json_schema.validators import collect_patterns, compile_schema
+from answerback.core.json_schema.violation_text import violation_text
 from answerback.core.strict_json import Size, is_encodable, size
 
 MAX_VALUE_DEPTH: Final = 64
@@ -221,12 +222,15 @@ def _first_error(
 def _problem(error: jsonschema_rs.ValidationError) -> Problem:
     path = list(error.instance_path)
     kind = type(error.kind).__name__
-    reason = f"{_shorten(error.message)}."
-    message = f"{_shorten(format_path(path))}: {reason}" if path else reason
+    where = _shorten(format_path(path)) if path else "The answer"
+    reason = violation_text(error.kind)
+    message = (
+        f"{where}: {_shorten(error.message)}" if reason is None else f"{where} {_shorten(reason)}"
+    )
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
         path.append(error.kind.property)
     return Problem(
-        pointer=json_pointer(path), code=_CODES.get(kind, "unknown_value"), message=message
+        pointer=json_pointer(path), code=_CODES.get(kind, "unknown_value"), message=f"{message}."
     )
 
 
