@@ -142,7 +142,7 @@ class Labels(BaseModel):
     oldest: str = "Oldest"
     find: str = "Search"
     find_waiting: str = "Search what is waiting"
-    find_any: str = "Search what was asked and answered"
+    find_any: str = "Search the history"
     filters: str = "Filters"
     filters_clear: str = "Clear"
     filter_any: str = "Any"

@@ -144,7 +144,7 @@ async def assert_consistent(person: SimulatedPerson, ask: Ask, model: NaiveWalk)
         again = ask.walk.again
         start = await person.read_prefill(question)
         if not (again and again.other):
-            prefill = model.prefill
+            prefill: JsonValue = model.prefill
             if prefill is None and _starts_from_shape(ask):
                 prefill = skeleton(question.json_schema)
             assert json_equal(start, _visible_prefill(question, prefill))

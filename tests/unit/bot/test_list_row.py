@@ -27,7 +27,7 @@ OPTIONS = (Option(value="a", label="Allow\nonce"), Option(value="d", label="Deny
 
 
 def test_an_approval_shows_what_its_headline_leaves_out() -> None:
-    context = "```sh\nls\npwd\n\npwd\n```\n\n1. one\n2. two"
+    context = "```sh\nls\npwd\n\n+\npwd\n```\n\nIn words:\n\n1. one\n2. two"
     assert detail(context, options=OPTIONS) == "pwd · 1. one · 2. two"
 
 
