@@ -196,8 +196,8 @@ def _span(span: Span) -> Markup:
 
 def _code(code: Code, labels: Labels) -> Markup:
     lines = code.text.split("\n")
-    named = code.info and code.info not in _DIFFS  # its colours and signs say that it is one
-    info = Markup('<p class="info">{}</p>').format(code.info) if named else Markup("")
+    css = "info hidden" if code.info in _DIFFS else "info"  # the colours of a diff say what it is
+    info = Markup('<p class="{}">{}</p>').format(css, code.info) if code.info else Markup("")
     if len(lines) <= limits.CODE_LINES:
         return info + _pre(code.text, code.language)
     shown = limits.CODE_LINES_SHOWN

@@ -111,7 +111,7 @@ def write_page(
 ) -> None:
     """Write a page with the form on every surface; without a path, to a temporary file."""
     page = jinja2.Environment(autoescape=True).from_string(_TEMPLATE.read_text("utf-8"))
-    text = page.render(title=form, steps=[_preview_prompt(ask, labels) for ask in shown])
+    text = page.render(title=Path(form).name, steps=[_preview_prompt(ask, labels) for ask in shown])
     if path is None:
         with tempfile.NamedTemporaryFile("wb", suffix=".html", delete=False) as file:
             path = Path(file.name)
