@@ -73,10 +73,13 @@ def _name(person: Person, labels: Labels) -> str:
 
 def time(at: float) -> Markup:
     """Return a time, which the page's script converts to the reader's time zone."""
-    moment = datetime.fromtimestamp(at, UTC)
-    text = moment.strftime("%Y-%m-%d %H:%M UTC")
-    iso = moment.isoformat(timespec="seconds")
-    return Markup('<time class="local" datetime="{}">{}</time>').format(iso, text)
+    iso = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+    return Markup('<time class="local" datetime="{}">{}</time>').format(iso, utc_time(at))
+
+
+def utc_time(at: float) -> str:
+    """Return a time as the pages show it without their script."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _isolate(name: str) -> str:

@@ -54,10 +54,6 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def _utc_time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
 def _code(text: str) -> Markup:
     """Mark up what stands between backticks in one of our sentences as code."""
     parts = text.split("`")
@@ -82,7 +78,7 @@ def _environment() -> Environment:
         "code": _code,
         "iso": _iso,
         "time": people_text.time,
-        "utc_time": _utc_time,
+        "utc_time": people_text.utc_time,
     }
     return environment
 

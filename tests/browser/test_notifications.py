@@ -93,6 +93,20 @@ async def test_what_is_answered_at_once_is_not_announced(browser: Browser, web_s
         assert await page.evaluate("shown.length") == 0
 
 
+@pytest.mark.rule("WEB-3")
+async def test_since_when_a_question_waits_is_kept_up_to_date(
+    browser: Browser, web_site: Site
+) -> None:
+    async with tab(browser) as page:
+        await page.clock.install()
+        await web_site.ask(TEXT)
+        await page.goto(web_site.url + INBOX)
+        await expect(page.get_by_text("Say something")).to_be_visible()
+        async with page.expect_response(web_site.url + INBOX):
+            await page.clock.fast_forward(60_000)
+        await expect(page.get_by_text("Say something")).to_be_visible()
+
+
 @pytest.mark.parametrize("presses", [0, 2])
 async def test_nothing_is_announced_unless_the_button_is_pressed(
     browser: Browser, web_site: Site, presses: int

@@ -522,6 +522,11 @@
     control.focus();
   }
 
+  // "2 min ago" becomes wrong on its own.
+  setInterval(() => {
+    if (!document.hidden && canProve && document.body.dataset.events && document.querySelector(".inbox time")) refresh();
+  }, 60000);
+
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden) follow();
     else if (!notifies()) stop();

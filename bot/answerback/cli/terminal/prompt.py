@@ -363,10 +363,8 @@ class TerminalPrompter:
         """Read a text or a JSON value, after a choice between answering and the controls."""
         blank: JsonValue = skeleton(prompt["schema"]) or {} if as_json_value else ""
         start = refused.get("value", prompt["prefill"] if prompt["prefilled"] else blank)
-        all_keys = {
-            "a": Choice(self._labels.answer, _WRITE),
-            **answer_keys.control_keys(prompt, self._labels),
-        }
+        controls = answer_keys.control_keys(prompt, self._labels)
+        all_keys = {"a": Choice(self._labels.answer, _WRITE), **controls}
         while True:
             self._print_choices(all_keys, None)
             chosen = await self._read_choice(all_keys, None, moves)
