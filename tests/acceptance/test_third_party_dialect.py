@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
+from tests.acceptance import third_party
 from tests.acceptance.process import serving
-from tests.meta.project import PYTHONPATH, ROOT
+from tests.meta.project import ROOT
 from tests.person_keys import bearer
 
 EXAMPLE = ROOT / "docs" / "examples" / "releaseplan"
@@ -32,47 +29,22 @@ pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of installed packages with the example in it."""
-    folder = tmp_path_factory.mktemp("third-party-dialect")
-    source = shutil.copytree(EXAMPLE, folder / "source")
-    install = ["install", "-qq", "--no-index", "--no-deps", "--no-build-isolation"]
-    target = folder / "site"
-    subprocess.run(
-        [sys.executable, "-m", "pip", *install, "--target", str(target), str(source)],
-        check=True,
-        timeout=250,
-    )
-    return target
-
-
-def _path(site: Path) -> str:
-    return os.pathsep.join((str(site), PYTHONPATH))
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The path on which Python finds the example and our packages."""
+    return third_party.install(EXAMPLE, tmp_path_factory.mktemp("third-party-dialect"))
 
 
 @pytest.mark.rule("PLUGIN-4", "PLUGIN-5")
-def test_it_meets_the_contract_of_every_dialect(site: Path, tmp_path: Path) -> None:
-    tests = shutil.copytree(EXAMPLE / "tests", tmp_path / "tests")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", str(tests)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": _path(site), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-        text=True,
-        timeout=280,
-    )
-    assert done.returncode == 0, done.stdout
-    assert " passed" in done.stdout
+def test_it_meets_the_contract_of_every_dialect(path: str, tmp_path: Path) -> None:
+    assert " passed" in third_party.run_tests(EXAMPLE, tmp_path, path)
 
 
 @pytest.mark.rule("PLUGIN-5", "WALK-7")
 async def test_its_form_with_a_review_and_conditions_is_walked_over_the_api(
-    site: Path, tmp_path: Path
+    path: str, tmp_path: Path
 ) -> None:
     async with (
-        serving(tmp_path, {"PYTHONPATH": _path(site)}) as (_, url),
+        serving(tmp_path, {"PYTHONPATH": path}) as (_, url),
         aiohttp.ClientSession(url, headers=bearer(tmp_path)) as http,
     ):
         async with http.get("/v1/tools", params={"dialect": "releaseplan"}) as listed:
