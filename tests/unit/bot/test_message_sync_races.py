@@ -58,9 +58,8 @@ async def test_a_request_at_the_moment_showing_ends_leads_to_another_show(
         await looks[0]  # committed in the same loop iteration as the last read, and after it
         sync.request_sync(ask)
 
-    ask = await submit(service)
     monkeypatch.setattr(parts.store.claims, "claim_message", claim)
-    sync.request_sync(ask)
+    ask = await submit(service)
     await until_looked(1)
     committing = asyncio.create_task(commit())
     await asyncio.sleep(0)
@@ -70,6 +69,19 @@ async def test_a_request_at_the_moment_showing_ends_leads_to_another_show(
     looks[1].set_result(None)
     await sync.wait_until_idle()
     assert len(looks) == 2
+
+
+async def test_a_commit_after_the_stop_is_left_to_the_next_start(parts: Parts) -> None:
+    service = parts.service()
+    sync = MessageSync(service)
+    assert await sync.stop()
+    ask = await submit(service)
+    assert sync.pending_count == 0
+    following = MessageSync(service)
+    await following.sweep(1)
+    await following.wait_until_idle()
+    assert parts.chat.messages.keys() == {ask.id}
+    await following.stop()
 
 
 async def test_a_message_whose_ask_changes_during_an_edit_is_edited_again_after_a_pause(
