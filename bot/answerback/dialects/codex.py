@@ -13,14 +13,13 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import GivenAnswer
-from answerback.dialects import choice_forms, results
+from answerback.dialects import choice_forms, codex_async, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect, Json
 from answerback.dialects.tool_definitions import BY_DIALECT
 
 _REQUEST: Final = "item/tool/requestUserInput"
 """The app server's request. Its isOther says whether free text is offered; the tool call always offers it."""
-_ASYNC: Final = "request_user_input_async"
 _NONE_OF_THE_ABOVE: Final = "None of the above"
 
 
@@ -29,8 +28,8 @@ def parse(call: ArgumentNode) -> Form | None:
     ids: set[str] = set()
 
     def read(node: ArgumentNode, question_id: str) -> Question | None:
-        if call.tool == _ASYNC:
-            return _async_question(node, question_id)
+        if call.tool == codex_async.TOOL:
+            return codex_async.read_question(node, question_id)
         return _question(node, question_id, ids)
 
     return choice_forms.read_form(call, read)
@@ -40,10 +39,12 @@ def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
-    if ask.request.name == _ASYNC:
-        return _async_message(ask)
+    if ask.request.name == codex_async.TOOL:
+        return codex_async.render_message(ask)
     marker = results.unanswered_text(ask)
-    rows = results.answer_values_per_question(ask, [marker, *_note(ask.walk.reply)], _rows)
+    rows = results.answer_values_per_question(
+        ask, [marker, *codex_async.note_texts(ask.walk.reply)], _rows
+    )
     answers: dict[str, JsonValue] = {
         question.id: {"answers": row}
         for question, row in zip(ask.form.questions, rows, strict=True)
@@ -78,62 +79,21 @@ def _question(node: ArgumentNode, fallback: str, ids: set[str]) -> Question | No
     )
 
 
-def _async_question(node: ArgumentNode, question_id: str) -> Question | None:
-    """Read a question of the asynchronous tool."""
-    text = node.text("title")
-    options = choice_forms.read_plain_options(node, "options", required=False)
-    if text is None:
-        return None
-    return Question(
-        id=question_id,
-        text=text,
-        answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
-        options=options,
-        default=options[0].value if options else None,
-        has_default=bool(options),
-        other=bool(options),
-        notes=bool(options),
-    )
-
-
 def _rows(given: GivenAnswer) -> list[JsonValue]:
     if given.other:
-        return [_NONE_OF_THE_ABOVE, *_note(given.words)]
-    return [*results.answer_values(given), *_note(given.note)]
-
-
-def _note(text: str | None) -> list[JsonValue]:
-    return [] if text is None else [f"user_note: {text}"]
-
-
-def _async_message(ask: Ask) -> ToolResult:
-    """Render the user message that follows an asynchronous call, whose own result just said "accepted"."""
-    rows = results.answer_values_per_question(
-        ask, [], lambda each: [*results.answer_values(each), *_note(each.note)]
-    )
-    answers: list[JsonValue] = [*rows]
-    structured: dict[str, JsonValue] = {"accepted": True, "answers": answers}
-    if ask.status is not Status.ANSWERED:
-        structured = {**structured, "cancelled": True, **results.reply_and_reason_fields(ask)}
-        return ToolResult(
-            content=results.append_reply(ask, results.unanswered_text(ask)), structured=structured
-        )
-    paragraphs = [
-        "\n".join([question.text, *map(str, row or ["(no answer)"])])
-        for question, row in zip(ask.form.questions, rows, strict=True)
-    ]
-    return ToolResult(content="\n\n".join(paragraphs), structured=structured)
+        return [_NONE_OF_THE_ABOVE, *codex_async.note_texts(given.words)]
+    return [*results.answer_values(given), *codex_async.note_texts(given.note)]
 
 
 def _is_async(name: str, _arguments: Json) -> bool:
-    return name == _ASYNC
+    return name == codex_async.TOOL
 
 
 DIALECT: Final = Dialect(
     name="codex",
     calls=(
         CallRule(("request_user_input", _REQUEST)),
-        CallRule((_ASYNC,), options={"options": ()}),
+        CallRule((codex_async.TOOL,), options={"options": ()}),
     ),
     parse=parse,
     render=render,

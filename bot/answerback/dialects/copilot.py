@@ -9,7 +9,7 @@ from typing import Final
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
-from answerback.dialects import choice_forms, elicitation, results
+from answerback.dialects import choice_forms, elicitation, elicitation_form, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback.dialects.tool_definitions import BY_DIALECT
@@ -21,7 +21,7 @@ def parse(call: ArgumentNode) -> Form | None:
     """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     if call.has("requestedSchema"):
-        return elicitation.parse_form(call)
+        return elicitation_form.parse_form(call)
     text = call.text("question")
     options = choice_forms.read_plain_options(call, "choices", required=False)
     allow_other = call.flag("allowFreeform", default=True)

@@ -7,53 +7,23 @@ fields as Accept and Decline, one required boolean or choice as that question, a
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from answerback.core import strict_json
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import (
-    MAX_LABEL,
-    MAX_OPTIONS,
-    MAX_SCHEMA_DEPTH,
-    MAX_TEXT,
     AnswerType,
     Form,
-    Option,
     Question,
 )
-from answerback.core.json_schema.schemas import violations
-from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
-from answerback.dialects import results
+from answerback.dialects import elicitation_form, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect
 
-QUESTION_ID: Final = "content"
 URL_ID: Final = "url"
 _MODES: Final = ("form", "url", "openai/form", "openaiForm")
-_DATA: Final = frozenset({"enum", "const", "default", "examples"})
-"""Keywords whose values are data: a null in them is a value."""
-_BY_NAME: Final = frozenset({"properties", "$defs", "definitions"})
-"""Keywords that contain schemas by name."""
-_SAYS_NOTHING: Final = frozenset(
-    {
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "title",
-        "description",
-        "$schema",
-        "$id",
-        "$defs",
-        "definitions",
-        "$comment",
-    }
-)
-"""Keywords that a schema without fields may have."""
 Json = dict[str, JsonValue]
 
 
@@ -66,7 +36,7 @@ def parse(call: ArgumentNode) -> Form | None:
         case "url":
             return _link(call)
         case _:
-            return parse_form(call)
+            return elicitation_form.parse_form(call)
 
 
 def _link(call: ArgumentNode) -> Form | None:
@@ -86,136 +56,6 @@ def _is_web_address(text: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
-
-
-def parse_form(call: ArgumentNode) -> Form | None:
-    """Parse a call in form mode: a message and a schema."""
-    message = call.text("message")
-    schema = call.at("requestedSchema")
-    if not call.has("requestedSchema"):
-        schema.fail(
-            "schema_required",
-            "requestedSchema is missing: it must be the JSON Schema of an object.",
-        )
-        return None
-    question = _question(message or "", schema)
-    return None if question is None or call.problems.found else Form(questions=(question,))
-
-
-def _question(message: str, sent: ArgumentNode) -> Question | None:
-    """Read a form's schema, whose type may be left out."""
-    if not sent.is_object() or sent.choice("type", ("object",), "object") is None:
-        return None
-    schema: Json = {"type": "object", **_clean(sent.value)}
-    count = sent.problems.count
-    replace(sent, value=schema).require_schema()
-    if sent.problems.count > count:
-        return None
-    if _has_nothing_to_fill_in(schema):
-        return Question(id=QUESTION_ID, text=message, answer_type=AnswerType.BOOLEAN, consent=True)
-    defaults = _valid_defaults(schema)
-    only = _only_choice(schema)
-    if only is not None:
-        return _choice_question(message, *only, defaults)
-    return Question(
-        id=QUESTION_ID,
-        text=message,
-        answer_type=AnswerType.SCHEMA,
-        json_schema=schema,
-        default=defaults or None,
-        has_default=bool(defaults),
-        null_is_left_out=True,
-    )
-
-
-def _clean(schema: JsonValue) -> Json:
-    """Return a copy of a schema without null keywords, which count as missing."""
-    if strict_json.size(schema, MAX_SCHEMA_DEPTH).depth > MAX_SCHEMA_DEPTH:  # it will be refused
-        return schema if isinstance(schema, dict) else {}
-    cleaned = _without_nulls(schema)
-    return cleaned if isinstance(cleaned, dict) else {}
-
-
-def _without_nulls(value: JsonValue, *, by_name: bool = False) -> JsonValue:
-    if isinstance(value, list):
-        return [_without_nulls(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    return {
-        key: each
-        if key in _DATA and not by_name
-        else _without_nulls(each, by_name=key in _BY_NAME and not by_name)
-        for key, each in value.items()
-        if each is not None or (key == "const" and not by_name)
-    }
-
-
-def _has_nothing_to_fill_in(schema: Json) -> bool:
-    """Whether the only sensible answer to a form is an empty object."""
-    extra = schema.get("additionalProperties", True)
-    return (
-        not schema.get("properties")
-        and schema.keys() <= _SAYS_NOTHING
-        and (isinstance(extra, bool) or extra == {})
-        and not schema.get("required")
-    )
-
-
-def _valid_defaults(schema: Json) -> Json:
-    """Return the defaults of the fields, and remove from the schema those that are not valid for their field."""
-    defaults: Json = {}
-    definitions: Json = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-    properties = schema.get("properties")
-    for name, field in properties.items() if isinstance(properties, dict) else ():
-        if isinstance(field, dict) and "default" in field:
-            if violations({**definitions, **field}, field["default"]):
-                del field["default"]
-            else:
-                defaults[name] = field["default"]
-    return defaults
-
-
-def _only_choice(schema: Json) -> tuple[Field, tuple[Option, ...]] | None:
-    """Return a form's field and its options, if that is all there is to fill in: a required boolean or enum."""
-    fields = fields_from_schema(schema) or ()
-    if len(fields) != 1 or not fields[0].required or fields[0].nullable or fields[0].is_whole:
-        return None
-    [field] = fields
-    options = tuple(map(_option, field.choices))
-    values: list[JsonValue] = [option.value for option in options if option is not None]
-    if field.kind is FieldKind.BOOLEAN:
-        values = [True, False]
-    elif field.kind is not FieldKind.CHOICE or not 0 < len(values) == len(options) <= MAX_OPTIONS:
-        return None
-    if any(violations(schema, {field.name: value}) for value in values):
-        return None
-    return field, tuple(option for option in options if option is not None)
-
-
-def _option(choice: Choice) -> Option | None:
-    """Return a choice as an option, if it can be one."""
-    value, title, about = choice.value, choice.title, choice.description
-    if not isinstance(value, str) or not value.strip():
-        return None
-    if max(len(value), len(title)) > MAX_LABEL or len(about or "") > MAX_TEXT:
-        return None
-    return Option(value=value, label=title, description=about)
-
-
-def _choice_question(
-    message: str, field: Field, options: tuple[Option, ...], defaults: Json
-) -> Question:
-    title = "" if field.title.casefold() in message.casefold() else field.title
-    about = "\n\n".join(filter(None, (title, field.description)))
-    return Question(
-        id=QUESTION_ID,
-        text=message,
-        context=about[:MAX_TEXT] or None,
-        answer_type=AnswerType.SELECT if options else AnswerType.BOOLEAN,
-        options=options,
-        default=defaults.get(field.name),
-        has_default=field.name in defaults,
-    )
 
 
 def render(ask: Ask) -> ToolResult:

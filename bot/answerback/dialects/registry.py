@@ -10,7 +10,13 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem
 from answerback.core.form import Form
-from answerback.dialects import detection, generous_reader, question, results, tool_definitions
+from answerback.dialects import (
+    detection,
+    generous_reader,
+    question_results,
+    results,
+    tool_definitions,
+)
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.installed import call_rules, installed_dialects
 
@@ -117,7 +123,7 @@ def render_refusal(error: InvalidCallError) -> ToolResult:
         return ToolResult.model_validate(error.result)
     first = error.problems[0]
     if error.dialect == "question" and (first.pointer, first.code) in _NO_QUESTIONS:
-        return question.NO_QUESTIONS
+        return question_results.NO_QUESTIONS
     content = "\n".join(problem.message for problem in error.problems)
     errors: list[JsonValue] = [problem.model_dump() for problem in error.problems]
     return ToolResult(content=content, structured={"errors": errors}, is_error=True)
