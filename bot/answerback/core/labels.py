@@ -152,7 +152,7 @@ class Labels(BaseModel):
     filter_by: str = "Answered by"
     filter_from: str = "Asked after (UTC)"
     filter_to: str = "Asked before (UTC)"
-    filter_wrong_date: str = "Write a date as 2026-11-22."
+    filter_wrong_date: str = "Enter dates like 2026-11-22."
     status_open: str = "Open"
     record_title: str = "Record"
     record_asked: str = "Asked"
@@ -163,16 +163,14 @@ class Labels(BaseModel):
     record_ended: str = "Ended"
     record_delivery: str = "Webhook"
     record_note: str = "Note"
-    asked_elsewhere: str = "This was asked somewhere else, and can be answered there."
+    asked_elsewhere: str = "This question was asked elsewhere. Answer it there."
     go_there: str = "Go there"
     inbox_empty: str = "Nothing is waiting for an answer."
     inbox_empty_mine: str = (
         "Nothing is waiting for you in particular. Questions open to anyone ({count}): {where}"
     )
-    inbox_command: str = "What is waiting for your answer, from all agents"
-    inbox_late: str = (
-        "Answerback could not look up in time what is waiting for you. Please try again."
-    )
+    inbox_command: str = "Questions from all agents that are waiting for your answer"
+    inbox_late: str = "Looking up what is waiting for you took too long. Please try again."
     inbox_hint: str = "New questions appear here automatically. To try it, submit one from a shell:"
     waits_since: str = "since {time}"
     recently_answered: str = "Recently answered"
@@ -184,9 +182,9 @@ class Labels(BaseModel):
     age_minutes: str = "{n} min ago"
     age_hours: str = "{n} h ago"
     age_days: str = "{n} d ago"
-    answer_schema: str = "What the answer must look like"
-    keys_choose: str = "Number keys choose."
-    keys_answer: str = "Ctrl+Enter answers."
+    answer_schema: str = "Required format"
+    keys_choose: str = "Press a number to choose."
+    keys_answer: str = "Ctrl+Enter sends your answer."
     keys_move: str = (
         "The left and right arrow keys move between the questions you have answered "
         "and on to the first one you have not."
@@ -221,7 +219,7 @@ class Labels(BaseModel):
         " and answer there."
     )
     page_too_large: str = (
-        "That is more than Answerback takes at once. Nothing was changed: go back and shorten it."
+        "This is too long for Answerback to accept, so nothing was changed. Go back and shorten it."
     )
     you_are: str = "Signed in as {name}"
     known_key: str = "key"
@@ -243,7 +241,9 @@ class Labels(BaseModel):
         "This key is not valid. Ask for a new personal link, "
         "or run `answerback key` if you are the operator."
     )
-    link_invalid: str = "This link is not valid, or no longer valid. Ask for a new personal link, or enter your key."
+    link_invalid: str = (
+        "This link is invalid or has been revoked. Ask for a new personal link, or enter your key."
+    )
     page_missing: str = "This page does not exist, or its question is gone."
 
     # private notes to one person
@@ -273,10 +273,10 @@ class Labels(BaseModel):
         "The selection has changed since you saw it, so nothing was submitted. The message now shows the "
         "current selection: please check it, then press {submit} again."
     )
-    press_again: str = "That could not be opened just now: please press it again."
+    press_again: str = "It could not be opened just now. Please press the button again."
     which_one: str = (
         "Several questions were open here when you wrote that, so your message was not used as an answer. Use the"
-        " buttons of the one you mean."
+        " buttons on the one you mean."
     )
     which_one_thread: str = (
         "Several questions were open here when you wrote that, so your message was not used as an answer. Write in"
@@ -306,7 +306,7 @@ class Labels(BaseModel):
         "“{text}” can mean more than one thing here, so nothing was chosen. Use the controls."
     )
     text_for_schema: str = (
-        "This question is not answered by typing. Press {fill_in} at the question."
+        "You cannot answer this question by typing. Press {fill_in} below the question."
     )
     text_in_review: str = (
         "No question is open: press {submit} to send the answers, or {edit} to change one."

@@ -178,7 +178,7 @@ async def test_the_operator_finds_by_words_status_person_and_date(
     assert listed(await search(visitor, INBOX, since=str(tomorrow))) == []
     assert listed(await search(visitor, INBOX, until=str(yesterday))) == []
     wrong = await search(visitor, INBOX, q="port", since="yesterday")
-    assert "Write a date as 2026-11-22." in wrong.text
+    assert "Enter dates like 2026-11-22." in wrong.text
     assert wrong.value("q") == "port"
     assert wrong.value("since") == "yesterday"
     assert "Alice Adams (personal link)" in (await search(visitor, INBOX, by="alice")).text
@@ -238,7 +238,7 @@ async def test_the_operator_reads_what_was_asked_elsewhere_and_answers_it_there(
     (link,) = asks_in(page)
     there = await visitor.open(link)
     assert there.status == 200
-    assert "This was asked somewhere else" in there.text
+    assert "This question was asked elsewhere" in there.text
     assert there.action is None
     refused = await visitor.press(there, link, "yes")
     assert refused.status in {403, 404, 409}
