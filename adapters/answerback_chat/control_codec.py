@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from answerback.core.actions import Answer, Back, EndTurn, Submit
 from answerback.core.intents import Choose, EditAt, RequestedAction
+from answerback.core.too_late import TryAgain
 from answerback.presentation.form_spec import Entry
 
 _STEM: Final = r"ab1:(ask_[0-9a-z]{1,40}):([0-9]{1,9}):"
@@ -61,6 +62,8 @@ class Verb(StrEnum):
     """Take a typed message as the answer. Argument: the platform's id of the message."""
     INBOX = "inbox"
     """Show the asks that wait for this person, privately; belongs to no ask. Argument: the page's cursor."""
+    TRY_AGAIN = "again"
+    """Tell the agent to try again what nobody allowed in time."""
     PREVIEW = "preview"
     """Show an option's preview, privately. Argument: the 0-based index of the option."""
 
@@ -108,6 +111,8 @@ class Control(NamedTuple):
                 return EndTurn()
             case Verb.SUBMIT:
                 return Submit()
+            case Verb.TRY_AGAIN:
+                return TryAgain()
             case Verb.SUBMIT_SELECTION:
                 return Choose(places)
             case Verb.ANSWER:

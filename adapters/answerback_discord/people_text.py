@@ -53,6 +53,11 @@ def timestamp(at: float) -> str:
     return f"<t:{int(at)}:f>"
 
 
+def clock(at: float) -> str:
+    """Format a time of day that each reader sees in their own time zone."""
+    return f"<t:{int(at)}:t>"
+
+
 def allowed_mentions(responders: Sequence[str]) -> Json:
     """Return `allowed_mentions` that notify the responders, as many as Discord allows."""
     listed = [who for who in responders if who != ANYONE][:MOST_NOTIFIED]
@@ -74,7 +79,7 @@ def _escape_line(text: str) -> str:
     return escape(text_fitting.shorten(visible(text).replace("\n", " "), SENTENCE_BUDGET))
 
 
-MARKS: Final = AttributionFormat(_escape_line, _responder_name, person_name, timestamp)
+MARKS: Final = AttributionFormat(_escape_line, _responder_name, person_name, timestamp, clock)
 """How Discord formats lines about people in a message that everyone sees."""
-NOTE_MARKS: Final = AttributionFormat(escape, mention, _person_mention, timestamp)
+NOTE_MARKS: Final = AttributionFormat(escape, mention, _person_mention, timestamp, clock)
 """How it formats them in a private note, where a mention notifies nobody else."""

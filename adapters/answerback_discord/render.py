@@ -192,7 +192,7 @@ def _for_turn_buttons(yes: str, no: str) -> ButtonPlan:
 
 
 def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
-    """Back, Reply and End Turn, then the buttons that show what the message does not.
+    """Back, Reply and End Turn, then the buttons that show what the message does not, or tell the agent to try again.
 
     Args:
         more: the label of the button that shows everything in full; None for no button.
@@ -200,6 +200,8 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     plan = _walk_buttons(view.controls, labels.back, labels.ask_back, labels.reply, labels.end_turn)
     if more:
         plan += plan_button(more, Verb.SHOW_IN_FULL, "0")
+    if view.can_try_again:
+        plan += plan_button(labels.tell_to_try_again, Verb.TRY_AGAIN)
     return render_buttons(view, plan)
 
 
@@ -249,8 +251,8 @@ def _render_record(view: View, labels: Labels) -> Json:
     parts = [c.text(above)]
     parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []
-    if short or asks_short or left_out or reply_short:
-        parts += c.rows(_controls(view, labels, labels.details))
+    is_cut = short or asks_short or left_out or reply_short
+    parts += c.rows(_controls(view, labels, labels.details if is_cut else None))
     return c.message(
         [c.container(parts, _COLORS.get(wording.ending_status(view) or view.outcome.status, GREY))]
     )

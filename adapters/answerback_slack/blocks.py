@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from answerback.presentation import text_fitting
+from answerback.presentation.attribution import utc_clock
 from answerback.presentation.sanitize import visible
 from answerback_slack import limits
 
@@ -129,6 +130,11 @@ def date_mrkdwn(seconds: float) -> str:
     """
     fallback = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"<!date^{int(seconds)}^{{date_short_pretty}}, {{time}}|{fallback}>"
+
+
+def clock_mrkdwn(seconds: float) -> str:
+    """A time of day as mrkdwn that Slack shows in each reader's own time zone; see `date_mrkdwn`."""
+    return f"<!date^{int(seconds)}^{{time}}|{utc_clock(seconds)}>"
 
 
 def actions_block(block_id: str, elements: Sequence[Block]) -> Block:

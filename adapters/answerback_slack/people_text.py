@@ -13,7 +13,7 @@ from answerback.core.walker import Person
 from answerback.presentation import answer_summary, attribution, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.sanitize import visible
-from answerback_slack.blocks import date_mrkdwn, escape, escape_within
+from answerback_slack.blocks import clock_mrkdwn, date_mrkdwn, escape, escape_within
 
 NAME_ROOM: Final = 160
 _SENTENCE_ROOM: Final = 300
@@ -61,7 +61,7 @@ def attribution_format(names: Mapping[str, str]) -> AttributionFormat:
         name = attribution.responder_name("slack", who)
         return names.get(who) if name is None else escape(text_fitting.shorten(name, NAME_ROOM))
 
-    return AttributionFormat(_escape_sentence, responder, person_mrkdwn, date_mrkdwn)
+    return AttributionFormat(_escape_sentence, responder, person_mrkdwn, date_mrkdwn, clock_mrkdwn)
 
 
 def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:

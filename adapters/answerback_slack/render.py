@@ -306,9 +306,10 @@ def _add_record(builder: MessageBuilder, *, collapse_long_records: bool) -> None
         {"type": "context", "elements": [mrkdwn(people_text.ending_mrkdwn(view, labels))]}
     )
     builder.append_to_small_text(builder.answerer_line())
+    made = []
     if builder.shortened:
-        builder.blocks.append(
-            builder.controls_row(
-                "full", [builder.control_button(labels.details, Verb.SHOW_IN_FULL)]
-            )
-        )
+        made.append(builder.control_button(labels.details, Verb.SHOW_IN_FULL))
+    if view.can_try_again:
+        made.append(builder.control_button(labels.tell_to_try_again, Verb.TRY_AGAIN))
+    if made:
+        builder.blocks.append(builder.controls_row("full", made))

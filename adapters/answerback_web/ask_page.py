@@ -16,6 +16,7 @@ from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
 from answerback.core.intents import Intent
+from answerback.core.too_late import TryAgain, can_try_again
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
@@ -178,7 +179,7 @@ class AskPages:
         return responses.see_other(self._visitors.link(ask.id, visitor))
 
     async def _act(
-        self, visit: _Visit, person: Person, post: Post, action: Action | AskBack
+        self, visit: _Visit, person: Person, post: Post, action: Action | AskBack | TryAgain
     ) -> web.StreamResponse:
         # A double click sends the same post from the same page: it counts once, and succeeds both times.
         delivery = f"{NAME}:{visit.ask_id}:{person.user_id}:{post.digest}"
@@ -206,8 +207,9 @@ class AskPages:
         ask = rejected.ask
         if ask is None:
             return self._missing(visit)
-        status = _STATUS[rejected.why]
-        if rejected.why is RejectReason.INVALID:
+        told_before = rejected.why is RejectReason.INVALID and not ask.open
+        status = 409 if told_before else _STATUS[rejected.why]
+        if rejected.why is RejectReason.INVALID and not told_before:
             problems = [_into_value(problem) for problem in rejected.problems]
             return await self._ask_page(visit, ask, status, post=post, problems=problems)
         labels = self._site.labels
@@ -251,6 +253,7 @@ class AskPages:
                 page=page,
                 answering=visit.may_answer(ask),
                 identified=visit.person is not None,
+                try_again=can_try_again(ask) and visit.may_answer(ask),
                 elsewhere=_elsewhere(ask),
                 record=await self._record(visit, ask),
                 you=render.visitor_line(visit.person, self._site.labels),

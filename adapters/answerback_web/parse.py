@@ -23,6 +23,7 @@ from answerback.core.labels import Labels
 from answerback.core.option_labels import show_options
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
+from answerback.core.too_late import TryAgain
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
 from answerback.presentation.form_values import FormValues, read_fields
 from answerback_web import limits
@@ -57,6 +58,8 @@ class PageAction(StrEnum):
     """Not confirmed: return to the question."""
     SUBMIT = "submit"
     EDIT = "edit"
+    TRY_AGAIN = "try_again"
+    """Tell the agent to try again what nobody allowed in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ class KeepTurn:
     """The person did not confirm; the page is shown as they left it."""
 
 
-PostMeaning: TypeAlias = Action | AskBack | InvalidPost | ConfirmEndTurn | KeepTurn
+PostMeaning: TypeAlias = Action | AskBack | TryAgain | InvalidPost | ConfirmEndTurn | KeepTurn
 
 
 def parse_post(body: bytes) -> Post | None:
@@ -143,7 +146,7 @@ def without_ask_back(post: Post) -> Post | None:
     return replace(post, fields=rest | question) if has_input else None
 
 
-def action_without_input(post: Post) -> Action | None:
+def action_without_input(post: Post) -> Action | TryAgain | None:
     """Return the action of a post that depends on neither its question nor its input; None for any other."""
     match post.do:
         case PageAction.BACK:
@@ -152,6 +155,8 @@ def action_without_input(post: Post) -> Action | None:
             return Submit()
         case PageAction.END_TURN_NOW:
             return EndTurn()
+        case PageAction.TRY_AGAIN:
+            return TryAgain()
         case _:
             return None
 
@@ -180,7 +185,13 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
         case PageAction.EDIT:
             edited = _question_at(post.first("do").partition(":")[2], ask)
             return Edit(question_id=edited.id) if edited else _unknown(labels)
-        case PageAction.BACK | PageAction.SUBMIT | PageAction.END_TURN_NOW | None:
+        case (
+            PageAction.BACK
+            | PageAction.SUBMIT
+            | PageAction.END_TURN_NOW
+            | PageAction.TRY_AGAIN
+            | None
+        ):
             return action_without_input(post) or _unknown(labels)
         case _:
             assert_never(do)

@@ -69,7 +69,9 @@ def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str,
         case "delivery":
             return labels.record_delivery, {**body} or None
         case "note":
-            return labels.record_note, {**body} or None
+            told = "try_again" in body
+            title = labels.tell_to_try_again if told else labels.record_note
+            return title, body["try_again"] if told else {**body} or None
 
 
 def _answer_title(body: Mapping[str, JsonValue], labels: Labels) -> str:

@@ -208,6 +208,33 @@ class AsyncClient:
         """
         return Ask.of(await self.call("DELETE", f"/v1/asks/{quote(ask_id, safe='')}"))
 
+    async def report_no_answer(self, ask_id: str) -> Ask:
+        """Report that the host of an approval is about to be told no, because nobody has answered.
+
+        Returns the ask once it has ended: tell the host no, or what people have decided in the meantime.
+        """
+        path = f"/v1/asks/{quote(ask_id, safe='')}/carried"
+        try:
+            return Ask.of(await self.call("POST", path, json={"decision": "denied"}))
+        except StaleError as error:
+            return error.ask
+
+    async def retry(
+        self, ask_id: str, text: str | None = None, *, actor: Mapping[str, JsonValue] | None = None
+    ) -> Ask:
+        """Tell the agent, as a responder, to try again what nobody allowed in time.
+
+        Args:
+            actor: the person, ``{"user_id": …, "name": …}``, whom a surface's token vouches for.
+
+        Raises:
+            InvalidCallError: there is nothing to try again, or somebody has told the agent already.
+        """
+        body = {"text": text, "actor": actor}
+        path = f"/v1/asks/{quote(ask_id, safe='')}/retry"
+        given = {name: value for name, value in body.items() if value is not None}
+        return Ask.of(await self.call("POST", path, json=given, repeat=False))
+
     async def answers(
         self, conversation: str | None = None, *, after: int | None = None
     ) -> Answers:

@@ -212,12 +212,33 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
+class Retry:
+    """A person tells the agent to try again what nobody allowed in time. It allows nothing."""
+
+    ask_id: str
+    headline: str
+    """What would happen, in one line."""
+    text: str | None
+    """What else the person says."""
+    json: Json
+
+    @classmethod
+    def of(cls, body: Json) -> Self:
+        """Build a request to try again from the API's JSON."""
+        text = body["text"]
+        words = None if text is None else str(text)
+        return cls(str(body["ask_id"]), str(body["headline"]), words, body)
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
     """Late answers. Each ask's ``json`` has a ``message``: the answer in words, for a model that has moved on."""
 
     asks: tuple[Ask, ...]
     next: int | None
     """Acknowledges these answers as ``after`` of the next call; None: there are none."""
+    retries: tuple[Retry, ...] = ()
+    """What people have told the agent to try again."""
 
     @classmethod
     def of(cls, body: Json) -> Self:
@@ -229,7 +250,9 @@ class Answers:
         try:
             rows = _ROWS.validate_python(body["answers"])
             number = body["next"]
-            return cls(tuple(map(Ask.of, rows)), None if number is None else int(str(number)))
+            retries = tuple(Retry.of(row) for row in rows if row.get("kind") == "retry")
+            asks = tuple(Ask.of(row) for row in rows if row.get("kind") != "retry")
+            return cls(asks, None if number is None else int(str(number)), retries)
         except (KeyError, ValueError) as error:
             raise ClientError(f"The response is not from Answerback: {error!r}.") from error
 

@@ -86,6 +86,10 @@ class Client:
         """Fetch late answers; see `AsyncClient.answers`."""
         return self._run(self._client.answers(conversation, after=after))
 
+    def report_no_answer(self, ask_id: str) -> Ask:
+        """Report that an approval's host is about to be told no; see `AsyncClient.report_no_answer`."""
+        return self._run(self._client.report_no_answer(ask_id))
+
     def add_context(self, ask_id: str, text: str) -> Ask:
         """Answer what somebody asked back; see `AsyncClient.add_context`."""
         return self._run(self._client.add_context(ask_id, text))

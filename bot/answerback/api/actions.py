@@ -29,7 +29,7 @@ async def act(call: Call) -> web.Response:
     key = idempotency_key(call.request)
     payload = await read_json(call.request)
     body = _read_action(payload)
-    actor = _actor_of(call, ask, body.actor)
+    actor = actor_of(call, ask, body.actor)
     caller = call.agent.name if call.agent else None
     change = call.service.act(
         ask.id,
@@ -49,7 +49,7 @@ async def act(call: Call) -> web.Response:
     return (
         ask_response(result.ask)
         if isinstance(result, Acted)
-        else _refusal_response(result, body.revision)
+        else refusal_response(result, body.revision)
     )
 
 
@@ -70,7 +70,8 @@ def _read_action(body: JsonValue) -> ActionModel:
         raise ProblemError(422, _INVALID, None, problems_of(error)) from error
 
 
-def _actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
+def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
+    """The person who acts; raises ProblemError for one that the caller may not speak for."""
     if call.person is not None:
         surface = call.person.surface
         if ask.destination.surface != surface:
@@ -99,7 +100,8 @@ def _actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
     return Actor(person, groups, groups | known)
 
 
-def _refusal_response(result: Rejected, revision: int | None) -> web.Response:
+def refusal_response(result: Rejected, revision: int | None) -> web.Response:
+    """The response to an action that was rejected."""
     if result.ask is None:
         return problem_response(404, "Not found", "There is no such ask.")
     if result.why is RejectReason.ENDED and revision not in {None, result.ask.revision}:

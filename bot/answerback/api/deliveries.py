@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from aiohttp import web
@@ -10,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from answerback.api.asks import bad_cursor_error, next_link_header
 from answerback.api.operation import Call, json_response
 from answerback.core.errors import ProblemError
-from answerback.ports.store_values import DeliveryState
+from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.service.record_wire import delivery_json
+from answerback.service.service import Service
 
 
 class DeliveriesQuery(BaseModel):
@@ -50,5 +52,14 @@ async def redeliver(call: Call) -> web.Response:
         raise ProblemError(404, "Not found", f"There is no delivery {delivery_id[:100]}.")
     if not stored.delivery.body:
         raise ProblemError(409, "Erased", "Its ask was erased, so there is nothing left to send.")
-    delivery = await call.api.run_to_completion(call.service.redeliver(stored))
+    delivery = await call.api.run_to_completion(send_again(call.service, stored))
     return json_response(delivery_json(delivery), 202)
+
+
+async def send_again(service: Service, stored: StoredDelivery) -> StoredDelivery:
+    """Send a webhook again, now."""
+    now, pending = service.clock.now(), DeliveryState.PENDING
+    again = replace(stored, state=pending, next_at=now, updated_at=now, tries=0)
+    await service.store.outbox.save_results([again], [])
+    service.hooks.deliver()
+    return again

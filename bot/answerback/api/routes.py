@@ -16,6 +16,7 @@ from answerback.api import (
     export,
     inbox_and_search,
     late_answers,
+    too_late,
     wire,
 )
 from answerback.api.operation import (
@@ -200,6 +201,50 @@ OPERATIONS: Final = (
         roles=AGENT_ONLY,
     ),
     Operation(
+        "carried",
+        "POST",
+        "/v1/asks/{id}/carried",
+        "Report that a host is about to be told no",
+        too_late.carried,
+        {
+            200: _ask("The ask has ended: tell the host no. Also if it ended so before."),
+            400: _BAD,
+            404: _NOT_FOUND,
+            409: _ask("Somebody was faster: the ask as they ended it, which the host gets."),
+            413: _TOO_LARGE,
+            415: _NOT_JSON,
+            422: ResponseSpec("It is not an approval, or the body is invalid.", wire.ProblemBody),
+        },
+        roles=AGENT_ONLY,
+        body=too_late.CarriedBody,
+        example={"decision": "denied", "reason": "no_answer"},
+        description="For programs that carry a host's permission prompts. Report first and tell the host after: then "
+        "nobody is offered a decision that the host can no longer take.",
+    ),
+    Operation(
+        "retry",
+        "POST",
+        "/v1/asks/{id}/retry",
+        "Tell the agent to try again",
+        too_late.retry,
+        {
+            200: _ask("The ask as it ended. The agent is told with its late answers."),
+            400: _BAD,
+            404: _NOT_FOUND,
+            413: _TOO_LARGE,
+            415: _NOT_JSON,
+            422: ResponseSpec(
+                "It did not end unanswered, or somebody has told the agent already.",
+                wire.ProblemBody,
+            ),
+        },
+        roles=SURFACE_ONLY,
+        body=too_late.RetryBody,
+        example={"text": "Use the staging branch this time."},
+        description="For an approval whose host stopped waiting, once, within a day. It approves nothing: the agent "
+        "has to ask again.",
+    ),
+    Operation(
         "erase",
         "POST",
         "/v1/asks/{id}/erase",
@@ -243,7 +288,7 @@ OPERATIONS: Final = (
         late_answers.answers,
         {
             200: ResponseSpec(
-                "Ended asks whose outcome no response has reported to the agent, in the order they ended.",
+                "What no response has reported to the agent: ended asks, and what people have told it to try again.",
                 wire.AnswerPage,
             ),
             400: _BAD,

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
 from answerback.core.errors import Problem
+from answerback.service.people_wire import TriedAgainBody, strict
 from answerback.service.record_wire import DeliveryBody, EntryBody
-from answerback.service.wire import AskBody, ToolResult, strict
+from answerback.service.wire import AskBody, ToolResult
 
 
 class Wire(BaseModel):
@@ -44,13 +45,23 @@ class AskPage(Wire):
 class LateBody(AskBody):
     """An ask that has ended; ``message`` describes its outcome in words, for a model that has moved on."""
 
+    kind: Literal["outcome"]
     message: str
 
 
-class AnswerPage(Wire):
-    """Outcomes that were not reported to the agent yet; ``next`` is the ``after`` that acknowledges them."""
+@strict
+class RetryAnswerBody(TriedAgainBody):
+    """A person tells the agent to try again what nobody allowed in time. It allows nothing."""
 
-    answers: tuple[LateBody, ...]
+    kind: Literal["retry"]
+    ask_id: str
+    headline: str
+
+
+class AnswerPage(Wire):
+    """What was not reported to the agent yet; ``next`` is the ``after`` that acknowledges it."""
+
+    answers: tuple[Annotated[LateBody | RetryAnswerBody, Field(discriminator="kind")], ...]
     next: int | None
 
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from answerback.cli.output import print_result, say, warn
 from answerback.core.ask import Status
+from answerback.core.giving_up import GaveUp
 from answerback.core.headline import fit
 from answerback.core.walker import Source
 from answerback.presentation.sanitize import as_json, one_line
@@ -27,8 +28,16 @@ EXIT_STILL_OPEN: Final = 8
 EXIT_ASKED_BACK: Final = 9
 
 
+_GAVE_UP: Final = {
+    GaveUp.DENIED: "denied, because nobody had answered",
+    GaveUp.GONE: "ended, because the agent's host no longer waits for it",
+}
+
+
 def describe_status(ask: Mapping[str, JsonValue]) -> str:
     """Describe an ask's status; defaults taken at a deadline are no answer."""
+    if ask["gave_up"] is not None:
+        return _GAVE_UP[GaveUp(str(ask["gave_up"]))]
     status = str(ask["status"]).replace("_", " ")
     sources = ask["sources"] if isinstance(ask["sources"], dict) else {}
     defaults = [name for name, source in sources.items() if source == Source.DEFAULT]

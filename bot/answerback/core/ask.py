@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from answerback.core import answer_source, walker
 from answerback.core.actions import Action, Answer, Back, Other
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
-from answerback.core.form import Form, Option, Question
+from answerback.core.form import Form, Question, options_json
+from answerback.core.giving_up import GaveUp, TriedAgain
 from answerback.core.origin import UNKNOWN_ASKER, Origin
 from answerback.core.walker import Person, Refused, Source, StrictDataclass, Walk
 
@@ -97,7 +98,7 @@ class Request(_Frozen):
     escalation: Escalation | None = None
     metadata: dict[str, JsonValue] = {}
     prompt_label: str = DEFAULT_ASKER
-    """The agent's display name; see `asker_label`."""
+    """The agent's display name; see `answerback.core.view.asker_label`."""
     prompt_labels: dict[str, str] = {}
     """The configured display name of the asker of single questions, by question id."""
     mention: bool = False
@@ -111,6 +112,8 @@ class Request(_Frozen):
     origin: Origin = Origin()
     carrier: str | None = None
     """The hook that put the ask for a call of its host; None: an agent submitted it. A submission cannot set it."""
+    leased: bool = False
+    """Whether the ask ends once nobody waits for it: its host gives up with what carries the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +127,8 @@ class Outcome(StrictDataclass):
     reason: Reason | None = None
     message: str | None = None
     """For ``failed``: the message to the model."""
+    gave_up: GaveUp | None = None
+    """How the host stopped waiting, if that ended an approval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +189,8 @@ class Ask(StrictDataclass):
     """What people asked back and the agent explained, oldest first."""
     asides_told: int = 0
     """How many asides a waiting call has reported to the agent."""
+    tried_again: TriedAgain | None = None
+    """A person's request to try again what nobody had allowed in time."""
     erased_at: EpochSeconds | None = None
     """When its content was erased; None if it was not."""
 
@@ -270,22 +277,6 @@ class Change(NamedTuple):
     entries: tuple[RecordEntry, ...]
 
 
-def asker_label(ask: Ask) -> str:
-    """Return who asks: the label configured for the open question (or for all), else its tool, else the agent."""
-    request, question = ask.request, ask.question
-    shown = (question,) if question is not None else request.form.questions
-    labels = {request.prompt_labels.get(each.id) for each in shown}
-    configured = labels.pop() if len(labels) == 1 else None
-    return (
-        configured or request.form.tool or request.origin.asker(request.agent, request.prompt_label)
-    )
-
-
-def options_json(options: tuple[Option, ...]) -> JsonValue:
-    """Return a question's options as JSON for agents and the record, or null if it has none."""
-    return [option.model_dump(exclude_none=True) for option in options] or None
-
-
 def request_entry(ask: Ask, at: float) -> tuple[RecordEntry, ...]:
     """Return the record entry for the current question; nothing in review and at the end."""
     question = ask.question
@@ -354,9 +345,12 @@ def end_ask(
     reason: Reason,
     message: str | None = None,
     by: Person | None = None,
+    gave_up: GaveUp | None = None,
 ) -> Change:
     """End an ask without a person's answer: as expired, withdrawn or failed."""
-    outcome = Outcome(status=status, at=at, ended_by=by, reason=reason, message=message)
+    outcome = Outcome(
+        status=status, at=at, ended_by=by, reason=reason, message=message, gave_up=gave_up
+    )
     done = replace(ask, outcome=outcome, revision=ask.revision + 1, updated_at=at)
     done = replace(done, inquiring=False, opened=UNOPENED)
     cancelled: tuple[RecordEntry, ...] = ()
@@ -397,4 +391,6 @@ def _ended_entry(ask: Ask, outcome: Outcome) -> RecordEntry:
         body["reply"] = ask.walk.reply
     if outcome.reason is not None:
         body["reason"] = outcome.reason.value
+    if outcome.gave_up is not None:
+        body["gave_up"] = outcome.gave_up.value
     return RecordEntry(at=outcome.at, kind="ended", by=outcome.ended_by, body=body)

@@ -22,7 +22,7 @@ ERASED: Final = "erased"
 _KEPT: Final = frozenset(
     {
         *("answer_type", "exclusive", "persistence", "source", "other", "remembered"),
-        *("reason", "status", "reminded", "erased"),
+        *("reason", "status", "reminded", "erased", "gave_up"),
     }
 )
 """The keys that stay in the body of a record entry: kinds, never content."""
@@ -54,6 +54,8 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         opened=UNOPENED,
         left=_left(ask.to_retire, opaque),
         asides=(),
+        tried_again=ask.tried_again
+        and replace(ask.tried_again, text=None, by=_person(ask.tried_again.by, opaque)),
     )
 
 

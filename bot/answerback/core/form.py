@@ -128,3 +128,8 @@ class Form(_Frozen):
         """Return a digest of one of the questions as people see it: an answer is reused for that question alone."""
         shown = [self.tool, self.context_format, question.model_dump(mode="json")]
         return hashlib.sha256(json.dumps(shown).encode()).hexdigest()
+
+
+def options_json(options: tuple[Option, ...]) -> JsonValue:
+    """Return a question's options as JSON for agents and the record, or null if it has none."""
+    return [option.model_dump(exclude_none=True) for option in options] or None

@@ -16,6 +16,7 @@ from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.option_labels import show_options
+from answerback.core.too_late import TryAgain
 from answerback.core.view import view_of
 from answerback.core.walker import GivenAnswer
 
@@ -48,7 +49,7 @@ class TypedText:
 
 
 UnresolvedAction = Choose | EditAt | TypedText
-RequestedAction = Action | AskBack | UnresolvedAction
+RequestedAction = Action | AskBack | TryAgain | UnresolvedAction
 
 
 class ShownRevision(NamedTuple):

@@ -46,3 +46,14 @@ CANNOT_BE_REMEMBERED: Final = Refusal(
 REPLY_NEEDS_TEXT: Final = Refusal(
     "empty", "A reply needs text here: type what the agent should know.", "/text"
 )
+NOT_AN_APPROVAL: Final = Refusal(
+    "not_an_approval", "This ask is a question, which people may still answer.", "/decision"
+)
+NOTHING_TO_TRY_AGAIN: Final = Refusal(
+    "nothing_to_try_again", "Only an approval that nobody answered in time can be tried again."
+)
+TRIED_AGAIN: Final = Refusal("tried_again", "The agent has already been told to try again.")
+TOO_LATE_TO_TRY_AGAIN: Final = Refusal(
+    "too_late_to_try_again",
+    "This ended more than a day ago, so the agent can no longer be told to try again.",
+)

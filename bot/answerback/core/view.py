@@ -14,13 +14,15 @@ from pydantic import JsonValue
 
 from answerback.core import walker
 from answerback.core.asides import Aside
-from answerback.core.ask import ANYONE, Ask, Outcome, asker_label
+from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Outcome
 from answerback.core.clarification import can_ask_back
 from answerback.core.form import AnswerType, ContextFormat, Option, Question
+from answerback.core.giving_up import TriedAgain
 from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema, json_value_key
+from answerback.core.too_late import can_try_again
 from answerback.core.walker import GivenAnswer, Person, Phase
 
 
@@ -115,7 +117,7 @@ class View(NamedTuple):
     ask_id: str
     revision: int
     label: str
-    """The asker's display name; see `answerback.core.ask.asker_label`."""
+    """The asker's display name; see `asker_label`."""
     prompt: Prompt | None
     lines: tuple[Line, ...]
     """The answers so far; in review and after the end, those to all questions asked."""
@@ -138,11 +140,28 @@ class View(NamedTuple):
     """What would happen, or the first question, in one line; empty after an erasure."""
     erased: bool = False
     """Whether the content has been erased; then only that fact is shown."""
+    tried_again: TriedAgain | None = None
+    """Who told the agent to try again what nobody had allowed in time."""
+    can_try_again: bool = False
+    """Whether people can still tell it to."""
+    host: str = DEFAULT_ASKER
+    """The asker's name alone, without where it asks from."""
 
     @property
     def is_review(self) -> bool:
         """Whether the person is to check the answers and submit them."""
         return self.prompt is None and self.outcome is None
+
+
+def asker_label(ask: Ask) -> str:
+    """Return who asks: the label configured for the open question (or for all), else its tool, else the agent."""
+    request, question = ask.request, ask.question
+    shown = (question,) if question is not None else request.form.questions
+    labels = {request.prompt_labels.get(each.id) for each in shown}
+    configured = labels.pop() if len(labels) == 1 else None
+    return (
+        configured or request.form.tool or request.origin.asker(request.agent, request.prompt_label)
+    )
 
 
 def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
@@ -166,6 +185,9 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         closes_at=ask.expires_at if ask.open else None,
         headline=headline_of(ask.form),
         erased=ask.erased_at is not None,
+        tried_again=ask.tried_again,
+        can_try_again=can_try_again(ask),
+        host=ask.request.origin.label(ask.request.agent, ask.request.prompt_label),
     )
 
 

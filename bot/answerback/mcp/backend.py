@@ -67,7 +67,8 @@ class AskToolCall:
 
 @dataclass(frozen=True, slots=True)
 class LateAnswerBatch:
-    """Ended asks, each with a ``message`` for the model, and the number that acknowledges them."""
+    """Ended asks, each with a ``message`` for the model, what people have told it to try again, and the number that
+    acknowledges them."""
 
     answers: Sequence[AskJson]
     next: int | None

@@ -233,7 +233,10 @@ class ClientBackend:
             answers = await self._client.answers(conversation or "", after=after)
         except ClientError as error:
             raise AskRefusedError(_error_result(_describe_error(error))) from error
-        return LateAnswerBatch([self._report(ask.json) for ask in answers.asks], answers.next)
+        for retry in answers.retries:
+            self._reported.add(self._request_id, retry.ask_id)
+        outcomes = [self._report(ask.json) for ask in answers.asks]
+        return LateAnswerBatch([*outcomes, *(each.json for each in answers.retries)], answers.next)
 
 
 def _describe_error(error: ClientError) -> str:

@@ -26,6 +26,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.core.ask import Status, ToolResult
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
+from answerback.core.too_late import describe_retry
 from answerback.dialects.call_reader import did_you_mean
 from answerback.dialects.generous_reader import read_number
 from answerback.mcp import tasks, tools
@@ -304,16 +305,25 @@ async def _check_answers(
         raise _BadArgumentError("after must be a number, the `next` of an earlier result.")
     _refuse_extra(arguments)
     late = await backend.late(conversation, after)
-    messages = [str(ask["message"]) for ask in late.answers]
+    messages = [_message(answer) for answer in late.answers]
     answers: list[JsonValue] = [_answer(ask) for ask in late.answers]
     structured: JsonValue = {"answers": answers, "next": late.next}
     return text_result("\n\n".join(messages) or _NOTHING_NEW, structured)
 
 
+def _message(answer: AskJson) -> str:
+    if answer["kind"] == "outcome":
+        return str(answer["message"])
+    text = answer["text"]
+    return describe_retry(str(answer["headline"]), None if text is None else str(text))
+
+
 def _answer(ask: AskJson) -> dict[str, JsonValue]:
+    if ask["kind"] != "outcome":
+        return {**ask}
     result = ask["tool_result"]
     structured = result["structured"] if isinstance(result, dict) else None
-    fields = {name: ask[name] for name in ("status", "tool_call_id", "end_turn", "message")}
+    fields = {name: ask[name] for name in ("kind", "status", "tool_call_id", "end_turn", "message")}
     return {"ask_id": ask["id"], **fields, "structured": structured}
 
 

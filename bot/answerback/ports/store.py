@@ -43,7 +43,7 @@ class Write(NamedTuple):
     deliveries: tuple[Delivery, ...] = ()
     memory: RememberedAnswer | None = None
     owed: bool = False
-    """Whether this ends the ask, so that its outcome is to be reported to its agent."""
+    """Whether the ask's outcome, or what a person has said since, is to be reported to its agent."""
     claim: Claim | None = None
     """Claims the message together with the change, if it is outdated and nobody else holds it."""
 

@@ -18,6 +18,7 @@ from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.intents import Intent
+from answerback.core.too_late import TryAgain
 from answerback.core.walker import Person
 from answerback.ports.claims import Fence
 from answerback.ports.live_messages import LiveMessages
@@ -80,7 +81,7 @@ class Asks(LiveMessages, Protocol):
     async def act(
         self,
         ask_id: str,
-        action: Action | AskBack,
+        action: Action | AskBack | TryAgain,
         actor: Actor,
         *,
         revision: int | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from string import Formatter
 from typing import Final, NamedTuple
 
@@ -27,6 +28,11 @@ _SAME_MINUTE: Final = 60.0
 """Seconds within which two times are shown as one."""
 
 
+def utc_clock(at: float) -> str:
+    """Return ``13:41 UTC``."""
+    return datetime.fromtimestamp(at, UTC).strftime("%H:%M UTC")
+
+
 class AttributionFormat(NamedTuple):
     """How a surface formats the parts of such a line."""
 
@@ -38,6 +44,8 @@ class AttributionFormat(NamedTuple):
     """Formats somebody who answered."""
     time: Callable[[float], str]
     """Formats a day and time, given in seconds since the epoch."""
+    clock: Callable[[float], str] = utc_clock
+    """Formats the time of day alone."""
 
 
 def audience_line(

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Destination, Status
+from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Destination, Outcome, Status
 from answerback.core.errors import NO_RETRY
+from answerback.core.giving_up import GaveUp
 from answerback.core.headline import fit
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.core.walker import Person, Source
 from answerback.ports.surface import Rejected, RejectReason
-from answerback.presentation.attribution import AttributionFormat, fill
+from answerback.presentation.attribution import AttributionFormat, fill, utc_clock
 from answerback.presentation.text_fitting import shorten
 
 MAX_NAMED_IN_NOTE: Final = 10
@@ -86,13 +87,23 @@ def _ending(view: View, status: Status, labels: Labels) -> str:
         case Status.TURN_ENDED:
             return labels.turn_ended
         case Status.EXPIRED:
-            return labels.expired
+            return _expired(view, labels)
         case Status.WITHDRAWN:
             return sentence(labels.withdrawn, view.label, labels)
         case Status.FAILED:
             return labels.failed
         case Status.OPEN:
             raise AssertionError("an outcome is never open")
+
+
+def _expired(view: View, labels: Labels) -> str:
+    match view.outcome:
+        case Outcome(gave_up=GaveUp.DENIED, at=at):
+            return labels.denied.format(time=utc_clock(at))
+        case Outcome(gave_up=GaveUp.GONE):
+            return sentence(labels.no_longer_waits, view.host, labels)
+        case _:
+            return labels.expired
 
 
 def _answered(view: View, labels: Labels) -> str:
@@ -114,9 +125,24 @@ def ending_status(view: View) -> Status | None:
 
 
 def ending_with_person(view: View, labels: Labels, marks: AttributionFormat) -> str:
-    """Return how an ask ended and by whom, marked up; empty while it is open."""
+    """Return how an ask ended and by whom, marked up; empty while it is open.
+
+    If somebody told the agent to try again after that, it says so, too.
+    """
+    told = view.tried_again.by if view.tried_again and not view.erased else None
+    ended = _ending_with_person(view, labels, marks)
+    return (
+        f"{ended} · {fill(labels.told_to_try_again, marks.text, name=marks.person(told))}"
+        if told
+        else ended
+    )
+
+
+def _ending_with_person(view: View, labels: Labels, marks: AttributionFormat) -> str:
     by = view.outcome.ended_by if view.outcome else None
     if by is None or view.outcome is None:
+        if view.outcome and view.outcome.gave_up is GaveUp.DENIED and not view.erased:
+            return fill(labels.denied, marks.text, time=marks.clock(view.outcome.at))
         return marks.text(ending(view, labels))
     if view.outcome.status is Status.CANCELLED and not view.reply:
         return fill(labels.closed_by, marks.text, name=marks.person(by))

@@ -284,6 +284,7 @@ async def _start_background(
         ("scheduler", scheduler.run),
         ("delivery", dispatcher.run),
         ("presence", service.presence.run),
+        ("leases", service.carriers.run),
     ]
     replica = None
     if service.claim is not SOLE_CLAIM:

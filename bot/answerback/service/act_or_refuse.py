@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -22,10 +22,12 @@ from answerback.core.ask import ANYONE, Ask, Change, Status
 from answerback.core.clarification import CLARIFY, AskBack
 from answerback.core.intents import Intent, Unclear, UnresolvedAction, resolve_action
 from answerback.core.labels import Labels
+from answerback.core.too_late import TryAgain, apply_try_again
 from answerback.core.view import can_remember
 from answerback.core.walker import Refused, Source
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
+from answerback.ports.message_state import mark_outdated
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
@@ -190,7 +192,7 @@ class ChangeCommitter:
     def publish(self, write: Write) -> None:
         """Notify everybody concerned with what was just stored."""
         ask = write.ask
-        if ask.outcome is not None:
+        if any(entry.kind == "ended" for entry in write.entries):
             extra = {"action": ask.status.value, "ask_id": ask.id, "agent": ask.request.agent}
             logger.info("An ask has ended", extra=extra)
         self.signals.notify(ask)
@@ -215,16 +217,27 @@ class _NeedsGroups:
 
 
 class AskActions:
-    """Lets people act on asks: the part of the service that decides whether they may, and what follows."""
+    """Lets people act on asks: the part of the service that decides whether they may, and what follows.
 
-    def __init__(self, commits: ChangeCommitter, labels: Labels) -> None:
+    Args:
+        wait_until_reported: returns once no response is reporting an ask's outcome, so that what a person adds to the
+            outcome does not count as reported with it.
+    """
+
+    def __init__(
+        self,
+        commits: ChangeCommitter,
+        labels: Labels,
+        wait_until_reported: Callable[[str], Awaitable[None]],
+    ) -> None:
         self._commits = commits
+        self._wait_until_reported = wait_until_reported
         self.labels = labels
 
     async def act(
         self,
         ask_id: str,
-        action: Action | AskBack,
+        action: Action | AskBack | TryAgain,
         actor: Actor,
         *,
         revision: int | None = None,
@@ -256,6 +269,8 @@ class AskActions:
         self, intent: Intent, actor: Actor, fence: Fence | None
     ) -> Acted | Rejected:
         commits = self._commits
+        if isinstance(intent.wanted, TryAgain):
+            await self._wait_until_reported(intent.ask_id)
         while True:
             decide = partial(self._decide, intent, actor, commits.clock.now())
             outcome, repeated = await commits.store.asks.change(
@@ -294,6 +309,8 @@ class AskActions:
                 why = RejectReason.STALE if resolved.early else RejectReason.INVALID
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
             action = resolved
+        if isinstance(action, TryAgain):
+            return self._tell_to_try_again(ask, action, actor, now)
         if isinstance(action, Answer) and action.remember and not can_remember(ask):
             problem = refusals.CANNOT_BE_REMEMBERED.problem()
             return Decision(None, Rejected(RejectReason.INVALID, ask, (problem,)))
@@ -310,9 +327,20 @@ class AskActions:
         write = self._commits.build_write(routed, now, memory=memory)
         return Decision(write, write)
 
+    def _tell_to_try_again(
+        self, ask: Ask, action: TryAgain, actor: Actor, now: float
+    ) -> Decision[Write | Acted | Rejected | _NeedsGroups]:
+        change = apply_try_again(ask, action, at=now, by=actor.person)
+        if isinstance(change, Refused):
+            return Decision(None, Rejected(RejectReason.INVALID, ask, change.problems))
+        shown_again = Change(mark_outdated(change.ask), change.entries)
+        write = self._commits.build_write(shown_again, now)
+        write = write._replace(deliveries=(), owed=True)
+        return Decision(write, write)
+
     def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | _NeedsGroups | None:
         """Refuse an ended ask, a person who may not act, or a revision that is not the current one."""
-        if not ask.open:
+        if not ask.open and not isinstance(intent.wanted, TryAgain):
             return Rejected(RejectReason.ENDED, ask)
         if (missing := self._missing_groups(ask, actor)) is not None:
             return (

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Final, Protocol
@@ -56,10 +57,19 @@ class AgentPresence:
     """The agents that wait in this process, and those that have just left.
 
     Args:
+        hold_lease: waits for a leased ask; see `answerback.service.carriers`.
         alone: whether no other process shares the store.
     """
 
-    def __init__(self, clock: Clock, store_presence: StorePresence, *, alone: bool = True) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        store_presence: StorePresence,
+        hold_lease: Callable[[Ask], AbstractAsyncContextManager[None]],
+        *,
+        alone: bool = True,
+    ) -> None:
+        self._hold_lease = hold_lease
         self._clock = clock
         self._store_presence = store_presence
         self._absent_state = False if alone else None
@@ -86,6 +96,8 @@ class AgentPresence:
 
     def track_wait(self, ask: Ask) -> AbstractAsyncContextManager[None]:
         """Count the agent as waiting for an ask for as long as the context lasts."""
+        if ask.open and ask.request.leased:
+            return self._hold_lease(ask)
         if ask.request.callback is not None or not ask.open:
             return nullcontext()
         return _TrackedWait(self, ask.id, renews=self._expires_soon(ask))

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, cast
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status
+from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH
+from answerback.core.too_late import describe_retry
 from answerback.core.view import answer_lines, view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
-from answerback.service.wire import ask_json
+from answerback.service.wire import JsonObject, ask_json
 
 _MAX_QUESTION_CHARS: Final = 200
 """Characters of a question that are enough to remind a model of it."""
 
 
 def describe_late_answer(ask: Ask) -> str:
-    """Say what a person answered, and to which question, or that no person did."""
+    """Say what a person answered, and to which question, or that no person did; or what they want tried again."""
+    if ask.tried_again is not None:
+        return describe_retry(headline_of(ask.form), ask.tried_again.text)
     asked = f"{_questions(ask)} (asked earlier with {ask.request.name}, {ask.id})"
     if ask.status is Status.TURN_ENDED:
         return f"The user was asked {asked} and ended the turn. Stop, and wait for the user."
@@ -30,8 +34,12 @@ def describe_late_answer(ask: Ask) -> str:
 
 
 def late_answer_json(ask: Ask) -> dict[str, JsonValue]:
-    """The ask as JSON, with its description as ``message``."""
-    return {**ask_json(ask), "message": describe_late_answer(ask)}
+    """The ask as JSON, with its description as ``message``; or what a person has told the agent to try again."""
+    body = ask_json(ask)
+    if (again := body["tried_again"]) is not None:
+        told = cast("JsonObject", again)
+        return {"kind": "retry", "ask_id": ask.id, "headline": body["headline"], **told}
+    return {"kind": "outcome", **body, "message": describe_late_answer(ask)}
 
 
 def _questions(ask: Ask) -> str:

@@ -62,13 +62,19 @@ class LateAnswerTracker:
 
     def is_held(self, ask: Ask) -> bool:
         """Whether a response is reporting an ask's outcome."""
-        agent = ask.request.agent or ""
-        return any(ask.id in self._held.get((agent, state), ()) for state in SeenState)
+        return self._is_held(ask.id)
+
+    def _is_held(self, ask_id: str) -> bool:
+        return any(ask_id in held for held in self._held.values())
+
+    async def wait_until_reported(self, ask_id: str) -> None:
+        """Return once no response is reporting an ask's outcome."""
+        while self._is_held(ask_id):
+            await self._released.wait()
 
     async def undo_seen(self, ask: Ask) -> None:
         """Note that no response has brought an ask's outcome to its agent, once none is reporting it any more."""
-        while self.is_held(ask):
-            await self._released.wait()
+        await self.wait_until_reported(ask.id)
         await self._late_answers.set_seen_state([ask.id], SeenState.UNSEEN, self._clock.now())
 
     def hold(self, ask_id: str, hold_key: HoldKey) -> None:

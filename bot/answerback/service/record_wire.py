@@ -12,7 +12,8 @@ from typing_extensions import TypedDict
 from answerback.core.ask import Ask
 from answerback.core.walker import Person
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery, StoredEntry
-from answerback.service.wire import NULL_BY_DEFAULT, JsonObject, Timestamp, ask_json, iso, strict
+from answerback.service.people_wire import NULL_BY_DEFAULT, Timestamp, iso, strict
+from answerback.service.wire import JsonObject, ask_json
 
 EVENT_NAMES: Final = {
     "request": "prompt",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -31,15 +30,14 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import (
     NO_LIMITS,
     AskLimits,
-    DeliveryState,
     Page,
-    StoredDelivery,
     StoredEntry,
 )
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service import inbox, open_at, question_routing
 from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
+from answerback.service.carriers import Carriers
 from answerback.service.expiry import expire_change
 from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.notify import Follower, Hooks
@@ -93,10 +91,14 @@ class Service(AskActions):
         commits = ChangeCommitter(
             store, clock, surfaces, self.rules, self.hooks, has_inquiry=has_inquiry, claim=claim
         )
-        super().__init__(commits, labels or Labels())
-        self.signals = commits.signals
         self.late_answer_tracker = LateAnswerTracker(store.late_answers, clock)
-        self.presence = AgentPresence(clock, self.set_attended, alone=claim is SOLE_CLAIM)
+        wait_until_reported = self.late_answer_tracker.wait_until_reported
+        super().__init__(commits, labels or Labels(), wait_until_reported)
+        self.signals = commits.signals
+        self.carriers = Carriers(commits, clock)
+        self.presence = AgentPresence(
+            clock, self.set_attended, self.carriers.hold_lease, alone=claim is SOLE_CLAIM
+        )
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
         self.submit = Submitter(
             commits,
@@ -367,11 +369,3 @@ class Service(AskActions):
     async def save_draft(self, key: str, value: JsonValue) -> None:
         """Keep or drop a person's unfinished input (see `answerback.ports.surface.Asks`)."""
         await self.store.drafts.save(key, value, self.clock.now())
-
-    async def redeliver(self, stored: StoredDelivery) -> StoredDelivery:
-        """Send a webhook again, now."""
-        now, pending = self.clock.now(), DeliveryState.PENDING
-        again = replace(stored, state=pending, next_at=now, updated_at=now, tries=0)
-        await self.store.outbox.save_results([again], [])
-        self.hooks.deliver()
-        return again

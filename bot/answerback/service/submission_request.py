@@ -1,7 +1,4 @@
-"""The body of a submission: along with the tool call, it says where to ask, who may answer and for how long.
-
-Reading it reports all its errors together.
-"""
+"""The body of a submission: the tool call, where to ask, who may answer and for how long; read with all its errors."""
 
 from __future__ import annotations
 
@@ -37,6 +34,7 @@ def _require_encodable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 _Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME_LENGTH)]
 _Seconds = Annotated[float, Field(strict=True, gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
+_Place = Annotated[str, Field(min_length=1, max_length=MAX_PLACE)]
 _Responders = Annotated[tuple[_Name, ...], Field(max_length=1_000)] | Literal["anyone"]
 
 
@@ -57,9 +55,6 @@ class To(_StrictModel):
     channel: _Name | None = None
     thread: _Name | None = None
     user: _Name | None = None
-
-
-_Place = Annotated[str, Field(min_length=1, max_length=MAX_PLACE)]
 
 
 class SubmittedOrigin(_StrictModel):
@@ -127,6 +122,7 @@ class Submission(_StrictModel):
             "answer was not delivered: in the same conversation or, without one, by this caller within ten minutes."
         ),
     ] = None
+    leased: Annotated[bool, Field(description="Whether an approval ends with its caller.")] = False
     origin: Annotated[
         SubmittedOrigin, Field(description="The agent's project, its folder and its session.")
     ] = SubmittedOrigin()

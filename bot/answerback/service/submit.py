@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import DEFAULT_ASKER, Ask, Reason, RecordEntry, Request
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
+from answerback.core.too_late import APPROVAL
 from answerback.core.view import can_remember
 from answerback.core.walker import start
 from answerback.dialects import registry
@@ -20,6 +21,7 @@ from answerback.dialects.registry import ParsedCall
 from answerback.ports.store import Write
 from answerback.ports.store_values import AskLimits, Existing, Idempotency, LimitReached
 from answerback.ports.surface import Shown
+from answerback.service import carriers
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE, AgentPresence
 from answerback.service.ask_limits import too_many_asks
@@ -258,6 +260,7 @@ class Submitter:
             else {},
             origin=planned.origin,
             carrier=carrier,
+            leased=(body.leased or carrier is not None) and parsed.dialect == APPROVAL,
         )
         reachable = request.callback is not None or request.mode == "async"
         return Ask(
@@ -268,8 +271,8 @@ class Submitter:
             destination=planned.destination,
             responders=planned.responders or (),
             walk=start(parsed.form),
-            attended_for=None if reachable else LEASE,
-            unattended=request.mode == "async" and request.callback is None,
+            attended_for=carriers.LEASE if request.leased else None if reachable else LEASE,
+            unattended=request.mode == "async" and request.callback is None and not request.leased,
             expires_at=now + planned.expires_in if planned.expires_in is not None else None,
         )
 

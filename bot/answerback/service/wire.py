@@ -6,34 +6,35 @@ deliveries are in `answerback.service.record_wire`.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Annotated, Final, Literal, NotRequired, TypeAlias, cast
+from typing import Annotated, Literal, NotRequired, TypeAlias, cast
 
-from pydantic import ConfigDict, Field, JsonValue, WithJsonSchema, with_config
+from pydantic import Field, JsonValue
 from typing_extensions import TypedDict
 
 from answerback.core import ask as asks
 from answerback.core.asides import Aside
-from answerback.core.ask import Ask, Status, asker_label
+from answerback.core.ask import Ask, Status
 from answerback.core.clarification import pending_question
 from answerback.core.form import AnswerType, ContextFormat, Option
+from answerback.core.giving_up import GaveUp
 from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH
-from answerback.core.view import Control, View, answer_lines, view_of
-from answerback.core.walker import Person, Source
+from answerback.core.view import Control, View, answer_lines, asker_label, view_of
+from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.dialects.interim_results import render_interim_result
+from answerback.service.people_wire import (
+    NULL_BY_DEFAULT,
+    PersonBody,
+    Timestamp,
+    TriedAgainBody,
+    iso,
+    person_body,
+    strict,
+    tried_again_body,
+)
 
 JsonObject: TypeAlias = dict[str, JsonValue]
-Timestamp = Annotated[
-    str,
-    Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"),
-    WithJsonSchema({"type": "string", "format": "date-time"}),
-]
-"""What `iso` returns."""
-NULL_BY_DEFAULT: Final = Field(json_schema_extra={"default": None})
-strict = with_config(ConfigDict(extra="forbid"))
-"""A shape allows no further members."""
 
 
 @strict
@@ -44,15 +45,6 @@ class OptionBody(TypedDict):
     label: str
     description: NotRequired[Annotated[str | None, NULL_BY_DEFAULT]]
     preview: NotRequired[Annotated[str | None, NULL_BY_DEFAULT]]
-
-
-@strict
-class PersonBody(TypedDict):
-    """A person who acted."""
-
-    surface: str
-    user_id: str
-    name: str | None
 
 
 @strict
@@ -214,6 +206,10 @@ class AskBody(TypedDict):
     """Who else has confirmed the answers."""
     ended_by: PersonBody | None
     source: Source | None
+    gave_up: GaveUp | None
+    """How the host of an approval stopped waiting: it was told no, or what carried its prompt is gone."""
+    tried_again: TriedAgainBody | None
+    """What a person told the agent to try again after that."""
     tool_call_id: str | None
     conversation: str | None
     turn: str | None
@@ -223,11 +219,6 @@ class AskBody(TypedDict):
     erased_at: Timestamp | None
     """When its content was erased; null if it was not."""
     metadata: dict[str, JsonValue]
-
-
-def iso(at: float) -> str:
-    """Format a time as RFC 3339 in UTC, to the millisecond."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def ask_json(ask: Ask) -> JsonObject:
@@ -263,6 +254,8 @@ def _ask_body(ask: Ask) -> AskBody:
         "confirmed_by": [],
         "ended_by": person_body(outcome.ended_by) if outcome else None,
         "source": outcome.source if outcome else None,
+        "gave_up": outcome.gave_up if outcome else None,
+        "tried_again": tried_again_body(ask.tried_again),
         "tool_call_id": ask.request.tool_call_id,
         "conversation": ask.request.conversation,
         "turn": ask.request.turn,
@@ -366,13 +359,6 @@ def _answers_so_far(view: View) -> list[AnsweredBody]:
         for line in view.lines
         if line.given is not None
     ]
-
-
-def person_body(person: Person | None) -> PersonBody | None:
-    """A person, or null."""
-    if person is None:
-        return None
-    return {"surface": person.surface, "user_id": person.user_id, "name": person.name}
 
 
 def _origin(ask: Ask) -> OriginBody:

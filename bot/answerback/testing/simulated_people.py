@@ -63,7 +63,7 @@ class SimulatedPerson(Protocol):
         """Return everything that the person can read of the ask: the message, its menus' options, "Show in full"."""
 
     def available_actions(self) -> set[str]:
-        """Return which of back, ask_back, reply, end_turn, submit and other can be used."""
+        """Return which of back, ask_back, reply, end_turn, submit, other and try_again can be used."""
 
     async def read_prefill(self, question: Question) -> JsonValue:
         """Return the value that the open question's controls show as chosen or filled in; None: nothing."""
@@ -91,6 +91,9 @@ class SimulatedPerson(Protocol):
 
     async def end_turn(self) -> None:
         """Use End Turn, and confirm it."""
+
+    async def try_again(self) -> None:
+        """Use "Tell the agent to try again", once the host of an approval no longer waits."""
 
 
 @runtime_checkable

@@ -50,11 +50,12 @@ def new_ask(
 ) -> Ask:
     """Return an open ask at its first question, by default in ``#C1`` on Slack."""
     sent: dict[str, Any] = {
+        "dialect": "ask_user",
         "arguments": {"questions": []},
         "repaired": ("/questions",),
         **(request or {}),
     }
-    asked = Request(name="ask_user", dialect="ask_user", form=form, **sent)
+    asked = Request(name="ask_user", form=form, **sent)
     values: dict[str, Any] = {
         "id": f"ask_{number}",
         "created_at": at,

@@ -68,6 +68,21 @@ class LateAnswersContract:
             second
         ]
 
+    @pytest.mark.rule("LATE-10")
+    async def test_what_a_person_says_after_the_end_is_listed_anew(self, store: Store) -> None:
+        first, second = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
+        listed = await store.late_answers.list_owed(CODER, 5.0)
+        await store.late_answers.set_seen_state([first, second], SeenState.SEEN, 6.0)
+
+        def tell(ask: Ask | None) -> Decision[None]:
+            assert ask is not None
+            return Decision(Write(ask, owed=True), None)
+
+        await store.asks.change(first, tell)
+        (again,) = await store.late_answers.list_owed(CODER, 7.0)
+        assert again.ask.id == first
+        assert again.number > listed[-1].number
+
     @pytest.mark.rule("LATE-1")
     async def test_late_answers_belong_to_one_agent_and_conversation(self, store: Store) -> None:
         await create_ended_ask(store, 1)

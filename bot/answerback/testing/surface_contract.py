@@ -27,6 +27,7 @@ from answerback.testing.surface_payloads import PayloadsContract
 from answerback.testing.surface_people import PeopleContract
 from answerback.testing.surface_prefills import PrefillsContract
 from answerback.testing.surface_texts import TextsContract
+from answerback.testing.surface_too_late import TooLateContract
 from answerback.testing.surface_typing import TypingContract
 from answerback.testing.surface_walks import RecordContract, WalksContract
 
@@ -58,7 +59,12 @@ class SharedSurfaceContract(
 
 
 class SurfaceContract(
-    SharedSurfaceContract, WalksContract, PrefillsContract, TextsContract, PeopleContract
+    SharedSurfaceContract,
+    WalksContract,
+    PrefillsContract,
+    TextsContract,
+    PeopleContract,
+    TooLateContract,
 ):
     """The behaviour of every surface."""
 

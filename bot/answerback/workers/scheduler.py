@@ -228,14 +228,20 @@ class Scheduler:
         elif escalates_at is not None and escalates_at <= now:
             await self._service.update(ask.id, escalate)
         elif ask.presence_lapses_at is not None and ask.presence_lapses_at <= now:
-            await self._service.set_attended(
-                ask.id, attended=self._service.presence.has_waiter(ask.id)
-            )
+            await self._handle_lapse(ask)
         elif ask.id not in self._in_progress and ask.id not in self._postponed:
             self._start_slow_work(ask, until)
         else:
             return False
         return True
+
+    async def _handle_lapse(self, ask: Ask) -> None:
+        """Find out whether the agent still waits; without that, an approval ends with its carrier."""
+        if ask.request.leased:
+            await self._service.carriers.end_lease(ask.id)
+        else:
+            waits = self._service.presence.has_waiter(ask.id)
+            await self._service.set_attended(ask.id, attended=waits)
 
     def _start_slow_work(self, ask: Ask, until: float) -> None:
         """Start work that depends on others in the background."""

@@ -22,13 +22,15 @@ _OWED: Final = ("text", "text", "text", "float8")
 
 
 def insert_owed(params: Parameters, ended: Iterable[Ask]) -> str:
-    """Build the part of a statement that records that agents are owed the outcomes of the asks in ``stored``."""
+    """Build the part of a statement that records that agents are owed the outcomes of the asks in ``stored``, or what
+    people have said since."""
     found = [
         (ask.id, ask.request.agent or "", ask.request.conversation or "", ask.updated_at)
         for ask in ended
     ]
     return f"""INSERT INTO owed (ask_id, agent, conversation, told, at) SELECT c0, c1, c2, 0, c3
-        FROM ({params.rows(found, _OWED)}) AS new (c0, c1, c2, c3, n) JOIN stored ON stored.id = c0 ORDER BY n"""
+        FROM ({params.rows(found, _OWED)}) AS new (c0, c1, c2, c3, n) JOIN stored ON stored.id = c0 ORDER BY n
+        ON CONFLICT (ask_id) DO UPDATE SET told = 0, number = NULL, at = excluded.at"""
 
 
 class PostgresLateAnswers(Part[PostgresDatabase], LateAnswerStore):

@@ -211,7 +211,7 @@ class Batch:
         new = write.ask
         if new.id != old.id:
             raise AssertionError(f"a decision about {old.id} stored {new.id}")
-        if rows.is_step(old, new) and not write.deliveries and not write.memory:
+        if rows.is_step(old, new) and not (write.deliveries or write.memory or write.owed):
             entries = rows.entry_rows(new.id, write.entries)
             before = self._steps.get(new.id)
             on_disk = before[1] if before else old.revision

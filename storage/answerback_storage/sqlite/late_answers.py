@@ -43,11 +43,13 @@ class SqliteLateAnswers(Part[Runner], LateAnswerStore):
 
 
 def insert_owed(db: sqlite3.Connection, ask: Ask) -> None:
-    """Record that an agent is owed the outcome of an ask."""
+    """Record that an agent is owed the outcome of an ask, or what a person has said since."""
     request = ask.request
     values = (ask.id, request.agent or "", request.conversation or "", ask.updated_at)
     db.execute(
-        "INSERT INTO owed (ask_id, agent, conversation, told, at) VALUES (?, ?, ?, 0, ?)", values
+        "INSERT INTO owed (ask_id, agent, conversation, told, at) VALUES (?, ?, ?, 0, ?)"
+        " ON CONFLICT (ask_id) DO UPDATE SET told = 0, number = NULL, at = excluded.at",
+        values,
     )
 
 

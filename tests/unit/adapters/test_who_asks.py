@@ -12,9 +12,9 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core.actions import Answer
-from answerback.core.ask import Ask, Change, Reason, Status, asker_label, end_ask
+from answerback.core.ask import Ask, Change, Reason, Status, end_ask
 from answerback.core.labels import Labels
-from answerback.core.view import view_of
+from answerback.core.view import asker_label, view_of
 from answerback.dialects import registry
 from answerback.ports.store_values import Page
 from answerback.presentation import wording

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from answerback.core.actions import Action, Answer
-from answerback.core.ask import Ask, Status, asker_label
+from answerback.core.ask import Ask, Status
+from answerback.core.view import asker_label
 from answerback.dialects import registry
 from answerback.service.question_routing import Rules
 from answerback.service.record_wire import entry_json

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Status
+from answerback.core.giving_up import GaveUp
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.test_claude_hooks import QUESTIONS, asking, hook
@@ -117,12 +118,13 @@ async def test_a_prompt_that_nobody_decides_is_denied_with_a_reason(
 
 
 @pytest.mark.rule("HOOK-4")
-async def test_a_timeout_denies_and_keeps_the_prompt_answerable(service: Served) -> None:
+async def test_a_timeout_ends_the_prompt_and_denies(service: Served) -> None:
     denied = get_decision(await hook(service, permission(), "?wait=0.05"))
     ask = await service.newest()
     assert denied["behavior"] == "deny"
-    assert "stays open" in denied["message"]
-    assert (ask.open, ask.unattended) == (True, True)
+    assert "Nobody answered within 0.05 seconds, so this is not allowed." in denied["message"]
+    assert ask.outcome is not None
+    assert (ask.status, ask.outcome.gave_up) == (Status.EXPIRED, GaveUp.DENIED)
 
 
 async def test_a_prompt_that_cannot_be_asked_is_denied_with_a_reason(service: Served) -> None:

@@ -14,6 +14,7 @@ from answerback.agents.pipe.exchange import answer_event
 from answerback.agents.pipe.service_calls import ServiceCalls
 from answerback.cli.hook import Agent
 from answerback.core.ask import Status
+from answerback.core.giving_up import GaveUp
 from tests.recipes.receiving import listening
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.hook_support import (
@@ -230,7 +231,7 @@ async def test_another_servers_tool_needs_permission(
 async def test_one_second_is_singular(service: Served) -> None:
     answer = await asyncio.to_thread(piped, "copilot", COPILOT, service.url, wait=1)
     assert answer is not None
-    assert "Nobody answered within 1 second." in answer["message"]
+    assert "Nobody answered within 1 second," in answer["message"]
 
 
 @pytest.mark.rule("CONNECT-2")
@@ -240,11 +241,9 @@ async def test_an_unanswered_call_is_never_allowed(service: Served) -> None:
     assert answer is not None
     assert answer["behavior"] == "deny"
     ask = await service.newest()
-    assert f"({ask.id})" in answer["message"]
-    assert "Nobody answered within 0.2 seconds." in answer["message"]
-    assert ask.thread is not None
-    assert str(ask.thread.url) in answer["message"]
-    assert ask.status is Status.OPEN
+    assert "Nobody answered within 0.2 seconds, so this is not allowed." in answer["message"]
+    assert ask.outcome is not None
+    assert (ask.status, ask.outcome.gave_up) == (Status.EXPIRED, GaveUp.DENIED)
     running = asyncio.create_task(run_hook(service, "codex", CODEX, None))
     await service.running.service.withdraw((await service.newest(2)).id)
     assert "withdrawn" in str(await running)
@@ -254,7 +253,6 @@ LATE = [
     ("codex", CODEX, recorded("codex-UserPromptSubmit")),
     ("gemini", GEMINI_ASKS, recorded("gemini-BeforeAgent")),
     ("gemini", GEMINI_ASKS, {**GEMINI, "hook_event_name": "AfterTool"}),
-    ("copilot", COPILOT, recorded("copilot-userPromptSubmitted")),
     ("claude", CLAUDE, {**CLAUDE, "hook_event_name": "UserPromptSubmit"}),
 ]
 
@@ -270,6 +268,41 @@ async def test_a_late_answer_is_delivered_once_with_the_next_event(
     assert answer is not None
     context = answer if agent == "copilot" else answer["hookSpecificOutput"]
     assert "Later: use 8443." in context["additionalContext"]
+    assert await asyncio.to_thread(piped, agent, event, service.url) is None
+
+
+DENIED = [
+    (
+        "codex",
+        CODEX_PERMISSION,
+        {**recorded("codex-UserPromptSubmit"), "session_id": CODEX_PERMISSION["session_id"]},
+    ),
+    ("gemini", GEMINI, recorded("gemini-BeforeAgent")),
+    ("copilot", COPILOT, recorded("copilot-userPromptSubmitted")),
+    ("claude", CLAUDE_PERMISSION, {**CLAUDE, "hook_event_name": "UserPromptSubmit"}),
+]
+
+
+@pytest.mark.rule("LATE-7", "LATE-10")
+@pytest.mark.parametrize(("agent", "asks", "event"), DENIED)
+async def test_a_permission_that_was_denied_unanswered_is_tried_again_when_people_say_so(
+    service: Served, agent: str, asks: Json, event: Json
+) -> None:
+    assert await asyncio.to_thread(piped, agent, asks, service.url, wait=0.1) is not None
+    ask = await service.newest()
+    assert ask.outcome is not None
+    assert (ask.status, ask.outcome.gave_up) == (Status.EXPIRED, GaveUp.DENIED)
+    assert await asyncio.to_thread(piped, agent, event, service.url) is None, "it was told no"
+    path = f"{service.url}/v1/asks/{ask.id}/retry"
+    async with service.http.post(
+        path, json={"text": "On staging."}, headers=service.acting
+    ) as told:
+        assert told.status == 200
+    answer = await asyncio.to_thread(piped, agent, event, service.url)
+    assert answer is not None
+    context = answer if agent == "copilot" else answer["hookSpecificOutput"]
+    for part in ('They say: "On staging."', "Nothing is approved"):
+        assert part in context["additionalContext"]
     assert await asyncio.to_thread(piped, agent, event, service.url) is None
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
+from answerback.api.deliveries import send_again
 from answerback.core.actions import Answer, EndTurn, Reply
 from answerback.core.ask import Ask, Reason
 from answerback.ports.store_values import DeliveryState
@@ -170,7 +171,7 @@ async def test_after_three_days_a_delivery_is_dead_and_can_be_sent_again(
         assert dead.next_at is None
         assert 2.9 < (box.clock.now() - ask.created_at) / 86_400 < 3.1
         receiver.always = None
-        again = await box.service.redeliver(dead)
+        again = await send_again(box.service, dead)
         assert again is not None
         await receiver.until(len(RETRY_DELAYS) + 2)
         await box.wait_for_tries(ask, 1)

@@ -77,19 +77,20 @@ async def test_every_outcome_is_described(service: Served, action: Json, words: 
     assert words in context
 
 
-@pytest.mark.rule("LATE-2")
-async def test_a_late_permission_describes_the_decision(service: Served) -> None:
+@pytest.mark.rule("LATE-7", "LATE-10")
+async def test_a_denied_permission_is_context_once_people_want_it_tried_again(
+    service: Served,
+) -> None:
     denied = await hook(service, permission(), "?wait=0")
     assert denied["hookSpecificOutput"]["decision"]["behavior"] == "deny"
-    ask = await service.newest()
-    await service.act(ask, action="answer", value="allow")
+    assert await hook(service, moment()) == {}
+    path = f"{service.url}/v1/asks/{(await service.newest()).id}/retry"
+    async with service.http.post(path, json={}, headers=service.acting) as told:
+        assert told.status == 200
     context = (await hook(service, moment()))["hookSpecificOutput"]["additionalContext"]
-    assert context.endswith("Allow once")
-    assert "hookSpecificOutput" not in context
-    await hook(service, permission(), "?wait=0")
-    await service.act(await service.newest(2), action="reply", text="Not on Fridays.")
-    context = (await hook(service, moment()))["hookSpecificOutput"]["additionalContext"]
-    assert "Not on Fridays." in context
+    for part in ("(Run touch a)", "wants you to try again. Nothing is approved"):
+        assert part in context
+    assert await hook(service, moment()) == {}
 
 
 @pytest.mark.rule("LATE-2")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import asker_label
 from answerback.core.errors import InvalidCallError
+from answerback.core.view import asker_label
 from answerback.service.submission_request import Agent, read_submission
 from answerback.service.wire import ask_json
 from tests.unit.bot.approval_support import CALLS

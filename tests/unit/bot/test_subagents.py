@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import asker_label
+from answerback.core.view import asker_label
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.test_claude_hooks import asking, hook
 

@@ -76,7 +76,7 @@ class AskClient:
         return self._wait(ask)
 
     def _submit(self, call: Call, is_needed: Callable[[], bool]) -> Json:
-        body = {**call._asdict(), "to": self.to}
+        body = {**call._asdict(), "to": self.to, "leased": True}
         fields = {key: value for key, value in body.items() if value is not None}
         key = secrets.token_hex(16)
         while True:
@@ -98,6 +98,17 @@ class AskClient:
             return AskOutcome(None, str(error))
         return AskOutcome(ask, "")
 
+    def report_no_answer(self, ask_id: str) -> AskOutcome:
+        """Report that the agent is about to be told no; returns what people have decided, if they were faster."""
+        try:
+            self._call("POST", f"{_path(ask_id)}/carried", {"decision": "denied"})
+        except RefusedError as error:
+            if _is_ask(error.body):
+                return AskOutcome(error.body, "")
+        except ServiceUnavailableError:
+            pass  # the ask ends with its lease
+        return AskOutcome(None, "")
+
     def withdraw(self, ask_id: str, patience: float = LOOKUP_PATIENCE) -> None:
         """Withdraw an ask, if it is still open."""
         try:
@@ -108,11 +119,15 @@ class AskClient:
     def _call(self, method: str, path: str, *body: Any, **more: Any) -> Json:
         """Call the API and return the ask, if that is what came back."""
         status, ask, _ = self.service.call(method, path, *body, **more)
-        result = ask.get("tool_result")
-        is_ask = isinstance(ask.get("id"), str) and ask.get("status") in _STATUSES
-        if not is_ask or not (result is None or _is_result(result)):
+        if not _is_ask(ask):
             raise self.service.foreign(status)
         return ask
+
+
+def _is_ask(body: Json) -> bool:
+    result = body.get("tool_result")
+    is_ask = isinstance(body.get("id"), str) and body.get("status") in _STATUSES
+    return is_ask and (result is None or _is_result(result))
 
 
 def _is_result(result: object) -> bool:

@@ -256,6 +256,8 @@ class Proxy:
         race.asked.set()
 
     def _answer(self, race: _Race, outcome: AskOutcome) -> None:
+        if outcome.ask is None and race.ask_id is not None and not race.editor_has_it:
+            outcome = self.people.report_no_answer(race.ask_id)._replace(words=outcome.words)
         is_decided = messages.is_decided(outcome)
         with self._lock:
             if race.is_over:

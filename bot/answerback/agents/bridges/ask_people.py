@@ -87,6 +87,7 @@ class RequestAsker:
             "turn": request.turn,
             "tool_call_id": request.tool_call_id,
             "origin": origin_of(request.folder, request.conversation),
+            "leased": request.process is not None or None,
             "metadata": _without_none(
                 {**self._source, _REQUEST: request.id, PROCESS: request.process}
             ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, ValidationError
@@ -20,14 +20,29 @@ from answerback.agents.pipe.service_calls import (
     ServiceCalls,
     ServiceUnavailableError,
 )
+from answerback.core.too_late import describe_retry
 
 
 class _LateAnswer(BaseModel):
     message: str
 
+    @property
+    def words(self) -> str:
+        return self.message
+
+
+class _Retry(BaseModel):
+    kind: Literal["retry"]
+    headline: str
+    text: str | None
+
+    @property
+    def words(self) -> str:
+        return describe_retry(self.headline, self.text)
+
 
 class _LateAnswers(BaseModel):
-    answers: list[_LateAnswer]
+    answers: list[_Retry | _LateAnswer]
 
 
 class LateAnswerText(NamedTuple):
@@ -58,4 +73,4 @@ class LateAnswerSource:
         if not found.answers:
             receipt.confirm()
             return None
-        return LateAnswerText("\n\n".join(late.message for late in found.answers), receipt)
+        return LateAnswerText("\n\n".join(late.words for late in found.answers), receipt)

@@ -31,6 +31,7 @@ from answerback.core.errors import (
     ProblemError,
     StoreError,
 )
+from answerback.core.too_late import APPROVAL
 from answerback.dialects.registry import render_refusal, render_result
 from answerback.ports.store import Decision, Write
 from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body
@@ -149,6 +150,8 @@ class HookEndpoints:
             if caller.query.poll and _is_temporary(error):
                 return reason
             return Outcome(None, reason, was_asked=False)
+        if not ask.open and ask.outcome and ask.outcome.gave_up:
+            return Outcome(None, self._describe_denied(caller.query))
         if not ask.open:
             return Outcome(ask)
         if caller.query.poll and not self.service.stopping:
@@ -213,9 +216,19 @@ class HookEndpoints:
             raise
         is_last = ask.open and not caller.query.poll
         if is_last:  # pragma: no branch - Python 3.11 loses its trace if a timeout was raised
-            self.service.presence.forget(ask.id)
-            await self.callers.run_to_completion(self.service.set_attended(ask.id, attended=False))
+            ask = await self.callers.run_to_completion(self._leave(ask))
         caller.tracker.add_outcome(ask)
+        return ask
+
+    async def _leave(self, ask: Ask) -> Ask:
+        """Stop waiting. A permission ends before its host is told no; a question stays answerable, and says so."""
+        if ask.request.dialect == APPROVAL:
+            with suppress(StoreError):  # its lease ends it
+                done = await self.service.carriers.report_no_answer(ask.id)
+                return done.ask or ask
+            return ask
+        self.service.presence.forget(ask.id)
+        await self.service.set_attended(ask.id, attended=False)
         return ask
 
     async def _submit_within_limits(
@@ -271,9 +284,18 @@ class HookEndpoints:
             await self.service.withdraw((await submitting).ask.id)
 
     def _describe_unanswered(self, ask: Ask, query: HookQuery) -> str:
-        stopping = "Answerback was stopped before anyone answered"
-        late = f"Nobody answered within {query.wait:g} second{'' if query.wait == 1 else 's'}"
-        return f"{stopping if self.service.stopping else late}. {_describe_open(ask)}"
+        return f"{self._why_unanswered(query)}. {_describe_open(ask)}"
+
+    def _describe_denied(self, query: HookQuery) -> str:
+        return (
+            f"{self._why_unanswered(query)}, so this is not allowed. Do not try to do the same in another way: "
+            "continue with work that does not depend on it, or stop and say what you are waiting for."
+        )
+
+    def _why_unanswered(self, query: HookQuery) -> str:
+        if self.service.stopping:
+            return "Answerback was stopped before anyone answered"
+        return f"Nobody answered within {query.wait:g} second{'' if query.wait == 1 else 's'}"
 
 
 def _is_put_for(call: Call, caller: _Caller, ask: Ask) -> bool:

@@ -42,6 +42,10 @@ class ServiceUnavailableError(Exception):
 class RefusedError(Exception):
     """The service refused a call, or what answered is not the service; the message says why."""
 
+    def __init__(self, message: str, body: Json | None = None) -> None:
+        super().__init__(message)
+        self.body = body or {}
+
 
 class TooManyAsksError(RefusedError):
     """The agent has reached one of its limits, and may try again after ``retry_after`` seconds."""
@@ -144,7 +148,7 @@ class ServiceCalls:
         if response.status == HTTPStatus.TOO_MANY_REQUESTS:
             raise TooManyAsksError(_refusal(body), response.headers.get("Retry-After", ""))
         if response.status >= HTTPStatus.BAD_REQUEST:
-            raise RefusedError(_refusal(body))
+            raise RefusedError(_refusal(body), body)
         return Response(response.status, body, response.headers.get("Answerback-Hook"))
 
     def _connection(self, timeout: float) -> tuple[http.client.HTTPConnection, str]:

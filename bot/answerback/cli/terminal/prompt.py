@@ -49,7 +49,7 @@ class TerminalPrompter:
     """Prompts a person in the terminal."""
 
     def __init__(self, labels: Labels, lines: LineInput | None = None) -> None:
-        self._labels = labels
+        self.labels = labels
         self._lines = lines or TerminalInput()
         self._has_started = False
         self.unsent_selection: Action | None = None
@@ -93,7 +93,7 @@ class TerminalPrompter:
                 return await self._read_action(prompt, self._boolean_keys(prompt), None, moves)
             case AnswerType.SELECT:
                 return await self._read_action(
-                    prompt, *answer_keys.select_keys(prompt, self._labels), moves
+                    prompt, *answer_keys.select_keys(prompt, self.labels), moves
                 )
             case AnswerType.MULTI_SELECT:
                 return await self._multi_select(prompt, refused or {}, moves)
@@ -112,7 +112,7 @@ class TerminalPrompter:
             return
         self._print_heading(ask, prompt)
         keys, default = self._answer_keys(ask, prompt)
-        self._print_choices({**keys, **answer_keys.control_keys(prompt, self._labels)}, default)
+        self._print_choices({**keys, **answer_keys.control_keys(prompt, self.labels)}, default)
 
     def _answer_keys(self, ask: Json, prompt: Json) -> tuple[Keys, str | None]:
         """The keys that answer a prompt, and the prefilled one; a multiple choice is printed here instead."""
@@ -122,12 +122,12 @@ class TerminalPrompter:
             case AnswerType.BOOLEAN:
                 return self._boolean_keys(prompt), None
             case AnswerType.SELECT:
-                return answer_keys.select_keys(prompt, self._labels)
+                return answer_keys.select_keys(prompt, self.labels)
             case AnswerType.MULTI_SELECT:
                 self.print_line(self._selection(prompt, {}).plain())
                 return {}, None
             case AnswerType.TEXT | AnswerType.SCHEMA:
-                return {"a": Choice(self._labels.answer, _WRITE)}, None
+                return {"a": Choice(self.labels.answer, _WRITE)}, None
             case _:
                 assert_never(kind)
 
@@ -138,7 +138,7 @@ class TerminalPrompter:
 
     def _heading(self, ask: Json, prompt: Json) -> Iterator[Fragments]:
         """What is shown above the choices: who asks, the earlier answers, the context and the question."""
-        labels, review = self._labels, prompt["kind"] == "review"
+        labels, review = self.labels, prompt["kind"] == "review"
         yield []
         asks = labels.asks if ask["waiting"] else labels.asked_unattended
         yield text_line(sentence(asks, self._asker, labels), _DIM)
@@ -165,12 +165,12 @@ class TerminalPrompter:
         if len(answered) > _MAX_EARLIER_ANSWERS:
             yield text_line(f"… {len(answered) - _MAX_EARLIER_ANSWERS} earlier", _DIM)
         for line in answered[-_MAX_EARLIER_ANSWERS:]:
-            by = people_text.describe_answerer(line, self._labels)
-            words = answer_keys.answer_line(ask, line, self._labels)
+            by = people_text.describe_answerer(line, self.labels)
+            words = answer_keys.answer_line(ask, line, self.labels)
             yield text_line(f"{words} ({by})" if by else words, _DIM)
 
     def _boolean_keys(self, prompt: Json) -> Keys:
-        labels, prefill = self._labels, prompt["prefill"]
+        labels, prefill = self.labels, prompt["prefill"]
         if isinstance(prefill, bool):
             # In words, and not as a default for Enter: a yes/no question never has a preselected answer.
             yes, no = labels.yes_no(consent=prompt["consent"] is True)
@@ -178,7 +178,7 @@ class TerminalPrompter:
         return answer_keys.boolean_keys(prompt, labels)
 
     def _review_keys(self, ask: Json, prompt: Json) -> Keys:
-        fixed, keys = answer_keys.review_keys(ask, prompt, self._labels)
+        fixed, keys = answer_keys.review_keys(ask, prompt, self.labels)
         print_lines(text_line(f"      {line}") for line in fixed)
         return keys
 
@@ -196,7 +196,7 @@ class TerminalPrompter:
         self, prompt: Json, keys: Keys, default: str | None, moves: Moves
     ) -> Action | None:
         """Read an action; prompts again if the person changes their mind."""
-        all_keys = {**keys, **answer_keys.control_keys(prompt, self._labels)}
+        all_keys = {**keys, **answer_keys.control_keys(prompt, self.labels)}
         while True:
             self._print_choices(all_keys, default)
             done = await self._follow(prompt, await self._read_choice(all_keys, default, moves))
@@ -240,19 +240,19 @@ class TerminalPrompter:
 
     async def _open_menu(self, prompt: Json, first: Keys) -> Action | None:
         """Open the menu, which Esc opens and closes."""
-        keys = {**first, **answer_keys.control_keys(prompt, self._labels)}
+        keys = {**first, **answer_keys.control_keys(prompt, self.labels)}
         self._print_choices(keys, None)
         chosen = await self._read_choice(keys)
         return _AGAIN if chosen == _MENU else await self._follow(prompt, chosen)
 
     async def _read_ask_back(self) -> Action:
-        self.print_line(self._labels.ask_back_hint, _DIM)
-        label = sentence(self._labels.ask_back_label, self._asker, self._labels)
+        self.print_line(self.labels.ask_back_hint, _DIM)
+        label = sentence(self.labels.ask_back_label, self._asker, self.labels)
         text = await self._lines.read_text(label, "")
         return {"action": "ask_back", "text": text} if text and text.strip() else _AGAIN
 
     async def _read_reply(self) -> Action:
-        self.print_line(sentence(self._labels.reply_hint, self._asker, self._labels), _DIM)
+        self.print_line(sentence(self.labels.reply_hint, self._asker, self.labels), _DIM)
         text = await self._lines.read_text("Your reply (optional)", "")
         if text is None:
             return _AGAIN
@@ -262,19 +262,19 @@ class TerminalPrompter:
         return {"action": "reply"} if sure else _AGAIN
 
     async def _confirm_end_turn(self) -> Action:
-        text = sentence(self._labels.end_turn_text, self._asker, self._labels)
-        sure = await self._confirm(f"{self._labels.end_turn_title} {text}")
+        text = sentence(self.labels.end_turn_text, self._asker, self.labels)
+        sure = await self._confirm(f"{self.labels.end_turn_title} {text}")
         return {"action": "end_turn"} if sure else _AGAIN
 
     async def _confirm(self, question: str) -> bool:
         self.print_line(f"{question} (y/n)", _BOLD)
-        yes, no = self._labels.yes, self._labels.no
+        yes, no = self.labels.yes, self.labels.no
         return await self._read_choice({"y": Choice(yes, "yes"), "n": Choice(no, "no")}) == "yes"
 
     # --- multiple choices, texts and JSON values ---------------------------------------------------
 
     def _selection(self, prompt: Json, refused: Json) -> Selection:
-        options, other = answer_keys.options_to_show(prompt, self._labels)
+        options, other = answer_keys.options_to_show(prompt, self.labels)
         start = {**answer_keys.repeat_answer(prompt), **refused}
         return start_selection(
             options, start, None if other is None else one_line(str(other["label"]))
@@ -283,7 +283,7 @@ class TerminalPrompter:
     async def _multi_select(self, prompt: Json, refused: Json, moves: Moves) -> Action | None:
         selection, controls = (
             self._selection(prompt, refused),
-            answer_keys.control_keys(prompt, self._labels),
+            answer_keys.control_keys(prompt, self.labels),
         )
         while True:
             self.print_line("Space or numbers tick boxes, Enter answers, Esc opens the menu", _DIM)
@@ -334,16 +334,16 @@ class TerminalPrompter:
         Returns what there was ``before`` if the person changed their mind, or None if they removed that.
         """
         while (
-            text := await self._lines.read_text(self._labels.other_label, before or start)
+            text := await self._lines.read_text(self.labels.other_label, before or start)
         ) is not None:
             if text.strip() or before:
                 return text if text.strip() else None
-            self.print_error(self._labels.other_blank)
+            self.print_error(self.labels.other_blank)
         return before
 
     def _as_refused_action(self, prompt: Json, selection: Selection) -> Action:
         """The selection in the form of a refused action, which a prompt can start with."""
-        options, _ = answer_keys.options_to_show(prompt, self._labels)
+        options, _ = answer_keys.options_to_show(prompt, self.labels)
         value: JsonValue = [options[place]["value"] for place in sorted(selection.selected)]
         return {"value": value, "text": selection.words}
 
@@ -353,7 +353,7 @@ class TerminalPrompter:
             return answer_keys.answer(prompt, value)
         if prompt["other_beside"]:
             return {"action": "other", "text": selection.words, "value": value}
-        question = f"{self._labels.other_replaces} Send them?"
+        question = f"{self.labels.other_replaces} Send them?"
         sure = not value or await self._confirm(question)
         return {"action": "other", "text": selection.words} if sure else _AGAIN
 
@@ -363,8 +363,8 @@ class TerminalPrompter:
         """Read a text or a JSON value, after a choice between answering and the controls."""
         blank: JsonValue = skeleton(prompt["schema"]) or {} if as_json_value else ""
         start = refused.get("value", prompt["prefill"] if prompt["prefilled"] else blank)
-        controls = answer_keys.control_keys(prompt, self._labels)
-        all_keys = {"a": Choice(self._labels.answer, _WRITE), **controls}
+        controls = answer_keys.control_keys(prompt, self.labels)
+        all_keys = {"a": Choice(self.labels.answer, _WRITE), **controls}
         while True:
             self._print_choices(all_keys, None)
             chosen = await self._read_choice(all_keys, None, moves)
@@ -373,14 +373,14 @@ class TerminalPrompter:
             elif as_json_value:
                 done = await self._edit_json(prompt, start)
             else:
-                text = await self._lines.read_text(self._labels.other_label, str(start))
+                text = await self._lines.read_text(self.labels.other_label, str(start))
                 done = _AGAIN if text is None else {"action": ANSWER, "value": text}
             if done is not _AGAIN:
                 return done
 
     async def _edit_json(self, prompt: Json, start: JsonValue) -> Action:
         """Read a JSON answer from the editor; `_AGAIN` if the person gives up."""
-        self.print_line(self._labels.answer_schema, _DIM)
+        self.print_line(self.labels.answer_schema, _DIM)
         self.print_line(as_json(prompt["schema"]), _DIM)
         text = as_json(start) + "\n"
         while True:

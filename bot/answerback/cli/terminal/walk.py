@@ -113,6 +113,8 @@ class Walk:
                 return
             ask, start = await self._act(ask, action)
         self._report_end(ask)
+        if ask.json["gave_up"] is not None and ask.json["tried_again"] is None:
+            await self._offer_retry(ask)
 
     async def _act(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
         """Act on the ask; returns its new state, and what to prefill the prompt with if the question is the same."""
@@ -133,6 +135,20 @@ class Walk:
                 prompter.print_error(line)
             return ask, entered
         return acted, entered if action["action"] == "ask_back" else None
+
+    async def _offer_retry(self, ask: Ask) -> None:
+        """Offer to tell the agent to try again what nobody allowed in time."""
+        try:
+            if await self._prompter.choose([self._prompter.labels.tell_to_try_again]) is None:
+                return
+            await self._client.retry(ask.id, actor=self._actor)
+        except EOFError:
+            return  # there was nothing left to answer
+        except InvalidCallError as error:
+            for line in _error_messages(error):
+                self._prompter.print_error(line)
+        else:
+            self._prompter.print_line(f"{ask.id}: the agent will be told to try again.")
 
     def _report_end(self, ask: Ask) -> None:
         person = ask.json["ended_by"]

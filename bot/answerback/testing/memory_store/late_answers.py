@@ -29,7 +29,7 @@ class LateAnswersTable:
         self._last = 0
 
     def add(self, ask: Ask) -> None:
-        """Record that an agent is owed the outcome of an ask."""
+        """Record that an agent is owed the outcome of an ask, or what a person has said since."""
         request = ask.request
         row = LateAnswerRow(request.agent or "", request.conversation or "", ask.updated_at)
         self.rows[ask.id] = row

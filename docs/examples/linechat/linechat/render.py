@@ -10,6 +10,7 @@ from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, 
 from answerback.core.clarification import AskBack
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text as block_text
+from answerback.core.too_late import TryAgain
 from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, attribution, wording
 from answerback.presentation.asides import asides
@@ -58,10 +59,11 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     if view.is_review:
         offers.append("submit")
     if view.outcome is not None:
-        by = view.outcome.ended_by
-        ended = f" {labels.by.format(name=wording.display_name(by))}" if by else ""
-        at = f" · {_time(view.outcome.at)}"
-        lines += [wording.ending(view, labels) + ended + at, view.reply or ""]
+        ended = wording.ending_with_person(view, labels, MARKS)
+        lines += [f"{ended} · {_time(view.outcome.at)}", view.reply or ""]
+    if view.can_try_again:
+        lines.append(labels.tell_to_try_again)
+        offers.append("try_again")
     return {
         "ask": view.ask_id,
         "revision": view.revision,
@@ -78,7 +80,7 @@ def _answer_again(prompt: Prompt) -> JsonValue:
     return {"do": "answer", "value": prompt.prefill, "note": prompt.note}
 
 
-def action_of(received: dict[str, JsonValue]) -> Action | AskBack | None:
+def action_of(received: dict[str, JsonValue]) -> Action | AskBack | TryAgain | None:
     """Return the action that an object requests; None if it requests none."""
     value = received.get("value")
     text = value if isinstance(value, str) else None
@@ -100,5 +102,7 @@ def action_of(received: dict[str, JsonValue]) -> Action | AskBack | None:
             return Submit()
         case "end_turn":
             return EndTurn()
+        case "try_again":
+            return TryAgain()
         case _:
             return None

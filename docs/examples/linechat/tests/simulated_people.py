@@ -159,6 +159,9 @@ class SimulatedLinePerson:
     async def end_turn(self) -> None:
         await self._act("end_turn")
 
+    async def try_again(self) -> None:
+        await self._act("try_again")
+
     async def _act(self, do: str, value: JsonValue = None, **more: JsonValue) -> None:
         await self._rejoin_after_restart()
         before, ask = len(self.received), self._seen["ask"]

@@ -28,6 +28,7 @@ OFFERS = {
     LABELS.end_turn: "end_turn",
     LABELS.submit: "submit",
     LABELS.other: "other",
+    LABELS.tell_to_try_again: "try_again",
 }
 
 
@@ -264,6 +265,9 @@ class SimulatedDiscordPerson:
             if LABELS.end_turn in note.labels:
                 self._asked_for.add(note.message.id)
                 assert (await self._person.click(LABELS.end_turn, on=note.message)).answered
+
+    async def try_again(self) -> None:
+        await self._click(LABELS.tell_to_try_again)
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
         if not meant:

@@ -33,7 +33,10 @@ from tests.unit.adapters.slack.rig import (
     workspace,
 )
 
-_OFFERS = {"back", "ask_back", "reply", "end_turn", "submit", "other"}
+_OFFERS = {
+    **{name: name for name in ("back", "ask_back", "reply", "end_turn", "submit", "other")},
+    "again": "try_again",
+}
 EXAMPLE_EVENTS: tuple[Json, ...] = (
     {"type": "message", "ts": "1700000000.000200", "text": "hm", "channel_type": "im"},
     {"type": "message", "subtype": "message_deleted", "deleted_ts": "1700000000.000200",
@@ -172,7 +175,7 @@ class SimulatedSlackPerson:
         return look(self._copy)
 
     def available_actions(self) -> set[str]:
-        return {c.action_id for c in self._sight().controls} & _OFFERS
+        return {_OFFERS[c.action_id] for c in self._sight().controls if c.action_id in _OFFERS}
 
     async def read_all_text(self) -> str:
         sight = self._sight()
@@ -339,6 +342,9 @@ class SimulatedSlackPerson:
 
     async def end_turn(self) -> None:
         await self._press(Verb.END_TURN)  # with Slack's own dialog
+
+    async def try_again(self) -> None:
+        await self._press(Verb.TRY_AGAIN)
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
         self._slack.clock.advance(2)  # nobody types at the very moment when a question appears

@@ -24,7 +24,7 @@ from tests.browser.site import SECRET, site
 from tests.surface_setups import LoadBalancer, Setup
 from tests.unit.adapters.web.reader import Document, Reader, reader
 
-_OFFERS = {"back", "ask_back", "reply", "end_turn", "submit"}
+_OFFERS = {"back", "ask_back", "reply", "end_turn", "submit", "try_again"}
 
 
 class WebStage:
@@ -189,6 +189,9 @@ class SimulatedWebPerson:
             self._page, before = page, self._page
             await self._press("end_turn_now")
             self._page = before
+
+    async def try_again(self) -> None:
+        await self._press("try_again")
 
     async def _press(self, do: str, entered: list[tuple[str, str]] | None = None) -> Document:
         assert do in self._page.buttons, (do, self._page.buttons)

@@ -1,0 +1,59 @@
+"""People, times, and what a person tells an agent, as JSON."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+from pydantic import ConfigDict, Field, WithJsonSchema, with_config
+from typing_extensions import TypedDict
+
+from answerback.core.giving_up import TriedAgain
+from answerback.core.walker import Person
+
+Timestamp = Annotated[
+    str,
+    Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"),
+    WithJsonSchema({"type": "string", "format": "date-time"}),
+]
+"""What `iso` returns."""
+NULL_BY_DEFAULT: Final = Field(json_schema_extra={"default": None})
+strict = with_config(ConfigDict(extra="forbid"))
+"""A shape allows no further members."""
+
+
+@strict
+class PersonBody(TypedDict):
+    """A person who acted."""
+
+    surface: str
+    user_id: str
+    name: str | None
+
+
+@strict
+class TriedAgainBody(TypedDict):
+    """A person's request that the agent try again."""
+
+    text: str | None
+    by: PersonBody | None
+    at: Timestamp
+
+
+def iso(at: float) -> str:
+    """Format a time as RFC 3339 in UTC, to the millisecond."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def person_body(person: Person | None) -> PersonBody | None:
+    """A person, or null."""
+    if person is None:
+        return None
+    return {"surface": person.surface, "user_id": person.user_id, "name": person.name}
+
+
+def tried_again_body(again: TriedAgain | None) -> TriedAgainBody | None:
+    """What a person has told the agent to try again, or null."""
+    if again is None:
+        return None
+    return {"text": again.text, "by": person_body(again.by), "at": iso(again.at)}

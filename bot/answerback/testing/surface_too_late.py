@@ -1,0 +1,77 @@
+"""Contract tests for approvals whose host no longer waits: nobody is offered a decision, and the agent can be told."""
+
+from __future__ import annotations
+
+import pytest
+
+from answerback.core.ask import Ask, Status
+from answerback.core.form import Form
+from answerback.ports.surface import Acted
+from answerback.testing.simulated_people import SimulatedPerson, Stage
+from answerback.testing.surface_people import read_normalized_text
+from answerback.testing.surface_questions import GO, LABELS
+
+
+class TooLateContract:
+    """What remains of an approval that its host gave up."""
+
+    @staticmethod
+    async def _end_unanswered(stage: Stage, *responders: str) -> Ask:
+        ask = await stage.harness.create_ask(
+            Form(questions=(GO,)), stage.place, responders, request={"dialect": "approval"}
+        )
+        done = await stage.harness.service.carriers.report_no_answer(ask.id)
+        assert isinstance(done, Acted)
+        return await stage.harness.wait_until_shown(ask.id)
+
+    @pytest.mark.rule("LATE-7", "LATE-9")
+    async def test_a_denied_approval_offers_only_to_tell_the_agent_to_try_again(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        ask = await self._end_unanswered(stage, ada.user_id, bob.user_id)
+        await ada.look_at(ask)
+        await bob.look_at(ask)
+        read = await read_normalized_text(ada)
+        for part in LABELS.denied.split("{time}"):
+            assert part.strip().casefold() in read
+        assert ada.available_actions() == {"try_again"}
+        await ada.try_again()
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert (ask.status, ask.revision) == (Status.EXPIRED, 2)
+        assert ask.tried_again is not None
+        assert (ask.tried_again.by or ada).user_id == ada.user_id
+        await ada.look_at(ask)
+        assert ada.available_actions() == set()
+        told = LABELS.told_to_try_again.format(name=ada.name).casefold()
+        assert told in await read_normalized_text(ada)
+        await bob.try_again()  # on the message as it was before
+        assert (await stage.harness.wait_until_shown(ask.id)).tried_again == ask.tried_again
+
+    @pytest.mark.rule("LATE-9")
+    async def test_only_a_responder_tells_the_agent_to_try_again(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        ask = await self._end_unanswered(stage, ada.user_id)
+        await bob.look_at(ask)
+        if "try_again" in bob.available_actions():
+            await bob.try_again()
+        assert (await stage.harness.wait_until_shown(ask.id)).tried_again is None
+
+    @pytest.mark.rule("LATE-8")
+    async def test_an_approval_whose_carrier_is_gone_is_not_called_denied(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        ask = await stage.harness.create_ask(
+            Form(questions=(GO,)),
+            stage.place,
+            (ada.user_id,),
+            request={"dialect": "approval", "leased": True},
+            attended_for=-3_600.0,
+        )
+        service = stage.harness.service
+        service.carriers.run_since(service.clock.monotonic() - 3_600.0)
+        await service.carriers.end_lease(ask.id)
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        read = await read_normalized_text(ada)
+        assert LABELS.no_longer_waits.partition("{label}")[2].casefold() in read
+        assert LABELS.denied.partition(" ")[0].casefold() not in read
