@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -141,3 +142,34 @@ async def test_a_killed_claude_code_gets_the_answer_once_with_the_next_prompt(
         assert model.sent().count(LATE) == 1
         await run_claude(home, model, "--continue", "And now?")
         assert model.sent().count(LATE) == 1  # the earlier one is part of the conversation
+
+
+async def test_claude_code_tries_again_what_nobody_allowed_in_time(
+    home: Home, person: Person
+) -> None:
+    note = home.project / "note.txt"
+    await home.connect("claude")
+    for settings in home.folder.rglob("settings*.json"):
+        text = settings.read_text()
+        settings.write_text(re.sub(r"(/hooks/claude\?wait=)\d+", r"\g<1>1", text))
+    again = write_call(note)
+    said = (Says("It was denied."), again, Says("Done."))
+    async with scripted(write_call(note), *said) as model:
+        await run_claude(home, model, "Set it up")
+        assert not note.exists()
+        assert "Nobody answered within 1 second, so this is not allowed." in model.sent()
+        page = await person.front.call("GET", "/v1/asks?limit=1")
+        [denied] = page["asks"] if isinstance(page["asks"], list) else []
+        assert isinstance(denied, dict)
+        assert (denied["status"], denied["gave_up"]) == ("expired", "denied")
+        actor = {"user_id": "U7", "name": "Kim"}
+        await person.front.retry(str(denied["id"]), "It is a note only.", actor=actor)
+        for settings in home.folder.rglob("settings*.json"):
+            text = settings.read_text()
+            settings.write_text(text.replace("/hooks/claude?wait=1", "/hooks/claude?wait=100"))
+        await asyncio.gather(
+            run_claude(home, model, "--continue", "Go on"), person.answers("allow")
+        )
+        assert model.sent().count("the user wants you to try again.") == 1
+        assert "It is a note only." in model.sent()
+    assert note.read_text() == "a note"

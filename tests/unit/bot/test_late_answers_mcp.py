@@ -13,7 +13,7 @@ from mcp_types import CallToolResult
 
 from answerback.mcp.client_backend import ClientBackend
 from answerback.mcp.server import build_mcp_server
-from answerback_client import AsyncClient, Client, ClientError
+from answerback_client import Ask, AsyncClient, Client, ClientError, InvalidCallError
 from answerback_client.models import Answers
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.test_mcp import GO, client, text
@@ -177,3 +177,71 @@ async def test_the_client_stores_a_number_with_the_answers(service: Served) -> N
     for wrong in mistakes:
         with pytest.raises(ClientError, match="not from Answerback"):
             Answers.of(wrong)
+
+
+APPROVAL = {
+    "name": "PermissionRequest",
+    "dialect": "approval",
+    "arguments": {"tool_name": "Bash", "tool_input": {"command": "touch a"}},
+}
+
+
+async def denied_and_wanted_again(service: Served, http: AsyncClient, text: str | None) -> str:
+    """Have an approval denied unanswered, and tell the agent to try again; returns its id."""
+    ask = await http.submit_body(APPROVAL)
+    denied = await http.report_no_answer(ask.id)
+    assert (denied.status, denied.json["gave_up"]) == ("expired", "denied")
+    async with AsyncClient(service.url, service.key) as front:
+        told = await front.retry(ask.id, text)
+        assert told.json["tried_again"] is not None
+        with pytest.raises(InvalidCallError, match="Nothing to try again"):
+            await front.retry(ask.id)
+    return ask.id
+
+
+@pytest.mark.rule("LATE-10")
+async def test_what_people_want_tried_again_is_among_the_late_answers(service: Served) -> None:
+    async with client(service) as mcp, AsyncClient(service.url) as http:
+        ask_id = await denied_and_wanted_again(service, http, "On staging.")
+        result = await mcp.call_tool("check_answers", {})
+        assert 'They say: "On staging." Nothing is approved' in text(result)
+        (again,) = result.structured_content["answers"]
+        assert (again["kind"], again["ask_id"], again["headline"], again["text"]) == (
+            *("retry", ask_id, "Run touch a"),
+            "On staging.",
+        )
+        await answer_late(service, mcp, 2)
+        (given,) = (await check(mcp))["answers"]
+        assert given["kind"] == "outcome"
+
+
+@pytest.mark.rule("LATE-10")
+async def test_the_bridge_and_the_client_pass_on_what_people_want_tried_again(
+    service: Served,
+) -> None:
+    async with AsyncClient(service.url) as http:
+        ask_id = await denied_and_wanted_again(service, http, None)
+        server = build_mcp_server(lambda _: ClientBackend(http))
+        async with McpClient(server) as mcp:
+            (again,) = (await check(mcp))["answers"]
+            assert (again["kind"], again["ask_id"], again["text"]) == ("retry", ask_id, None)
+        second = await denied_and_wanted_again(service, http, "Now.")
+        answers = await http.answers()
+        (retry,) = answers.retries
+        assert (answers.asks, retry.ask_id, retry.text) == ((), second, "Now.")
+        assert retry.headline == "Run touch a"
+
+
+@pytest.mark.rule("LATE-7")
+async def test_the_client_gets_what_people_decided_before_its_report(service: Served) -> None:
+    async with AsyncClient(service.url) as http:
+        ask = await http.submit_body(APPROVAL)
+        await service.act(await service.newest(), action="answer", value="allow")
+        decided = await http.report_no_answer(ask.id)
+        assert (decided.status, decided.json["gave_up"]) == ("answered", None)
+
+    def report() -> Ask:
+        with Client(service.url) as sync_client:
+            return sync_client.report_no_answer(ask.id)
+
+    assert await asyncio.to_thread(report) == decided
