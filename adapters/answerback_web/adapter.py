@@ -7,6 +7,7 @@ rendered from the stored ask on each request, and follows its ask while it is op
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import quote
 
@@ -38,6 +39,7 @@ class WebSurface:
         agents: the agents' labels by name.
         now: returns the time in seconds since the epoch.
         proxies: the proxies that sign people in on the public listener.
+        link_days: days after an ask's end for which its read-only link works.
     """
 
     name = NAME
@@ -56,9 +58,12 @@ class WebSurface:
         tokens: bool = False,
         agents: Mapping[str, str] | None = None,
         proxies: TrustedProxies | None = None,
+        link_days: float = math.inf,
     ) -> None:
         access = PageLinks(secret)
-        self._site = Site(access, labels, local_url, public_url, now, holders, agents or {}, asks)
+        self._site = Site(
+            access, labels, local_url, public_url, now, holders, agents or {}, asks, link_days
+        )
         self._local = Visitors(access, holders, TrustedProxies(), operators=True)
         self._public = Visitors(access, holders, proxies or TrustedProxies(), operators=False)
         self._tokens = tokens

@@ -283,8 +283,13 @@ class AskPages:
         )
 
     async def _load(self, visit: _Visit) -> Ask | None:
-        """Load the ask of a page; asks that are shown elsewhere have a page only for the operator."""
+        """Load the ask of a page; asks that are shown elsewhere have a page only for the operator.
+
+        A link that only shows the ask ends some days after the ask.
+        """
         ask = await self._site.service.get(visit.ask_id)
+        if ask is not None and visit.visitor is None and self._site.has_link_ended(ask):
+            return None
         if ask is None or ask.destination.surface == NAME:
             return ask
         return ask if visit.visitor is not None and visit.visitor.is_operator else None

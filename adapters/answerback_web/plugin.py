@@ -78,6 +78,8 @@ class WebSettings(SurfaceSettings):
     """The addresses that the proxies connect from; on other connections the header is ignored."""
     people: dict[str, WebPerson] = Field(default_factory=dict)
     """How to display people, by name."""
+    link_days: Annotated[float, Field(gt=0, le=3_660)] = 30
+    """Days after an ask's end for which its read-only link works."""
 
     def configured(self) -> bool:
         """See `SurfaceSettings.configured`: a page can always be opened."""
@@ -149,6 +151,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             tokens=host.tokens,
             agents=host.agents,
             now=host.now,
+            link_days=settings.link_days,
             proxies=TrustedProxies(
                 settings.user_header,
                 [ipaddress.ip_network(name) for name in settings.trusted_proxies],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.http.platform_bodies import BodyReader
 from answerback.ports.person_key import KeyHolderSource
@@ -19,6 +21,7 @@ from answerback_web.page_proof import PageProofs
 from answerback_web.parse import Post
 
 NAME: Final = "web"
+_DAY: Final = 86_400.0
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
@@ -34,6 +37,7 @@ class Site:
     holders: KeyHolderSource
     agents: Mapping[str, str]
     service: Asks
+    link_days: float = math.inf
     bodies: BodyReader = field(default_factory=lambda: BodyReader(limits.MAX_POST))
 
     @property
@@ -44,6 +48,11 @@ class Site:
     def link(self, ask_id: str) -> str:
         """Return the address that shows an ask: at the public URL if there is one, else on this machine."""
         return f"{(self.public_url() or self.local_url()).rstrip('/')}/a/{self.access.link(ask_id)}"
+
+    def has_link_ended(self, ask: Ask) -> bool:
+        """Return whether the link that only shows an ask no longer works: the ask has ended long enough ago."""
+        outcome = ask.outcome
+        return outcome is not None and self.now() - outcome.at > self.link_days * _DAY
 
     async def read_post(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -124,6 +125,7 @@ async def site(
     labels: Labels | None = None,
     keys: Mapping[str, Person] | None = None,
     agents: Mapping[str, str] | None = None,
+    link_days: float = math.inf,
 ) -> AsyncIterator[Site]:
     """Run a site on two listeners, the local and the public one.
 
@@ -131,6 +133,7 @@ async def site(
         place: a folder for its database, the database's file, or a ``storage.url``.
         keys: the valid keys and their people, read at each request; without them, only `KEY`, the operator's.
         agents: the agents' labels by name.
+        link_days: days after an ask's end for which its read-only link works.
     """
 
     async def holders() -> tuple[KeyHolder, ...]:
@@ -151,6 +154,7 @@ async def site(
             local_url=lambda: urls["local"],
             public_url=lambda: urls["public"],
             now=clock.now,
+            link_days=link_days,
             holders=holders,
             agents=agents,
         )

@@ -6,16 +6,18 @@ import asyncio
 import io
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from aiohttp import hdrs
 
 from answerback.core.actions import Answer, EndTurn
-from answerback.core.ask import Destination
+from answerback.core.ask import Ask, Destination
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.person_key import operator_holder
+from answerback.ports.store import Decision, Write
 from answerback.ports.surface import SupportsGroups, SupportsMoves, SupportsReminders
 from answerback_web.page_access import is_own_page
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
@@ -113,6 +115,26 @@ async def test_a_page_whose_key_was_replaced_cannot_answer_and_keeps_what_was_ty
         answered = await person.press(await person.open(own), own, "answer", {"text": "mine"})
         assert answered.status == 200
         assert value(await changing.stored(ask), "t") == "mine"
+
+
+@pytest.mark.rule("WEB-18")
+async def test_a_link_that_only_shows_an_ask_ends_some_days_after_it(tmp_path: Path) -> None:
+    async with site(tmp_path, link_days=30) as web_site, reader(web_site.url) as visitor:
+        ask = await web_site.ask(TEXT)
+        link = web_site.surface.url(ask.id).removeprefix(web_site.public_url)
+        assert (await visitor.open(link)).status == 200
+        await web_site.act(ask, EndTurn())
+        for days, status in ((29.9, 200), (30.1, 404)):
+            at = web_site.service.clock.now() - days * 86_400
+
+            def end_earlier(ended: Ask | None, at: float = at) -> Decision[None]:
+                assert ended is not None
+                assert ended.outcome is not None
+                return Decision(Write(replace(ended, outcome=replace(ended.outcome, at=at))), None)
+
+            await web_site.service.store.asks.change(ask.id, end_earlier)
+            assert (await visitor.open(link)).status == status
+            assert (await visitor.open(path(ask))).status == 200, "who is identified still reads it"
 
 
 @pytest.mark.rule("AUTH-12")
