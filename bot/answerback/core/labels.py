@@ -315,20 +315,19 @@ class Labels(BaseModel):
     text_in_review: str = (
         "No question is open: press {submit} to send the answers, or {edit} to change one."
     )
-    text_too_early: str = (
-        "This question was not open yet when you wrote that, so your message was not used as an answer. If it"
-        " is your answer, please write it again."
-    )
+    text_too_early: str = "You wrote that before “{question}” was on the screen. Your message was not used; answer now that it is."
     text_before_shown: str = (
-        "The next question is not on the screen yet, so your message was not used as an answer. Answer it when it"
-        " appears: {question}"
+        "The next question is not on the screen yet: “{question}”. Your message was not used; answer when it"
+        " appears."
     )
     text_untimed: str = (
         "Answerback cannot tell whether you wrote that before or after this question was asked, so your "
         "message was not used as an answer. Please use the controls."
     )
     about_message: str = "About your message {link}:"
-    text_not_saved: str = "Your message could not be saved just now. Please write it again."
+    text_not_saved: str = (
+        "Your message could not be saved just now, so it was not used. Answer again in a moment."
+    )
     use_text: str = "Use as the answer"
     offer_text: str = (
         "If that was your answer to “{question}”, press {use_text}. Otherwise just carry on: only you see "

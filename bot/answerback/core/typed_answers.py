@@ -43,12 +43,12 @@ def check_not_too_early(
         since: since when the question is visible, if that is known but not stored.
     """
     since = since if ask.opened.shown is None else ask.opened.shown
+    question = (ask.question.text if ask.question else labels.review_title)[:_QUESTION_CHARS]
     if since is None and ask.shown_revision < ask.revision:
-        question = ask.question.text if ask.question else labels.review_title
-        return UnclearText(labels.text_before_shown.format(question=question[:_QUESTION_CHARS]))
+        return UnclearText(labels.text_before_shown.format(question=question))
     if at is None or since is None:
         return UnclearText(labels.text_untimed)
-    return None if at > since else UnclearText(labels.text_too_early)
+    return None if at > since else UnclearText(labels.text_too_early.format(question=question))
 
 
 def may_have_looked_open(ask: Ask, at: float) -> bool:

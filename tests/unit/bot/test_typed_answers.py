@@ -224,13 +224,13 @@ def test_which_questions_accept_free_text(ask: Ask, takes: bool) -> None:
     ("shown", "is_current", "since", "at", "told"),
     [
         (10.0, True, None, 10.1, None),
-        (10.0, True, None, 10.0, "was not open yet"),
+        (10.0, True, None, 10.0, "You wrote that before"),
         (10.0, True, None, None, "cannot tell"),
         (None, False, None, 11.0, "is not on the screen yet"),
         (None, True, None, 11.0, "cannot tell"),
         # the platform was asked since when it is shown
         (None, False, 10.0, 10.1, None),
-        (None, True, 10.0, 10.0, "was not open yet"),
+        (None, True, 10.0, 10.0, "You wrote that before"),
         (10.0, True, 12.0, 11.0, None),
     ],
 )

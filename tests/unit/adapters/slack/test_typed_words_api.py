@@ -232,7 +232,8 @@ async def test_a_message_typed_before_a_click_does_not_answer_the_question_it_op
     await up.shown(ask)
     up.slack.workspace.put(before)
     methods_chat.announce(up.slack, before)
-    assert (await up.wait_for_notes(up.ada))[0].startswith(LABELS.text_too_early)
+    too_early = LABELS.text_too_early.format(question=NOTE["text"])
+    assert (await up.wait_for_notes(up.ada))[0].startswith(too_early)
     assert [g.value for g in (await up.shown(ask)).walk.answers] == ["production"]
 
 
