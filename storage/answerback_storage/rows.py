@@ -105,14 +105,17 @@ def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> st
 def unreadable_ask_error(ask_id: str, error: Exception | None = None) -> UnreadableRowError:
     """Build the error for an ask whose rows this version cannot read. If ``error`` is None, a row is missing."""
     reason = "its request is missing" if error is None else str(error)
+    advice = "Run the version that wrote it, or restore the database from a backup"
     if isinstance(error, sqlite3.Error):  # the message may quote the row's contents
-        reason = "the file is damaged there, the disk failed to read it, or it holds text that is not UTF-8"
+        reason = "the disk failed to read it, the file is damaged there, or it holds text that is not UTF-8"
+        advice = (
+            "Check the disk and the system's log first; if they report no error, restore a backup"
+        )
     if isinstance(error, ValidationError):  # the message contains answers
         errors = error.errors(include_url=False, include_context=False, include_input=False)
         reason = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in errors)
     return UnreadableRowError(
-        f"This version cannot read the stored ask {ask_id} ({reason}). Run the"
-        " version that wrote it, or restore the database from a backup. Other asks are not affected."
+        f"This version cannot read the stored ask {ask_id} ({reason}). {advice}. Other asks are not affected."
     )
 
 
@@ -174,9 +177,7 @@ def left_channel_key(surface: str, channel: str | None) -> str:
 
 def moved_from(asks: Iterable[Ask], thread: str | None, limit: int) -> list[Ask]:
     """Return the first of the asks that were in a thread before; with None, anywhere in the channel."""
-    here = (
-        ask for ask in asks if ask.left is not None and thread in {None, current_place(ask.left)[2]}
-    )
+    here = (each for each in asks if each.left and thread in {None, current_place(each.left)[2]})
     return list(islice(here, limit))
 
 

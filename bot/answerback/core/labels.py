@@ -315,7 +315,9 @@ class Labels(BaseModel):
     text_in_review: str = (
         "No question is open: press {submit} to send the answers, or {edit} to change one."
     )
-    text_too_early: str = "You wrote that before “{question}” was on the screen. Your message was not used; answer now that it is."
+    text_too_early: str = (
+        "You wrote that before “{question}” was on the screen, so it was not used; answer now."
+    )
     text_before_shown: str = (
         "The next question is not on the screen yet: “{question}”. Your message was not used; answer when it"
         " appears."

@@ -51,9 +51,10 @@ _EXPLANATIONS: Final = {
     " permission on the file and on its directory",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened. Check the permissions of the file and of its"
     " directory, where SQLite keeps two more files",
-    # SQLite also reports this if the disk fails to read the file or its log.
-    sqlite3.SQLITE_CORRUPT: "the disk failed to read it, or it is damaged. Check the disk and the system's log first;"
-    " if they report no error, restore a backup, or rescue what can be read with `sqlite3 FILE .recover`",
+    # SQLite also reports this if the disk fails to read (EIO): it replaces SQLITE_IOERR_CORRUPTFS.
+    sqlite3.SQLITE_CORRUPT: "the disk failed to read it, or it is damaged: SQLite reports both alike. Check the disk"
+    " and the system's log first; if they report no error, restore a backup, or rescue what can be read with"
+    " `sqlite3 FILE .recover`",
     sqlite3.SQLITE_NOTADB: "it is not an SQLite database, or it is damaged. Name another file, or"
     " restore a backup",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write. Check the disk and the system's log",
