@@ -320,7 +320,7 @@ def problems_note(
     page = spec.page_with(problems[0].pointer.removeprefix("/value"))
     labels_by_verb = {
         Verb.FILL: labels.fill_in,
-        Verb.REPLY: labels.reply,
+        Verb.REPLY: labels.reply_and_end(deny=view.approval)[0],
         Verb.ASK_BACK: labels.ask_back,
     }
     label = labels_by_verb.get(control.verb, labels.answer)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from answerback.core.form import AnswerType, Option, Question
+from answerback.core.form import AnswerType, Option, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.presentation.option_controls import OptionLimits, chosen_indexes
@@ -50,9 +50,6 @@ OPTIONS: Final = OptionLimits(
     button=38,
     label=limits.OPTION_LABEL,
     description=limits.OPTION_DESCRIPTION,
-    # Each is three components, of the forty that the whole message may have:
-    # https://docs.discord.com/developers/components/reference
-    sections=6,
 )
 
 
@@ -182,16 +179,20 @@ def sections(view: View, prompt: Prompt, labels: Labels, texts: Sequence[str]) -
     rendered = [
         c.section(
             "".join(texts[2 * i : 2 * i + 2]),
-            option_button(view, fit_line(name, OPTIONS.button), i, chosen),
+            option_button(view, prompt.question, fit_line(name, OPTIONS.button), i, chosen),
         )
         for i, name in enumerate(names)
     ]
     return [*rendered, *c.rows(_free_text_buttons(view, prompt, labels))]
 
 
-def option_button(view: View, name: str, index: int, chosen: Sequence[int]) -> Json:
+def option_button(
+    view: View, question: Question, name: str, index: int, chosen: Sequence[int]
+) -> Json:
     """Render the button that answers with an option."""
     style = ButtonStyle.PRIMARY if index in chosen else ButtonStyle.SECONDARY
+    if question.options[index].kind is OptionKind.DENY:
+        style = ButtonStyle.DANGER
     return button(view, name, Verb.ANSWER, index, style)
 
 
@@ -207,7 +208,7 @@ def render_option_controls(
     if OPTIONS.fits_buttons(question):
         chosen = chosen_indexes(prompt)
         buttons = [
-            option_button(view, name, i, chosen)
+            option_button(view, question, fit_line(name, OPTIONS.button), i, chosen)
             for i, name in enumerate(OPTIONS.option_labels(question, range(len(question.options))))
         ]
         return c.rows([*buttons, *other])
@@ -256,7 +257,10 @@ def _prefilled_button(view: View, prompt: Prompt) -> list[Json]:
     # (https://github.com/discord/discord-api-docs/issues/4801), so the prefilled option is a button.
     first = chosen_indexes(prompt)[:1]
     names = OPTIONS.option_labels(prompt.question, first)
-    return [option_button(view, name, i, first) for i, name in zip(first, names, strict=True)]
+    return [
+        option_button(view, prompt.question, name, i, first)
+        for i, name in zip(first, names, strict=True)
+    ]
 
 
 def _submit_button(view: View, prompt: Prompt, labels: Labels, state: ListState) -> list[Json]:

@@ -197,7 +197,12 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     Args:
         more: the label of the button that shows everything in full; None for no button.
     """
-    plan = _walk_buttons(view.controls, labels.back, labels.ask_back, labels.reply, labels.end_turn)
+    plan = _walk_buttons(
+        view.controls,
+        labels.back,
+        labels.ask_back,
+        *labels.reply_and_end(deny=view.approval),
+    )
     if more:
         plan += plan_button(more, Verb.SHOW_IN_FULL, "0")
     if view.can_try_again:

@@ -70,7 +70,7 @@ def _render_preview(view: View, prompt: Prompt, number: int, labels: Labels) -> 
     buttons = paging_buttons(view, Verb.PREVIEW, number, len(pages), labels)
     if prompt.question.answer_type is AnswerType.SELECT:
         [name] = OPTIONS.option_labels(prompt.question, [index])
-        buttons.append(option_button(view, name, index, chosen_indexes(prompt)))
+        buttons.append(option_button(view, prompt.question, name, index, chosen_indexes(prompt)))
     # Show in full has the same preview as its author wrote it.
     buttons.append(button(view, labels.details, Verb.SHOW_IN_FULL, "0"))
     return c.message([*parts, *c.rows(buttons)], private=True)

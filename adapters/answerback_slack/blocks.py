@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import Literal, TypeAlias
 
 from answerback.presentation import text_fitting
 from answerback.presentation.attribution import utc_clock
 from answerback.presentation.sanitize import visible
 from answerback_slack import limits
 
+ButtonStyle: TypeAlias = Literal["primary", "danger"] | None
+"""The style of a button; None for the default."""
 Block = dict[str, object]
 """A block, an element or a composition object, in the form that json.dumps turns into Slack's JSON."""
 
@@ -99,7 +102,7 @@ def small_text(text: str) -> Block:
     return {"type": "context", "elements": [plain_text(text, limits.CONTEXT_TEXT)]}
 
 
-def button(text: str, action_id: str, value: str, *, primary: bool = False) -> Block:
+def button(text: str, action_id: str, value: str, style: ButtonStyle = None) -> Block:
     """A button; ``value`` is the encoded control."""
     block: Block = {
         "type": "button",
@@ -107,7 +110,7 @@ def button(text: str, action_id: str, value: str, *, primary: bool = False) -> B
         "action_id": action_id,
         "value": value,
     }
-    return block | {"style": "primary"} if primary else block
+    return block if style is None else block | {"style": style}
 
 
 def link_button(text: str, action_id: str, url: str, about: str) -> Block:

@@ -18,6 +18,7 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_slack import limits, people_text
 from answerback_slack.blocks import (
     Block,
+    ButtonStyle,
     actions_block,
     button,
     heading_blocks,
@@ -63,11 +64,18 @@ class MessageBuilder:
         return Control(self.view.ask_id, self.view.revision, verb, str(argument)).encode()
 
     def control_button(
-        self, label: str, verb: Verb, argument: str | int = "", *, primary: bool = False
+        self,
+        label: str,
+        verb: Verb,
+        argument: str | int = "",
+        *,
+        primary: bool = False,
+        danger: bool = False,
     ) -> Block:
         """A button that triggers ``verb``."""
         name = f"{verb}.{argument}" if argument != "" else str(verb)
-        return button(label, name, self.encode_control(verb, argument), primary=primary)
+        style: ButtonStyle = "danger" if danger else "primary" if primary else None
+        return button(label, name, self.encode_control(verb, argument), style)
 
     def controls_row(self, name: str, elements: Sequence[Block]) -> Block:
         """A row of controls. Its block_id is new for every revision, as Slack requires."""

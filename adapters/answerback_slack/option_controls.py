@@ -10,7 +10,7 @@ from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType, Option, OptionKind, Question
 from answerback.core.view import Prompt
 from answerback.presentation import text_fitting
 from answerback.presentation.option_controls import OptionLimits, chosen_indexes
@@ -25,6 +25,7 @@ from answerback_slack.blocks import (
     option_object,
     options_or_groups,
     plain_text,
+    section,
     text_length,
 )
 from answerback_slack.message_layout import MessageBuilder
@@ -42,8 +43,14 @@ OPTION_LIMITS: Final = OptionLimits(
 def build_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
     """Build the controls of the open question. A menu in the message may use at most ``room`` characters."""
     question = prompt.question
+    if OPTION_LIMITS.fits_sections(question):
+        return [
+            *_option_sections(builder, prompt, room),
+            *_row(builder, _text_buttons(builder, prompt)),
+        ]
     if OPTION_LIMITS.fits_buttons(question):
-        return [builder.controls_row("answer", _buttons(builder, prompt))]
+        buttons = _option_buttons(builder, prompt)
+        return _row(builder, [*buttons, *_text_buttons(builder, prompt)])
     selection = _initial_selection(builder, prompt)
     in_message = option_inputs(question, selection, builder.encode_control, builder.labels.choose)
     if len(question.options) > limits.BOXES and text_length(in_message) > room:
@@ -73,13 +80,21 @@ def preview_buttons(builder: MessageBuilder, question: Question) -> list[Block]:
     return [builder.controls_row("preview", elements)] if elements else []
 
 
+def lists_options(question: Question) -> bool:
+    """Whether the message lists the options as text above their controls."""
+    if not question.options or OPTION_LIMITS.fits_sections(question):
+        return False
+    return OPTION_LIMITS.needs_text_list(question)
+
+
 def numbered_options(question: Question) -> list[str]:
     """The options as numbered texts, in full."""
-    return [
-        f"{number}. {visible(each.label)}"
-        + (f"\n{visible(each.description)}" if each.description else "")
-        for number, each in enumerate(question.options, 1)
-    ]
+    return [f"{number}. {option_text(each)}" for number, each in enumerate(question.options, 1)]
+
+
+def option_text(option: Option) -> str:
+    """An option as text, in full."""
+    return "\n".join(map(visible, filter(None, (option.label, option.description))))
 
 
 def option_inputs(
@@ -168,12 +183,36 @@ def _options(question: Question, length: int) -> list[Block]:
     return made
 
 
-def _buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
-    chosen = chosen_indexes(prompt)
+def _row(builder: MessageBuilder, buttons: Sequence[Block]) -> list[Block]:
+    return [builder.controls_row("answer", buttons)] if buttons else []
+
+
+def _option_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
+    """A button for each option; a long label is shortened, because the message lists it in full."""
+    question, chosen = prompt.question, chosen_indexes(prompt)
+    names = OPTION_LIMITS.option_labels(question, range(len(question.options)))
     return [
-        builder.control_button(one_line(each.label), Verb.ANSWER, i, primary=i in chosen)
-        for i, each in enumerate(prompt.question.options)
-    ] + _text_buttons(builder, prompt)
+        builder.control_button(
+            text_fitting.shorten(one_line(name), OPTION_LIMITS.button),
+            Verb.ANSWER,
+            i,
+            primary=i in chosen,
+            danger=question.options[i].kind is OptionKind.DENY,
+        )
+        for i, name in enumerate(names)
+    ]
+
+
+def _option_sections(builder: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
+    """Each option's text with its button next to it; long texts share the space."""
+    options = prompt.question.options
+    numbered = OPTION_LIMITS.needs_text_list(prompt.question)
+    texts = numbered_options(prompt.question) if numbered else list(map(option_text, options))
+    share = min(room // len(texts), limits.SECTION_TEXT)
+    buttons = _option_buttons(builder, prompt)
+    return [
+        section(builder.fit(text, share), each) for text, each in zip(texts, buttons, strict=True)
+    ]
 
 
 def _text_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:

@@ -116,7 +116,7 @@ def _add_prompt(builder: MessageBuilder, prompt: Prompt) -> None:
     builder.add_asides(min(ASIDES_ROOM, builder.remaining_room // 2))
     room = builder.remaining_room - RESERVED_ROOM - MIN_LIST_ROOM
     controls = _answer_controls(builder, prompt, room)
-    if option_controls.OPTION_LIMITS.needs_text_list(question) and question.options:
+    if option_controls.lists_options(question):
         builder.add_items(
             option_controls.numbered_options(question),
             builder.remaining_room - text_length(controls) - RESERVED_ROOM,
@@ -213,7 +213,11 @@ def _navigation(builder: MessageBuilder) -> Block:
             case Control.ASK_BACK:
                 made.append(builder.control_button(labels.ask_back, Verb.ASK_BACK))
             case Control.REPLY:
-                made.append(builder.control_button(labels.reply, Verb.REPLY))
+                made.append(
+                    builder.control_button(
+                        labels.reply_and_end(deny=builder.view.approval)[0], Verb.REPLY
+                    )
+                )
             case Control.END_TURN:
                 made.append(_end_turn(builder))
     if builder.shortened:
@@ -224,11 +228,12 @@ def _navigation(builder: MessageBuilder) -> Block:
 def _end_turn(builder: MessageBuilder) -> Block:
     labels = builder.labels
     text = wording.sentence(labels.end_turn_text, builder.view.label, labels)
-    return builder.control_button(labels.end_turn, Verb.END_TURN) | {
+    label = labels.reply_and_end(deny=builder.view.approval)[1]
+    return builder.control_button(label, Verb.END_TURN) | {
         "confirm": {
             "title": plain_text(labels.end_turn_title, limits.CONFIRM_TITLE),
             "text": plain_text(text, limits.CONFIRM_TEXT),
-            "confirm": plain_text(labels.end_turn, limits.CONFIRM_BUTTON),
+            "confirm": plain_text(label, limits.CONFIRM_BUTTON),
             "deny": plain_text(labels.cancel, limits.CONFIRM_BUTTON),
             "style": "danger",
         }

@@ -42,6 +42,7 @@ class Choice:
     preview: Markup | None = None
     key: str | None = None
     recommended: bool = False
+    denies: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ RADIOS_UP_TO: Final = 8
 """Up to this many choices of a form field are radio buttons; more are a menu."""
 MAX_ONE_LINE: Final = 200
 """A field whose maximum length is at most this many characters is one line."""
+BUTTON_LABEL: Final = 80
+"""Units of the longest label of a button that is no decision about a permission: one line of the page."""
 NUMBER_KEYS: Final = 9
 """Options that have a number key."""
 MAX_OPEN_ANSWERS: Final = 400

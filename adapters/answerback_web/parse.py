@@ -41,7 +41,8 @@ _TEXT_FIELDS: Final = frozenset({"text", "json", "other", "note", "ask_back", "r
 
 
 class PageAction(StrEnum):
-    """The action of a page's button. ``edit`` is followed by a colon and the question's index."""
+    """The action of a page's button. ``edit`` is followed by a colon and the question's index; so is ``answer`` by the
+    choice, if its button is the choice."""
 
     ANSWER = "answer"
     YES = "yes"
@@ -220,7 +221,7 @@ def _answer(post: Post, do: PageAction, question: Question, labels: Labels) -> A
 
 
 def _choice_answer(post: Post, question: Question, labels: Labels) -> Action | InvalidPost:
-    chosen = post.all_values("choice")
+    chosen = chosen_values(post)
     own_words = post.first("other")
     several = question.answer_type is AnswerType.MULTI_SELECT
     selected = tuple(text for text in chosen if text != OTHER)
@@ -239,6 +240,12 @@ def _choice_answer(post: Post, question: Question, labels: Labels) -> Action | I
         return _invalid("required", labels.choose_first.format(submit=labels.answer))
     value = values if several else values[0]
     return Answer(value=value, note=post.first("note") or None)
+
+
+def chosen_values(post: Post) -> tuple[str, ...]:
+    """Return the choices: that of the button, or else those that are ticked."""
+    pressed = post.first("do").partition(":")[2] if post.do is PageAction.ANSWER else ""
+    return (pressed,) if pressed else post.all_values("choice")
 
 
 def _schema_answer(post: Post, question: Question, labels: Labels) -> Action | InvalidPost:

@@ -186,8 +186,7 @@ async def test_where_a_browser_cannot_check_a_proof_the_page_offers_to_refresh(
         await page.locator("#live").get_by_role("link").click()
         await expect(page.locator("h1")).to_have_text("Which environment?")
         await settled(page)
-        await page.get_by_label("staging").check()
-        await page.get_by_role("button", name="Answer").click()
+        await page.get_by_role("button", name="staging").click()
         await expect(page.locator("h1")).to_have_text("Optional note for the migration log")
 
 

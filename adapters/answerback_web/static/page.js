@@ -292,7 +292,8 @@
     const other = document.getElementById("other");
     if (other) {
       other.addEventListener("input", () => {
-        if (other.value.trim()) document.querySelector("input[name=choice][value=other]").checked = true;
+        const choice = document.querySelector("input[name=choice][value=other]");
+        if (choice && other.value.trim()) choice.checked = true;
       });
     }
   }
@@ -470,7 +471,8 @@
     if (!current || event.isComposing) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       const focusedId = document.activeElement && document.activeElement.id;
-      const answering = document.querySelector(".yesno button:focus") || current.querySelector(".answers:not(.yesno) button.primary");
+      const own = focusedId === "other" && current.querySelector(".answers.own button");
+      const answering = document.querySelector(".yesno button:focus") || own || current.querySelector(".answers:not(.yesno, .own) button.primary");
       const button = ["reply", "ask_back"].includes(focusedId) ? current.querySelector(`button[value=${focusedId}]`) : answering;
       if (button) {
         event.preventDefault();

@@ -48,6 +48,16 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+class OptionKind(StrEnum):
+    """What an option of a permission prompt does."""
+
+    ALLOW_ONCE = "allow_once"
+    ALLOW_ALWAYS = "allow_always"
+    """Allows this use and further ones, as its label says."""
+    OTHER = "other"
+    DENY = "deny"
+
+
 class Option(_Frozen):
     """One choice: ``value`` goes to the agent, ``label`` is shown, ``preview`` is Markdown shown on demand."""
 
@@ -55,6 +65,8 @@ class Option(_Frozen):
     label: str
     description: str | None = None
     preview: str | None = None
+    kind: OptionKind | None = None
+    """None where no permission is asked for."""
 
 
 class When(_Frozen):
@@ -100,6 +112,11 @@ class Question(_Frozen):
         """Whether the yes and no buttons each get a "for this turn" variant: not if only a person may answer."""
         is_boolean = self.answer_type is AnswerType.BOOLEAN
         return self.persistence is Persistence.TURN and is_boolean and not self.exclusive
+
+    @property
+    def is_approval(self) -> bool:
+        """Whether its options allow or deny something."""
+        return any(each.kind is not None for each in self.options)
 
     def option(self, value: JsonValue) -> Option | None:
         """Return the option with this value, or None."""

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from string import Formatter
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
+from answerback.core.label_placeholders import join_placeholders, placeholders
 
 
 class Labels(BaseModel):
     """The texts of controls, headings and notes. ``{…}`` in a label is a placeholder, filled in on use.
 
-    Validation rejects a blank label, and one with a placeholder that its English text does not have: by the time
-    an ask shows it, it would be too late to report.
+    Validation rejects a blank label, and one with a placeholder that its English text does not have.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -32,6 +30,8 @@ class Labels(BaseModel):
     reply: str = "Reply"
     send: str = "Send"
     end_turn: str = "End Turn"
+    deny_with_message: str = "Deny with a message"
+    deny_and_stop: str = "Deny and stop"
     submit: str = "Submit"
     edit: str = "Edit"
     answer: str = "Answer"
@@ -355,6 +355,10 @@ class Labels(BaseModel):
         """Return the labels of a boolean question's buttons."""
         return (self.accept, self.decline) if consent else (self.yes, self.no)
 
+    def reply_and_end(self, *, deny: bool) -> tuple[str, str]:
+        """Return the labels of Reply and End Turn, which deny where permission is asked for."""
+        return (self.deny_with_message, self.deny_and_stop) if deny else (self.reply, self.end_turn)
+
     def save_error_message(self, error: Exception) -> str:
         """Return the message for a person whose action failed, claiming no more than is known."""
         if isinstance(error, UnreadableRowError):
@@ -368,9 +372,9 @@ class Labels(BaseModel):
     def _check_label(cls, label: str, info: ValidationInfo) -> str:
         if not label.strip():
             raise ValueError("a label must not be blank: give it a text, or leave it out")
-        known = _placeholders(cls.model_fields[info.field_name or ""].default)
+        known = placeholders(cls.model_fields[info.field_name or ""].default)
         try:
-            unknown = sorted(_placeholders(label) - known)
+            unknown = sorted(placeholders(label) - known)
         except ValueError:
             if not known:
                 return label  # no placeholders: a brace is just a brace
@@ -378,22 +382,11 @@ class Labels(BaseModel):
                 "it has an unmatched brace; write {{ or }} for a literal brace"
             ) from None
         if unknown:
-            allowed = f"can only contain {_join(known)}" if known else "takes no placeholders"
-            raise ValueError(f"it contains {_join(unknown)}, but {allowed}")
+            allowed = (
+                f"can only contain {join_placeholders(known)}" if known else "takes no placeholders"
+            )
+            raise ValueError(f"it contains {join_placeholders(unknown)}, but {allowed}")
         return label
-
-
-def _placeholders(label: str) -> set[str]:
-    """Return the contents of a label's braces; raise ValueError if the braces do not match."""
-    return {
-        name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
-        for _, name, spec, conversion in Formatter().parse(label)
-        if name is not None
-    }
-
-
-def _join(placeholders: Iterable[str]) -> str:
-    return " and ".join(f"{{{name}}}" for name in sorted(placeholders))
 
 
 ENGLISH: Final = Labels()

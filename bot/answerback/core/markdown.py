@@ -133,11 +133,15 @@ def hides_marks(source: str) -> bool:
 
 
 def parse_start(source: str) -> tuple[tuple[Block, ...], bool]:
-    """Parse at most `MAX_RENDERED_CHARS` characters, up to a line break; also return whether that is all of it."""
+    """Parse at most `MAX_RENDERED_CHARS` characters; also return whether that is all of it.
+
+    Ends at a line break if one is near enough: what is decided may be a single line.
+    """
     if len(source) <= MAX_RENDERED_CHARS:
         return parse(source), True
     start = source[:MAX_RENDERED_CHARS]
-    return parse(start[: start.rfind("\n") + 1] or start), False
+    at = start.rfind("\n", MAX_RENDERED_CHARS // 2) + 1
+    return parse(start[:at] or start), False
 
 
 def blocks_to_text(blocks: Iterable[Block]) -> str:

@@ -136,6 +136,8 @@ class View(NamedTuple):
     """Whether the first post notifies the responders."""
     closes_at: float | None = None
     """When the open ask expires, in seconds since the epoch; None: never."""
+    approval: bool = False
+    """Whether permission is asked for: Reply and End Turn then deny."""
     headline: str = ""
     """What would happen, or the first question, in one line; empty after an erasure."""
     erased: bool = False
@@ -183,6 +185,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         responders=_responders(ask),
         mention=ask.request.mention,
         closes_at=ask.expires_at if ask.open else None,
+        approval=ask.form.decided_by_hand,
         headline=headline_of(ask.form),
         erased=ask.erased_at is not None,
         tried_again=ask.tried_again,

@@ -182,8 +182,9 @@ class _Cut:
                 break
             fitted.append(shorten(line, max(self._remaining, 1)))
             self._remaining -= utf16_length(line) + 1
-        if fitted != lines:
-            self.whole, self.lines = False, self.lines or len(lines)
+        self.whole = self.whole and fitted == lines
+        if len(fitted) < len(lines):
+            self.lines = self.lines or len(lines)
             fitted.append(ELLIPSIS)
         return "\n".join(fitted)
 

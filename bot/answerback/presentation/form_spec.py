@@ -135,6 +135,7 @@ class _Planner(NamedTuple):
         labels, prompt, title = self.labels, self.view.prompt, form_title(entry, self.labels)
         if entry is Entry.REPLY:
             required = self.view.reply_needs_text
+            title = labels.deny_with_message if self.view.approval else title
             inputs = self._message(labels.reply_label, labels.reply_hint, required=required)
             return FormSpec(entry, title, inputs)
         if prompt is None:

@@ -14,6 +14,12 @@ from answerback.presentation.text_fitting import fits_line
 
 MAX_BUTTONS: Final = 5
 """Up to this many options are buttons; people do not read a longer row."""
+MAX_APPROVAL_BUTTONS: Final = 15
+"""Up to this many decisions about a permission are buttons, however long their labels are: Discord has space for more
+controls, but not for many."""
+MAX_SECTIONS: Final = 6
+"""Up to this many described options are each a text with a button next to it. In Discord each is three components, of
+the forty that a message may have: https://docs.discord.com/developers/components/reference"""
 
 
 class OptionLimits(NamedTuple):
@@ -25,29 +31,35 @@ class OptionLimits(NamedTuple):
     """An option's label in a menu."""
     description: int
     """An option's description in a menu."""
-    sections: int = 0
-    """Up to this many options can each be a text with a button next to it; 0: the platform has no such layout."""
 
     def fits_buttons(self, question: Question) -> bool:
-        """Whether the options are few and short enough to be buttons."""
-        if question.answer_type is not AnswerType.SELECT or len(question.options) > MAX_BUTTONS:
+        """Whether each option is a button: they are few and short, or decide about a permission."""
+        count = len(question.options)
+        if question.answer_type is not AnswerType.SELECT or self.fits_sections(question):
             return False
-        return not _has_descriptions(question) and self._labels_fit_buttons(question)
+        if question.is_approval:
+            return count <= MAX_APPROVAL_BUTTONS
+        described = _has_descriptions(question)
+        return count <= MAX_BUTTONS and not described and self._labels_fit_buttons(question)
 
     def fits_sections(self, question: Question) -> bool:
         """Whether each option is a text with a button next to it: there are few, and some have a description."""
-        few = question.answer_type is AnswerType.SELECT and len(question.options) <= self.sections
+        few = question.answer_type is AnswerType.SELECT and len(question.options) <= MAX_SECTIONS
         return few and _has_descriptions(question)
+
+    def is_one_click(self, question: Question) -> bool:
+        """Whether one click on an option answers."""
+        return self.fits_buttons(question) or self.fits_sections(question)
 
     def _labels_fit_buttons(self, question: Question) -> bool:
         return all(fits_line(each.label, self.button) for each in question.options)
 
     def needs_text_list(self, question: Question) -> bool:
         """Whether the message lists the options as numbered text, because no control shows them in full."""
-        if self.fits_buttons(question):
-            return False
         if self.fits_sections(question):
             return not self._labels_fit_buttons(question)
+        if self.fits_buttons(question):
+            return _has_descriptions(question) or not self._labels_fit_buttons(question)
         return not all(map(self.fits_menu, question.options))
 
     def fits_menu(self, option: Option) -> bool:

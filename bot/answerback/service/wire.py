@@ -15,7 +15,7 @@ from answerback.core import ask as asks
 from answerback.core.asides import Aside
 from answerback.core.ask import Ask, Status
 from answerback.core.clarification import pending_question
-from answerback.core.form import AnswerType, ContextFormat, Option
+from answerback.core.form import AnswerType, ContextFormat, Option, OptionKind
 from answerback.core.giving_up import GaveUp
 from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH
@@ -39,12 +39,13 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 @strict
 class OptionBody(TypedDict):
-    """One option to choose from."""
+    """One option to choose from. ``kind`` says what a decision of an `approval` does."""
 
     value: str
     label: str
     description: NotRequired[Annotated[str | None, NULL_BY_DEFAULT]]
     preview: NotRequired[Annotated[str | None, NULL_BY_DEFAULT]]
+    kind: NotRequired[Annotated[OptionKind | None, NULL_BY_DEFAULT]]
 
 
 @strict
@@ -324,6 +325,8 @@ def _option(option: Option) -> OptionBody:
         body["description"] = option.description
     if option.preview is not None:
         body["preview"] = option.preview
+    if option.kind is not None:
+        body["kind"] = option.kind
     return body
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Final, Protocol, TypeVar, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -16,6 +16,7 @@ from answerback.testing.surface_harness import SurfaceHarness
 class Capability(StrEnum):
     """A feature that not every platform has. Each has its own methods, implemented only by platforms that have it."""
 
+    BUTTONS = "buttons"
     MODALS = "modals"
     PRIVATE_NOTES = "private notes"
     TYPED_ANSWERS = "typed answers"
@@ -134,6 +135,32 @@ class HasReminders(Protocol):
         """Return how many reminders of the ask this person can see, once there are ``count``."""
 
 
+class ShownButton(NamedTuple):
+    """A button that a person sees."""
+
+    label: str
+    id: str
+    """By which the platform tells it from the others."""
+    answers: bool
+    """Whether pressing it answers the open question with one of its options."""
+    denies: bool
+    """Whether it looks like one that denies something."""
+
+
+@runtime_checkable
+class HasButtons(Protocol):
+    """Controls are buttons, each with its label."""
+
+    def buttons(self) -> Sequence[ShownButton]:
+        """Return the buttons of the ask, in the order shown."""
+
+    async def press_button(self, shown: ShownButton) -> None:
+        """Press one of them."""
+
+    def seen_at_once(self) -> str:
+        """Return the text that the person sees without pressing anything, together with the labels of controls."""
+
+
 @runtime_checkable
 class HasMentions(Protocol):
     """Texts can notify people, link and format; the surface must prevent an agent's texts from doing so."""
@@ -225,6 +252,7 @@ class HasUnnoticedChanges(Protocol):
 
 
 CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
+    Capability.BUTTONS: HasButtons,
     Capability.MODALS: HasModals,
     Capability.PRIVATE_NOTES: HasPrivateNotes,
     Capability.TYPED_ANSWERS: HasTypedAnswers,

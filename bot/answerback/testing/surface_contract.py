@@ -20,6 +20,7 @@ from answerback.testing.simulated_people import (
     SimulatedPerson,
     Stage,
 )
+from answerback.testing.surface_buttons import ButtonsContract
 from answerback.testing.surface_clicks import ClicksContract
 from answerback.testing.surface_gaps import GapsContract
 from answerback.testing.surface_outages import OutagesContract
@@ -63,6 +64,7 @@ class SurfaceContract(
     WalksContract,
     PrefillsContract,
     TextsContract,
+    ButtonsContract,
     PeopleContract,
     TooLateContract,
 ):

@@ -223,15 +223,16 @@ def test_codexs_decisions_are_offered_with_readable_labels() -> None:
     options = ask.form.questions[0].options
     assert [(option.value, option.label) for option in options] == [
         ("acceptWithExecpolicyAmendment", "Allow, and always allow commands that begin with: git 'commit -m'"),
-        ("applyNetworkPolicyAmendment", "Always deny the host a.example"),
         (
             "applyNetworkPolicyAmendment:2",
             'applyNetworkPolicyAmendment: {"network_policy_amendment": {"host": "a.example"}}',
         ),
         ("acceptTomorrow", 'acceptTomorrow: {"at": 9}'),
         ("somethingNew", "somethingNew"),
+        ("applyNetworkPolicyAmendment", "Always deny the host a.example"),
     ]  # fmt: skip
-    for option, decision in zip(options, sent, strict=True):
+    [always, denied, *others] = sent
+    for option, decision in zip(options, [always, *others, denied], strict=True):
         assert rendered(act(ask, Answer(value=option.value))) == {"decision": decision}
 
 

@@ -35,7 +35,7 @@ def test_codexs_mcp_tool_is_approved_for_as_long_as_codex_offers() -> None:
     assert "table: orders\nrows: 12" in (question.context or "")
     assert [(each.value, each.label) for each in question.options] == [
         ("accept", "Allow once"),
-        ("session", "Allow for this session"),
+        ("session", "Allow tool this session"),
         ("always", "Always allow this tool"),
         ("decline", "Deny"),
     ]

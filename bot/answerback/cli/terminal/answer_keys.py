@@ -102,15 +102,15 @@ def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Key
     return fixed, {**keys, "y": Choice(labels.submit, {"action": "submit"})}
 
 
-def control_keys(prompt: Json, labels: Labels) -> Keys:
+def control_keys(prompt: Json, labels: Labels, *, approval: bool) -> Keys:
     """The controls that the prompt offers (Back, Reply, End Turn), and leaving the ask open."""
     listed = prompt["controls"]
     offered = listed if isinstance(listed, list) else []
     controls = {
         "back": ("b", Choice(labels.back, {"action": "back"})),
         "ask_back": ("?", Choice(labels.ask_back, "ask_back")),
-        "reply": ("r", Choice(labels.reply, "reply")),
-        "end_turn": ("s", Choice(labels.end_turn, "end_turn")),
+        "reply": ("r", Choice(labels.reply_and_end(deny=approval)[0], "reply")),
+        "end_turn": ("s", Choice(labels.reply_and_end(deny=approval)[1], "end_turn")),
     }
     keys = dict(controls[control] for control in controls if control in offered)
     if question_context.original_texts(prompt):

@@ -8,6 +8,7 @@ sequences in texts from an agent are made visible before printing, so that none 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final, assert_never
 
 from pydantic import JsonValue
@@ -55,6 +56,7 @@ class TerminalPrompter:
         self.unsent_selection: Action | None = None
         """The boxes ticked when the person asked back instead of answering: the same prompt starts with them."""
         self._asker = ""
+        self._control_keys = partial(answer_keys.control_keys, labels=labels, approval=False)
 
     def print_line(self, text: str, style: str = "") -> None:
         """Print a line to the terminal, with control characters made visible."""
@@ -112,7 +114,7 @@ class TerminalPrompter:
             return
         self._print_heading(ask, prompt)
         keys, default = self._answer_keys(ask, prompt)
-        self._print_choices({**keys, **answer_keys.control_keys(prompt, self.labels)}, default)
+        self._print_choices({**keys, **self._control_keys(prompt)}, default)
 
     def _answer_keys(self, ask: Json, prompt: Json) -> tuple[Keys, str | None]:
         """The keys that answer a prompt, and the prefilled one; a multiple choice is printed here instead."""
@@ -133,6 +135,8 @@ class TerminalPrompter:
 
     def _print_heading(self, ask: Json, prompt: Json) -> None:
         self._asker = one_line(str(ask["asked_by"]))
+        labels, approval = self.labels, ask["dialect"] == "approval"
+        self._control_keys = partial(answer_keys.control_keys, labels=labels, approval=approval)
         print_lines(self._heading(ask, prompt))
         self._has_started = True
 
@@ -196,7 +200,7 @@ class TerminalPrompter:
         self, prompt: Json, keys: Keys, default: str | None, moves: Moves
     ) -> Action | None:
         """Read an action; prompts again if the person changes their mind."""
-        all_keys = {**keys, **answer_keys.control_keys(prompt, self.labels)}
+        all_keys = {**keys, **self._control_keys(prompt)}
         while True:
             self._print_choices(all_keys, default)
             done = await self._follow(prompt, await self._read_choice(all_keys, default, moves))
@@ -240,7 +244,7 @@ class TerminalPrompter:
 
     async def _open_menu(self, prompt: Json, first: Keys) -> Action | None:
         """Open the menu, which Esc opens and closes."""
-        keys = {**first, **answer_keys.control_keys(prompt, self.labels)}
+        keys = {**first, **self._control_keys(prompt)}
         self._print_choices(keys, None)
         chosen = await self._read_choice(keys)
         return _AGAIN if chosen == _MENU else await self._follow(prompt, chosen)
@@ -281,10 +285,7 @@ class TerminalPrompter:
         )
 
     async def _multi_select(self, prompt: Json, refused: Json, moves: Moves) -> Action | None:
-        selection, controls = (
-            self._selection(prompt, refused),
-            answer_keys.control_keys(prompt, self.labels),
-        )
+        selection, controls = self._selection(prompt, refused), self._control_keys(prompt)
         while True:
             self.print_line("Space or numbers tick boxes, Enter answers, Esc opens the menu", _DIM)
             entered = await self._lines.read_line(moves, selection)
@@ -363,7 +364,7 @@ class TerminalPrompter:
         """Read a text or a JSON value, after a choice between answering and the controls."""
         blank: JsonValue = skeleton(prompt["schema"]) or {} if as_json_value else ""
         start = refused.get("value", prompt["prefill"] if prompt["prefilled"] else blank)
-        controls = answer_keys.control_keys(prompt, self.labels)
+        controls = self._control_keys(prompt)
         all_keys = {"a": Choice(self.labels.answer, _WRITE), **controls}
         while True:
             self._print_choices(all_keys, None)
@@ -380,8 +381,7 @@ class TerminalPrompter:
 
     async def _edit_json(self, prompt: Json, start: JsonValue) -> Action:
         """Read a JSON answer from the editor; `_AGAIN` if the person gives up."""
-        self.print_line(self.labels.answer_schema, _DIM)
-        self.print_line(as_json(prompt["schema"]), _DIM)
+        self.print_line(f"{self.labels.answer_schema}\n{as_json(prompt['schema'])}", _DIM)
         text = as_json(start) + "\n"
         while True:
             edited = await self._lines.edit_text(text)

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core import headline
 from answerback.core.answers import format_value
-from answerback.core.form import MAX_LABEL, MAX_OPTIONS, Option
+from answerback.core.form import MAX_LABEL, MAX_OPTIONS, Option, OptionKind
 from answerback.core.headline import ToolKind
 from answerback.core.option_labels import tell_apart
 from answerback.dialects.approvals.approval_request import (
@@ -22,6 +22,7 @@ from answerback.dialects.approvals.approval_request import (
     ApprovalRequest,
     Json,
     Variant,
+    kind_of_value,
     notes,
     option_for,
     optional_items,
@@ -75,7 +76,16 @@ def _suggestion(node: ArgumentNode, number: int) -> Option:
     label = _suggestion_label(sent) if isinstance(sent, dict) else None
     whole = label is not None and isinstance(sent, dict) and sent.keys() <= _LABELLED_FIELDS
     text = f"Allow, and {label}" if label else f"Allow, with suggestion {number}"
-    return option_for(f"{_ALWAYS}{number}", text, sent, whole=whole)
+    return option_for(f"{_ALWAYS}{number}", text, sent, _suggestion_kind(sent), whole=whole)
+
+
+def _suggestion_kind(sent: JsonValue) -> OptionKind:
+    """Return what a suggestion does besides allowing this use."""
+    match sent:
+        case {"type": "addRules", "behavior": "allow"} | {"type": "setMode" | "addDirectories"}:
+            return OptionKind.ALLOW_ALWAYS
+        case _:
+            return OptionKind.OTHER
 
 
 def _suggestion_label(sent: Json) -> str | None:
@@ -157,6 +167,12 @@ _ACP_KINDS: Final = {
     "reject_once": "deny once",
     "reject_always": "always deny",
 }
+_KINDS: Final = {
+    "allow_once": OptionKind.ALLOW_ONCE,
+    "allow_always": OptionKind.ALLOW_ALWAYS,
+    "reject_once": OptionKind.DENY,
+    "reject_always": OptionKind.DENY,
+}
 _ACP_IDS: Final = frozenset({"type", "toolCall", "toolCallId", "terminalId", "_meta"})
 
 
@@ -173,7 +189,11 @@ def _read_options(
             message = f"{node.name}.{value_key} {format_value(value)} is already used; ids must be unique."
             node.fail("duplicate_option", message, value_key)
         if value is not None and label is not None:
-            offered[value] = Option(value=value, label=label), node.at("kind").value
+            kind = node.at("kind").value
+            option = Option(
+                value=value, label=label, kind=_KINDS.get(str(kind), kind_of_value(value))
+            )
+            offered[value] = option, kind
     return [*offered.values()]
 
 
@@ -230,9 +250,8 @@ def _acp_no_decision(_answers: AnswersById, arguments: Json, _reason: str) -> Js
 def _read_opencode(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     [once, reject] = options(once="Allow once", reject="Deny")
     patterns = [node.value for node in optional_items(call, "always", "patterns")]
-    always = option_for(
-        "always", f"Always allow {', '.join(map(str, patterns))}", patterns, whole=True
-    )
+    label = f"Always allow {', '.join(map(str, patterns))} until opencode ends"
+    always = option_for("always", label, patterns, OptionKind.ALLOW_ALWAYS, whole=True)
     request = ApprovalRequest(
         tool=read_tool_name((call, "permission")),
         arguments=call.at("metadata").value,

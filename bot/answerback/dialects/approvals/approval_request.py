@@ -9,7 +9,15 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core.form import MAX_LABEL, MAX_OPTIONS, AnswerType, Option, Question, When
+from answerback.core.form import (
+    MAX_LABEL,
+    MAX_OPTIONS,
+    AnswerType,
+    Option,
+    OptionKind,
+    Question,
+    When,
+)
 from answerback.dialects.approvals import tool_use
 from answerback.dialects.call_reader import ArgumentNode
 
@@ -52,7 +60,7 @@ class ApprovalRequest:
             text=use.headline,
             context=use.context,
             answer_type=AnswerType.SELECT,
-            options=self.options,
+            options=tuple(sorted(self.options, key=_place_by_kind)),
             tool=self.tool,
         )
         return (question, *self.further)
@@ -69,12 +77,39 @@ class Variant(NamedTuple):
     """Renders the lack of a decision in the host's format, with the person's reply or the reason."""
 
 
+_DENYING: Final = frozenset({"deny", "reject", "decline", "cancel", "reject_always"})
+_ALLOWING_ONCE: Final = frozenset({"allow", "approve", "accept", "once", "turn", "proceed_once"})
+_ALLOWING_ALWAYS: Final = frozenset(
+    {"always", "session", "acceptForSession", "approve_always", "proceed_always"}
+)
+
+
+def kind_of_value(value: str) -> OptionKind:
+    """Return what an option does, by the value that hosts give it."""
+    for kind, values in (
+        (OptionKind.ALLOW_ONCE, _ALLOWING_ONCE),
+        (OptionKind.ALLOW_ALWAYS, _ALLOWING_ALWAYS),
+        (OptionKind.DENY, _DENYING),
+    ):
+        if value in values:
+            return kind
+    return OptionKind.OTHER
+
+
+def _place_by_kind(option: Option) -> int:
+    """Allowing first, denying last."""
+    return [*OptionKind].index(option.kind or OptionKind.OTHER)
+
+
 def options(**labels: str) -> tuple[Option, ...]:
-    """Build options from labels by value."""
-    return tuple(Option(value=value, label=label) for value, label in labels.items())
+    """Build options from labels by value, which says what each does."""
+    return tuple(
+        Option(value=value, label=label, kind=kind_of_value(value))
+        for value, label in labels.items()
+    )
 
 
-def option_for(value: str, label: str, sent: JsonValue, *, whole: bool) -> Option:
+def option_for(value: str, label: str, sent: JsonValue, kind: OptionKind, *, whole: bool) -> Option:
     """Build an option for something that the host sent.
 
     Args:
@@ -82,7 +117,8 @@ def option_for(value: str, label: str, sent: JsonValue, *, whole: bool) -> Optio
     """
     short = label if len(label) <= _MAX_LABEL else f"{label[: _MAX_LABEL - 1]}…"
     complete = whole and short == label
-    return Option(value=value, label=short, description=None if complete else to_json_text(sent))
+    description = None if complete else to_json_text(sent)
+    return Option(value=value, label=short, description=description, kind=kind)
 
 
 def to_json_text(value: JsonValue) -> str:

@@ -12,13 +12,14 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core.form import Option
+from answerback.core.form import Option, OptionKind
 from answerback.dialects.approvals.approval_request import (
     DECISION,
     AnswersById,
     ApprovalRequest,
     Json,
     Variant,
+    kind_of_value,
     mcp_tool_name,
     notes,
     option_for,
@@ -31,9 +32,13 @@ from answerback.dialects.approvals.approval_request import (
 from answerback.dialects.call_reader import ArgumentNode
 
 _HUMAN: Final = options(accept="Allow", decline="Deny")
-_SESSION: Final = options(accept="Allow once", acceptForSession="Allow for this session")
-_DECLINE: Final = options(decline="Deny")
-_LABELS: Final = {each.value: each.label for each in (*_SESSION, *_DECLINE)}
+_COMMAND: Final = options(
+    accept="Allow once", acceptForSession="Allow command this session", decline="Deny"
+)
+_FILE_CHANGE: Final = options(
+    accept="Allow once", acceptForSession="Allow edits this session", decline="Deny"
+)
+_LABELS: Final = {each.value: each.label for each in _COMMAND}
 _EXEC: Final = "acceptWithExecpolicyAmendment"
 _NETWORK: Final = "applyNetworkPolicyAmendment"
 _HIDDEN_FIELDS: Final = frozenset(
@@ -61,14 +66,14 @@ def _decisions(arguments: Json) -> Iterator[_Decision]:
     counts: dict[str, int] = {}
     for i, sent in enumerate(listed):
         if isinstance(sent, str) and sent != "cancel":
-            yield _Decision(i, sent, option_for(sent, _LABELS.get(sent, sent), sent, whole=True))
+            label, kind = _LABELS.get(sent, sent), kind_of_value(sent)
+            yield _Decision(i, sent, option_for(sent, label, sent, kind, whole=True))
         elif isinstance(sent, dict) and len(sent) == 1:
             [key] = sent
             counts[key] = counts.get(key, 0) + 1
             value = key if counts[key] == 1 else f"{key}:{counts[key]}"
-            yield _Decision(
-                i, sent, option_for(value, _amendment_label(key, sent), sent, whole=True)
-            )
+            label, kind = _amendment_label(key, sent), _amendment_kind(sent)
+            yield _Decision(i, sent, option_for(value, label, sent, kind, whole=True))
 
 
 def _is_human_command(arguments: Json) -> bool:
@@ -80,13 +85,13 @@ def _default_decisions(arguments: Json) -> Iterator[JsonValue]:
     if _is_human_command(arguments):
         yield from (each.value for each in _HUMAN)
         return
-    yield from (each.value for each in _SESSION)
+    yield from (each.value for each in _COMMAND[:2])
     if (prefix := arguments.get("proposedExecpolicyAmendment")) is not None:
         yield {_EXEC: {"execpolicy_amendment": prefix}}
     rules = arguments.get("proposedNetworkPolicyAmendments")
     for rule in rules if isinstance(rules, list) else []:
         yield {_NETWORK: {"network_policy_amendment": rule}}
-    yield from (each.value for each in _DECLINE)
+    yield _COMMAND[2].value
 
 
 def _amendment_label(key: str, sent: Json) -> str:
@@ -101,6 +106,18 @@ def _amendment_label(key: str, sent: Json) -> str:
         case _:
             pass
     return f"{key}: {to_json_text(sent[key])}"
+
+
+def _amendment_kind(sent: Json) -> OptionKind:
+    match sent:
+        case {"acceptWithExecpolicyAmendment": _}:
+            return OptionKind.ALLOW_ALWAYS
+        case {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"action": "allow"}}}:
+            return OptionKind.ALLOW_ALWAYS
+        case {"applyNetworkPolicyAmendment": {"network_policy_amendment": {"action": "deny"}}}:
+            return OptionKind.DENY
+        case _:
+            return OptionKind.OTHER
 
 
 def _read_command(call: ArgumentNode) -> Sequence[ApprovalRequest]:
@@ -141,7 +158,7 @@ def _command_decision(answers: AnswersById, arguments: Json) -> JsonValue:
 
 
 def _read_file_change(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    return [_request(call, "fileChange", (*_SESSION, *_DECLINE))]
+    return [_request(call, "fileChange", _FILE_CHANGE)]
 
 
 def _file_change_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
@@ -180,7 +197,7 @@ def _no_permissions_decision(_answers: AnswersById, _arguments: Json, _reason: s
 
 # --- tools of MCP servers -------------------------------------------------------------------------
 
-_PERSIST: Final = {"session": "Allow for this session", "always": "Always allow this tool"}
+_PERSIST: Final = {"session": "Allow tool this session", "always": "Always allow this tool"}
 """How long Codex remembers an approval, as far as it offers that."""
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.answers import format_value
-from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Option, Question
+from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Question
 from answerback.dialects.approvals.approval_request import (
     DECISION,
     AnswersById,
@@ -207,11 +207,11 @@ def _openai_mcp_no_decision(_answers: AnswersById, arguments: Json, reason: str)
     return _openai_mcp_response(arguments, approve=False, reason=reason)
 
 
-_OPENAI: Final = (
-    Option(value="approve", label="Approve"),
-    Option(value="approve_always", label="Always approve this tool"),
-    Option(value="reject", label="Reject"),
-    Option(value="reject_always", label="Always reject this tool"),
+_OPENAI: Final = options(
+    approve="Approve",
+    approve_always="Always approve this tool in this run",
+    reject="Reject",
+    reject_always="Always reject this tool in this run",
 )
 
 

@@ -21,6 +21,7 @@ from answerback.testing.surface_walks import assert_sees
 POSTGRES = os.environ.get("LINECHAT_POSTGRES")
 """The ``storage.url`` of an empty database."""
 UNSUPPORTED = {
+    Capability.BUTTONS: "People only type lines: one line answers.",
     Capability.MODALS: "People only type lines.",
     Capability.TYPED_ANSWERS: "Every line states its purpose.",
     Capability.MENTIONS: "Names in a text notify nobody.",

@@ -56,7 +56,7 @@ def question(kind: AnswerType, **fields: object) -> Question:
     return Question.model_validate({"id": "q", "text": "Which one?", "answer_type": kind, **fields})
 
 
-def options(count: int, *, label: str = "Option {n}", **fields: str) -> tuple[Option, ...]:
+def options(count: int, *, label: str = "Option {n}", **fields: Any) -> tuple[Option, ...]:
     """Options of the given number; ``{n}`` in a text is replaced by the option's number."""
     return tuple(
         Option(

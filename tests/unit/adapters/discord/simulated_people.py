@@ -10,8 +10,10 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
+from answerback.testing.simulated_people import ShownButton
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
+from answerback_discord.components import ButtonStyle
 from answerback_discord.markdown_text import fit_line
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
@@ -26,6 +28,8 @@ OFFERS = {
     LABELS.ask_back: "ask_back",
     LABELS.reply: "reply",
     LABELS.end_turn: "end_turn",
+    LABELS.deny_with_message: "reply",
+    LABELS.deny_and_stop: "end_turn",
     LABELS.submit: "submit",
     LABELS.other: "other",
     LABELS.tell_to_try_again: "try_again",
@@ -76,6 +80,24 @@ class SimulatedDiscordPerson:
         sight = self._sight()
         actions = {OFFERS[label] for label in sight.labels if label in OFFERS}
         return actions if LABELS.review_title in sight.text else actions - {"submit"}
+
+    def buttons(self) -> list[ShownButton]:
+        buttons = [each for each in self._sight().controls if not each.is_select]
+        return [
+            ShownButton(
+                each.label,
+                each.custom_id,
+                answers=f":{Verb.ANSWER}:" in each.custom_id,
+                denies=each.component["style"] == ButtonStyle.DANGER,
+            )
+            for each in buttons
+        ]
+
+    async def press_button(self, shown: ShownButton) -> None:
+        await self._click(shown.label)
+
+    def seen_at_once(self) -> str:
+        return remove_escapes(self._sight().everything)
 
     async def read_all_text(self) -> str:
         sight = self._sight()
@@ -250,7 +272,9 @@ class SimulatedDiscordPerson:
 
     async def reply(self, text: str | None) -> None:
         label = fit_line(LABELS.reply_label.format(label="the assistant"), 45)
-        await self._write(LABELS.reply, label, text or "")
+        labels = self._sight().labels
+        control = next(c for c in (LABELS.reply, LABELS.deny_with_message) if c in labels)
+        await self._write(control, label, text or "")
 
     async def ask_back(self, text: str) -> None:
         label = fit_line(LABELS.ask_back_label.format(label="the assistant"), 45)

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
+from answerback.testing.simulated_people import ShownButton
 from answerback.testing.surface_harness import SurfaceHarness, combine_replicas
 from answerback_chat import missed_changes
 from answerback_chat.control_codec import Verb
@@ -32,6 +33,7 @@ from tests.unit.adapters.slack.rig import (
     run_app,
     workspace,
 )
+from tests.unit.adapters.slack.shown_buttons import shown_button
 
 _OFFERS = {
     **{name: name for name in ("back", "ask_back", "reply", "end_turn", "submit", "other")},
@@ -176,6 +178,15 @@ class SimulatedSlackPerson:
 
     def available_actions(self) -> set[str]:
         return {_OFFERS[c.action_id] for c in self._sight().controls if c.action_id in _OFFERS}
+
+    def buttons(self) -> list[ShownButton]:
+        return [shown_button(each) for each in self._sight().controls if each.kind == "button"]
+
+    async def press_button(self, shown: ShownButton) -> None:
+        await self._press(shown.id)
+
+    def seen_at_once(self) -> str:
+        return self._sight().words
 
     async def read_all_text(self) -> str:
         sight = self._sight()

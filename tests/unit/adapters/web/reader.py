@@ -103,6 +103,12 @@ class Document(HTMLParser):
         if not _UNSEEN & set(tags):
             self.text += data
 
+    def primary_choices(self) -> list[str]:
+        """Return the choices whose buttons stand out, because they are preselected."""
+        buttons = [attrs for tag, attrs in self.tags if tag == "button"]
+        values = [b.get("value") or "" for b in buttons if "primary" in (b.get("class") or "")]
+        return [each.removeprefix("answer:") for each in values if each.startswith("answer:")]
+
     def value(self, name: str) -> str | None:
         """Return the value that the first field of this name would submit."""
         return next((value for field, value in self.fields if field == name), None)

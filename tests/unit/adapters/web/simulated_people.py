@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -12,6 +13,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.walker import Person, question_index
 from answerback.ports.person_key import KeyHolder, operator_holder
+from answerback.testing.simulated_people import ShownButton
 from answerback.testing.surface_harness import (
     SWEEP,
     SurfaceHarness,
@@ -98,6 +100,29 @@ class SimulatedWebPerson:
         self._page = await self._stage.reader.open(self._path)
         assert self._page.status == 200
 
+    def buttons(self) -> list[ShownButton]:
+        """Return the buttons, and what opens the reply."""
+        attributes = [attrs for tag, attrs in self._page.tags if tag == "button"]
+        classes = {attrs.get("value") or "": attrs.get("class") or "" for attrs in attributes}
+        shown = [
+            ShownButton(
+                re.sub(r"\s*\d$" if value.startswith("answer:") else "^← ", "", text),
+                value,
+                answers=value.startswith("answer:"),
+                denies="deny" in classes[value].split(),
+            )
+            for value, text in self._page.buttons.items()
+            if value not in {"", "end_turn_now", "reply", "ask_back"}
+        ]
+        summaries = re.findall(r"<summary[^>]*reply-sheet[^>]*>([^<]*)<", self._page.markup)
+        return [*shown, *(ShownButton(text, "", False, False) for text in summaries)]
+
+    async def press_button(self, shown: ShownButton) -> None:
+        await self._press(shown.id)
+
+    def seen_at_once(self) -> str:
+        return self._page.text
+
     async def read_all_text(self) -> str:
         return self._page.text
 
@@ -110,6 +135,7 @@ class SimulatedWebPerson:
         offered = _OFFERS & self._page.buttons.keys()
         inputs = [attrs for tag, attrs in self._page.tags if tag == "input"]
         other = any((each.get("name"), each.get("value")) == ("choice", "other") for each in inputs)
+        other = other or "answer:other" in self._page.buttons
         return offered | ({"other"} if other else set())
 
     async def read_prefill(self, question: Question) -> JsonValue:
@@ -125,7 +151,8 @@ class SimulatedWebPerson:
                 primary = [b.get("value") for b in buttons if "primary" in (b.get("class") or "")]
                 return {"yes": True, "no": False}.get(str(primary[0])) if primary else None
             case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-                indexes = [int(each) for each in page.values("choice") if each != "other"]
+                chosen = page.values("choice") or page.primary_choices()
+                indexes = [int(each) for each in chosen if each != "other"]
                 values: list[JsonValue] = [question.options[i].value for i in indexes]
                 if question.answer_type is AnswerType.MULTI_SELECT:
                     return values or None
@@ -156,9 +183,14 @@ class SimulatedWebPerson:
                 await self._press("answer", [("f0", "" if whole is None else json.dumps(whole))])
 
     async def answer_as_prefilled(self, question: Question) -> None:
-        await self._press("answer")
+        [chosen] = self._page.primary_choices() or [""]
+        await self._press(f"answer:{chosen}" if chosen else "answer")
 
     async def _choose(self, choices: list[str], other: str = "") -> None:
+        pressed = f"answer:{choices[-1]}" if choices else ""
+        if pressed and pressed in self._page.buttons:
+            await self._press(pressed, [("other", other)])
+            return
         self._page.fields = [pair for pair in self._page.fields if pair[0] != "choice"]
         await self._press("answer", [*(("choice", each) for each in choices), ("other", other)])
 

@@ -20,6 +20,7 @@ from answerback_web import (
     history_filters,
     inbox_view,
     parse,
+    prompt_part,
     question_context,
     render,
     responses,
@@ -38,7 +39,7 @@ def ask_with(kind: AnswerType, **changes: object) -> Ask:
     return ask_of(Form(questions=(question.model_copy(update=changes),)))
 
 
-def prompt(ask: Ask) -> render.PromptPart:
+def prompt(ask: Ask) -> prompt_part.PromptPart:
     part = render.ask_page(ask, LABELS).prompt
     assert part is not None
     return part
@@ -68,6 +69,13 @@ def test_a_word_in_a_table_that_is_not_long_is_never_broken() -> None:
     for length, whole in ((12, True), (13, False)):
         blocks = markdown.parse(f"|{'w' * length}|\n|-|")
         assert ("whole" in question_context.render_blocks(blocks, LABELS)) == whole
+
+
+@edge("BUTTON_LABEL")
+def test_a_short_option_is_a_button() -> None:
+    for length, fits in ((80, True), (81, False)):
+        option = Option(value="v", label="x" * length)
+        assert prompt(ask_with(AnswerType.SELECT, options=(option,))).one_click is fits
 
 
 @edge("FILTER_LENGTH")

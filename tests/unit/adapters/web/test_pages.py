@@ -34,11 +34,11 @@ async def test_the_migration_form_is_walked_with_back_and_its_prefill(
     assert "[1/3]" in page.text
     assert "back" not in page.buttons
     page = await visitor.press(page, path(ask), "yes")
-    page = await visitor.press(page, path(ask), "answer", {"choice": "1"})
+    page = await visitor.press(page, path(ask), "answer:1")
     page = await visitor.press(page, path(ask), "back")
-    assert page.values("choice") == ["1"]
+    assert page.primary_choices() == ["1"]
     assert "[2/3]" in page.text
-    page = await visitor.press(page, path(ask), "answer")
+    page = await visitor.press(page, path(ask), "answer:1")
     page = await visitor.press(page, path(ask), "answer", {"text": "go\r\nnow"})
     ended = await web_site.stored(ask)
     assert ended.status is Status.ANSWERED
@@ -132,11 +132,11 @@ async def test_something_else_accepts_text_but_not_blanks(web_site: Site, visito
     page = await visitor.open(path(ask))
     assert "bold redis" in page.text
     assert "there already" in page.text
-    blank = await visitor.press(page, path(ask), "answer", {"choice": "other", "other": "  "})
+    blank = await visitor.press(page, path(ask), "answer:other", {"other": "  "})
     assert blank.status == 422
-    assert blank.values("choice") == ["other"]
+    assert blank.primary_choices() == ["other"]
     assert "The text is blank" in blank.text
-    await visitor.press(blank, path(ask), "answer", {"other": "memcached"})
+    await visitor.press(blank, path(ask), "answer:other", {"other": "memcached"})
     given = (await web_site.stored(ask)).walk.answers[0]
     assert (given.value, given.other) == ("memcached", True)
 
@@ -156,19 +156,19 @@ async def test_something_else_is_prefilled_after_back(web_site: Site, visitor: R
     page = await visitor.open(path(ask))
     page = await visitor.press(page, path(ask), "answer", {"other": "memcached"})
     page = await visitor.press(page, path(ask), "back")
-    assert (page.values("choice"), page.value("other")) == (["other"], "memcached")
+    assert (page.primary_choices(), page.value("other")) == (["other"], "memcached")
 
 
 async def test_review_offers_edit_per_answer_and_submit(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(name="question", arguments=REVIEWED)
     page = await visitor.open(path(ask))
     for choice in ("0", "1"):
-        page = await visitor.press(page, path(ask), "answer", {"choice": choice})
+        page = await visitor.press(page, path(ask), f"answer:{choice}")
     assert "Check your answers" in page.text
     assert {"edit:0", "edit:1", "submit", "back"} <= page.buttons.keys()
     page = await visitor.press(page, path(ask), "edit:0")
-    assert page.values("choice") == ["0"]
-    page = await visitor.press(page, path(ask), "answer", {"choice": "1"})
+    assert page.primary_choices() == ["0"]
+    page = await visitor.press(page, path(ask), "answer:1")
     page = await visitor.press(page, path(ask), "submit")
     ended = await web_site.stored(ask)
     assert [given.value for given in ended.walk.answers] == ["b", "b"]
@@ -198,7 +198,7 @@ async def test_reply_ends_the_questions_with_a_message(web_site: Site, visitor: 
 async def test_an_empty_reply_is_rejected_if_the_dialect_needs_text(
     web_site: Site, visitor: Reader
 ) -> None:
-    question = {"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}
+    question = {"question": "Which?", "options": [{"label": label} for label in "ABCDEF"]}
     ask = await web_site.ask(arguments={"questions": [question]})
     page = await visitor.open(path(ask))
     refused = await visitor.press(page, path(ask), "reply", {"choice": "1"})
@@ -333,7 +333,7 @@ async def test_a_hostile_text_is_text(web_site: Site, visitor: Reader) -> None:
     ("kind", "control"),
     [
         ("boolean", {("button", "yes"), ("button", "no")}),
-        ("select", {("input", "radio")}),
+        ("select", {("button", "answer:0"), ("button", "answer:1")}),
         ("multi_select", {("input", "checkbox")}),
         ("text", {("textarea", "")}),
     ],

@@ -98,6 +98,8 @@ def answered_on(page: Document, question: Question, value: JsonValue) -> Post:
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             wanted = value if isinstance(value, list) else [value]
             indexes = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
+            if f"answer:{indexes[0] if indexes else ''}" in page.buttons:
+                return sent(page, f"answer:{indexes[0]}")
             return sent(page, choice=indexes)
         case AnswerType.SCHEMA:
             fields = fields_from_schema(question.json_schema)

@@ -1,0 +1,184 @@
+"""Convert an open question to the plain values for its templates: its text, and the inputs of its answer type; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, assert_never
+
+from markupsafe import Markup
+from pydantic import JsonValue
+
+from answerback.core.form import MAX_LABEL, MAX_TEXT, AnswerType, OptionKind, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_field_values import entries_from_value
+from answerback.core.view import Prompt
+from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
+from answerback.presentation.form_spec import json_start, native_fields
+from answerback.presentation.header_tag import HeaderTag, header_tag
+from answerback.presentation.option_controls import OptionLimits
+from answerback.presentation.sanitize import as_json, one_line, unseen, visible
+from answerback_web import form_inputs, limits, parse, question_context
+from answerback_web.form_inputs import Choice, Input
+from answerback_web.parse import OTHER, PageAction, Post
+
+OPTION_LIMITS: Final = OptionLimits(
+    button=limits.BUTTON_LABEL, label=MAX_LABEL, description=MAX_TEXT
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button that answers; ``value`` is what it sends as ``do``."""
+
+    value: str
+    text: str
+    primary: bool = False
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """The open question and its inputs; only the inputs of its answer type are set."""
+
+    at: int
+    header: HeaderTag | None
+    text: str
+    context: Markup | None
+    buttons: tuple[Button, ...] = ()
+    choices: tuple[Choice, ...] = ()
+    one_click: bool = False
+    """Whether each choice is a button that answers."""
+    many: bool = False
+    filtered: bool = False
+    other: str | None = None
+    """The text in "Something else…"; None if it is not offered."""
+    other_label: str = ""
+    about_other: str = ""
+    """What the agent says about it."""
+    other_chosen: bool = False
+    note: str | None = None
+    """The text of the note that goes with the choice; None if the question takes no note."""
+    other_replaces: bool = False
+    """Whether "Something else…" replaces the selected options."""
+    written: str | None = None
+    """The text of a text answer; None for other types of question."""
+    inputs: tuple[Input, ...] = ()
+    json: str | None = None
+    """The text in the JSON editor; None if there is none."""
+    schema: str | None = None
+    unseen: str | None = None
+    """The text of the only input, spelled out, if it has invisible characters."""
+
+
+def prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPart:
+    """Return the part of the page with the open question.
+
+    Args:
+        post: what the person entered; it is shown again instead of the prefill.
+    """
+    question = prompt.question
+    part = PromptPart(
+        at=prompt.position - 1,
+        header=header_tag(question.header),
+        text=visible(question.text),
+        context=question_context.render_context(prompt, labels),
+    )
+    entered = post if post is not None and post.first("at") == str(part.at) else None
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            return replace(part, buttons=_buttons(prompt, labels))
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            return _with_choices(part, prompt, entered, labels)
+        case AnswerType.TEXT:
+            start = prompt.prefill if isinstance(prompt.prefill, str) else ""
+            text = entered.first("text") if entered else start
+            return replace(part, written=text, unseen=unseen(text))
+        case AnswerType.SCHEMA:
+            return _with_schema(part, prompt, entered, labels)
+        case _:
+            assert_never(question.answer_type)
+
+
+def _buttons(prompt: Prompt, labels: Labels) -> tuple[Button, ...]:
+    # Without a default neither button is primary, so as not to nudge the person.
+    yes, no = labels.yes_no(consent=prompt.question.consent)
+    plain = (
+        Button(PageAction.YES, yes, prompt.prefill is True, "y"),
+        Button(PageAction.NO, no, prompt.prefill is False, "n"),
+    )
+    if not prompt.remember:
+        return plain
+    return (
+        *plain,
+        Button(PageAction.YES_FOR_TURN, labels.yes_for_turn),
+        Button(PageAction.NO_FOR_TURN, labels.no_for_turn),
+    )
+
+
+def _with_choices(
+    part: PromptPart, prompt: Prompt, entered: Post | None, labels: Labels
+) -> PromptPart:
+    question = prompt.question
+    many = question.answer_type is AnswerType.MULTI_SELECT
+    if entered is not None:
+        chosen = set(parse.chosen_values(entered))
+        other, other_chosen = entered.first("other"), OTHER in chosen
+    else:
+        start = prompt.chosen
+        chosen = _option_indexes(question, start if isinstance(start, list) else [start])
+        other, other_chosen = prompt.words or "", prompt.words is not None
+    return replace(
+        part,
+        choices=tuple(
+            Choice(
+                value=str(i),
+                label=visible(option.label),
+                chosen=str(i) in chosen,
+                description=visible(option.description) if option.description else None,
+                preview=question_context.render_preview(option.preview, labels)
+                if option.preview
+                else None,
+                key=str(i + 1) if i < limits.NUMBER_KEYS else None,
+                recommended=question.has_default
+                and not many
+                and option.value == question.default
+                and labels.recommended.casefold() not in option.label.casefold(),
+                denies=option.kind is OptionKind.DENY,
+            )
+            for i, option in enumerate(question.options)
+        ),
+        one_click=OPTION_LIMITS.is_one_click(question),
+        many=many,
+        filtered=len(question.options) >= limits.FILTER_FROM,
+        other=other if question.other else None,
+        other_label=one_line(prompt.other_label(labels)),
+        about_other=visible(prompt.about_other),
+        other_chosen=other_chosen,
+        note=_note(prompt, entered) if question.notes else None,
+        unseen=unseen(other),
+        other_replaces=question.other and many and not question.other_beside,
+    )
+
+
+def _option_indexes(question: Question, values: Sequence[JsonValue]) -> set[str]:
+    return {str(i) for i, option in enumerate(question.options) if option.value in values}
+
+
+def _note(prompt: Prompt, entered: Post | None) -> str:
+    return entered.first("note") if entered else prompt.note or ""
+
+
+def _with_schema(part: PromptPart, prompt: Prompt, post: Post | None, labels: Labels) -> PromptPart:
+    fields = native_fields(prompt)
+    if fields is None:
+        start = json_start(prompt)
+        text = post.first("json") if post else start
+        schema = visible(as_json(prompt.question.json_schema))
+        return replace(part, json=text, schema=schema, unseen=unseen(text))
+    entries = entries_from_value(fields, prompt.prefill, is_set=prompt.is_prefilled)
+    inputs = field_inputs(fields, entries, labels, NO_LIMITS)
+    if post:
+        entered = parse.parse_entries(post, fields)
+        inputs = tuple(replace(each, start=entered[each.id]) for each in inputs)
+    return replace(part, inputs=form_inputs.inputs_of(inputs, labels))
