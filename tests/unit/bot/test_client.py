@@ -323,6 +323,7 @@ def test_the_package_exports_these_names_and_no_others() -> None:
         "NotFoundError",
         "Origin",
         "RefusedError",
+        "Retry",
         "StaleError",
         "StillOpenError",
         "TooManyAsksError",
