@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from answerback.core.actions import Answer, Back, EndTurn, Submit
+from answerback.core.actions import Answer, Back, Confirm, EndTurn, Submit
 from answerback.core.intents import Choose, EditAt, RequestedAction
 from answerback.core.too_late import TryAgain
 from answerback.presentation.form_spec import Entry
@@ -52,6 +52,10 @@ class Verb(StrEnum):
     """In review: open one answer again. Argument: the 0-based index of the question."""
     SUBMIT = "submit"
     """In review: submit the answers."""
+    CONFIRM = "confirm"
+    """Confirm the answers."""
+    OBJECT = "object"
+    """Open the input for an objection to the answers."""
     PAGE = "page"
     """Show another page of a long list. Argument: the 0-based page."""
     SEARCH = "search"
@@ -113,6 +117,8 @@ class Control(NamedTuple):
                 return Submit()
             case Verb.TRY_AGAIN:
                 return TryAgain()
+            case Verb.CONFIRM:
+                return Confirm()
             case Verb.SUBMIT_SELECTION:
                 return Choose(places)
             case Verb.ANSWER:

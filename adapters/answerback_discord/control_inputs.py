@@ -42,7 +42,10 @@ from answerback_discord.option_controls import ListState
 from answerback_discord.parse import Interaction
 
 MODAL_VERBS = frozenset(
-    {Verb.WRITE, Verb.OTHER, Verb.NOTE, Verb.FILL, Verb.REPLY, Verb.ASK_BACK, Verb.SEARCH}
+    {
+        *(Verb.WRITE, Verb.OTHER, Verb.NOTE, Verb.FILL),
+        *(Verb.REPLY, Verb.OBJECT, Verb.ASK_BACK, Verb.SEARCH),
+    }
 )
 """The controls that open a modal."""
 
@@ -321,6 +324,7 @@ def problems_note(
     labels_by_verb = {
         Verb.FILL: labels.fill_in,
         Verb.REPLY: labels.reply_and_end(deny=view.approval)[0],
+        Verb.OBJECT: labels.object,
         Verb.ASK_BACK: labels.ask_back,
     }
     label = labels_by_verb.get(control.verb, labels.answer)

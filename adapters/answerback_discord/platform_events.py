@@ -133,8 +133,8 @@ class EventHandler:
         guild, deleted = data.guild_id, f"@{data.role_id}"
         known: frozenset[str] | None = None
         async for ask in self._asks.each_open(SURFACE):
-            others = [who for who in ask.responders if who != deleted]
-            if len(others) == len(ask.responders) or any(who[:1] != "@" for who in others):
+            others = [who for who in ask.waits_for if who != deleted]
+            if len(others) == len(ask.waits_for) or any(who[:1] != "@" for who in others):
                 continue
             if others and _guild_of(ask) != guild:
                 continue  # in direct messages a role of any server counts

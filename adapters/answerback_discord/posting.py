@@ -220,10 +220,10 @@ class Posting(LiveMessages[Json, Json]):
 
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
         """See `LiveMessages.post_reminder`."""
-        listed = [who for who in ask.responders if who != ANYONE][: people_text.MOST_NOTIFIED]
+        listed = [who for who in ask.waits_for if who != ANYONE][: people_text.MOST_NOTIFIED]
         view = view_of(ask, self._labels)
         about = fit_line(wording.subject(view, self._labels), _QUESTION_BUDGET)
-        words = f"{wording.sentence(self._labels.reminder, view.label, self._labels)}\n{about}"
+        words = f"{wording.reminder(view, self._labels)}\n{about}"
         body: Json = {
             "content": private_notes.reminder(listed, words, private_notes.message_url(ref)),
             "allowed_mentions": people_text.allowed_mentions(listed),

@@ -77,7 +77,7 @@ def _render_fitted(fit: Callable[[int], FittedBlocks], most: int) -> RenderedCon
 
 def render_asides(view: View, labels: Labels, most: int) -> RenderedContext:
     """Render what was asked back about the open question, and its explanation, in at most ``most`` units."""
-    if view.prompt is None or not view.prompt.asides:
+    if view.about is None or not view.about.asides:
         return _EMPTY
     return _render_fitted(lambda budget: fit_asides(view, labels, budget), most)
 

@@ -73,7 +73,7 @@ def message(view: View, labels: Labels, list_state: ListState | None = None) -> 
     return (
         _render_record(view, labels)
         if view.outcome
-        else _render_review(view, labels, list_state or ListState())
+        else _render_summary(view, labels, list_state or ListState())
     )
 
 
@@ -81,7 +81,7 @@ def plain(view: View, labels: Labels) -> Json:
     """Render a minimal live message, for when Discord refuses `message`, which would be a defect of ours."""
     text = view.prompt.question.text if view.prompt else wording.ending(view, labels)
     heading = _heading(view, labels)[0]
-    body, _ = shorten(text or labels.review_title, NOTE_BUDGET)
+    body, _ = shorten(text or wording.summary_title(view, labels), NOTE_BUDGET)
     return c.message(
         [c.text(f"{heading}\n{body}"), *c.rows(_controls(view, labels, labels.details))]
     )
@@ -197,12 +197,8 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     Args:
         more: the label of the button that shows everything in full; None for no button.
     """
-    plan = _walk_buttons(
-        view.controls,
-        labels.back,
-        labels.ask_back,
-        *labels.reply_and_end(deny=view.approval),
-    )
+    names = (labels.confirm, labels.object, labels.back, labels.ask_back)
+    plan = _walk_buttons(view.controls, *names, *labels.reply_and_end(deny=view.approval))
     if more:
         plan += plan_button(more, Verb.SHOW_IN_FULL, "0")
     if view.can_try_again:
@@ -212,9 +208,17 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
 
 @lru_cache(maxsize=64)
 def _walk_buttons(
-    controls: tuple[Control, ...], back: str, ask_back: str, reply: str, end_turn: str
+    controls: tuple[Control, ...],
+    confirm: str,
+    object_: str,
+    back: str,
+    ask_back: str,
+    reply: str,
+    end_turn: str,
 ) -> ButtonPlan:
     offered = {
+        Control.CONFIRM: plan_button(confirm, Verb.CONFIRM, style=ButtonStyle.PRIMARY),
+        Control.OBJECT: plan_button(object_, Verb.OBJECT),
         Control.BACK: plan_button(back, Verb.BACK),
         Control.ASK_BACK: plan_button(ask_back, Verb.ASK_BACK),
         Control.REPLY: plan_button(reply, Verb.REPLY),
@@ -223,22 +227,33 @@ def _walk_buttons(
     return tuple(button for each in controls for button in offered[each])
 
 
-def _render_review(view: View, labels: Labels, list_state: ListState) -> Json:
-    title = escape(f"{labels.review_title}")
+def _render_summary(view: View, labels: Labels, list_state: ListState) -> Json:
+    """Render all answers, to review and submit them or to confirm them."""
+    title, text = wording.summary_title(view, labels), wording.summary_text(view, labels)
     asks, short = _heading(view, labels)
-    above = f"{asks}\n**{title}**\n{escape(labels.review_text)}{_answered_by(view, labels)}"
+    above = f"{asks}\n**{escape(title)}**\n{escape(text)}{_answered_by(view, labels)}"
     top = [c.text(above)]
     budget = TEXT_BUDGET - utf16_length(above)
+    more = None
+    if view.confirmation is not None:
+        context = question_context.render_context(view.confirmation.about, budget // 2)
+        asides = question_context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 4))
+        top = [c.text(each) for each in (context.text, above, asides.text) if each]
+        budget -= utf16_length(context.text) + utf16_length(asides.text)
+        more = context.more_label(labels) or asides.more_label(labels)
     lines, left_out = fit_answer_lines(view.lines, labels, budget, numbered=True)
     parts: list[Json] = []
-    if len(view.lines) <= SECTIONS:
+    if view.confirmation is not None:
+        parts = [c.text("\n".join(lines))] if lines else []
+    elif len(view.lines) <= SECTIONS:
         for i, (text, line) in enumerate(zip(lines, view.lines, strict=True)):
             edit = button(view, f"{labels.edit} {i + 1}", Verb.EDIT, i)
             parts.append(c.section(text, edit) if line.editable else c.text(text))
     else:
         parts = [c.text("\n".join(lines)), *long_lists.render_edit_menu(view, labels, list_state)]
     submit = button(view, labels.submit, Verb.SUBMIT, style=ButtonStyle.PRIMARY)
-    ends = c.rows([submit, *_controls(view, labels, labels.details if short or left_out else None)])
+    controls = _controls(view, labels, labels.details if short or left_out else more)
+    ends = c.rows([submit, *controls] if view.is_review else controls)
     return c.message([c.container([*top, *parts, *ends], BLURPLE)])
 
 

@@ -108,6 +108,9 @@ def _all_blocks(view: View, labels: Labels, list_state: ListState) -> Iterator[s
         yield from split_into_pieces(asides_text(view, labels))
         for text in answer_summary.prefill_texts(view.prompt, labels):
             yield from split_into_pieces(text)
+    elif view.confirmation is not None:
+        yield from split_into_pieces(view.confirmation.about.question.context or "")
+        yield from split_into_pieces(asides_text(view, labels))
     elif view.outcome is not None:
         yield wording.ending_with_person(view, labels, MARKS)
     for line in view.lines:

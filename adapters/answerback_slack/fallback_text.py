@@ -54,9 +54,9 @@ def _needs_headline(view: View) -> bool:
 
 def _answers_text(view: View, labels: Labels, room: int) -> str:
     """The answers; in a review, with the instructions above them."""
-    review = f"{labels.review_title}. {labels.review_text}" if view.outcome is None else ""
+    title, text = wording.summary_title(view, labels), wording.summary_text(view, labels)
     parts = [
-        review,
+        f"{title}. {text}" if view.outcome is None else "",
         *(people_text.question_and_answer(line, labels) for line in view.lines),
         view.reply or "",
     ]

@@ -117,8 +117,8 @@ class HomeTabs:
                 return False
 
     def refresh_for(self, ask: Ask) -> None:
-        """Refresh the opened Homes of everybody who may answer an ask that has changed."""
-        for responder in ask.responders:
+        """Refresh the opened Homes of everybody who may answer or confirm an ask that has changed."""
+        for responder in ask.participants:
             self._enqueue(ask.destination.user if responder == ANYONE else responder)
         self._start_worker()
 

@@ -167,6 +167,6 @@ class EventHandler:
             if group not in responders.responder_groups(ask):
                 continue
             try:
-                await self._groups.require_reachable_responders(ask.responders)
+                await self._groups.require_reachable_responders(ask.waits_for)
             except DestinationGoneError as error:
                 await self._asks.fail_unreachable(ask, str(error))

@@ -24,7 +24,7 @@ def build_reminder(
     view: View, responders: Sequence[str], url: str | None, labels: Labels
 ) -> Message:
     """Build a reminder: mentions, who is waiting, a link to the live message, and the question."""
-    text = escape_within(wording.sentence(labels.reminder, view.label, labels), _TEXT_ROOM)
+    text = escape_within(wording.reminder(view, labels), _TEXT_ROOM)
     ids = [responder for responder in responders if is_id(responder)]
     link = [f"<{url}>"] if url else []
     with_mentions = " ".join([*mentions(ids, MAX_REMINDED), text, *link])

@@ -93,8 +93,8 @@ def render(
     builder = MessageBuilder(view, labels, names, selected)
     if view.prompt is not None:
         _add_prompt(builder, view.prompt)
-    elif view.is_review:
-        _add_review(builder)
+    elif view.outcome is None:
+        _add_summary(builder)
     else:
         _add_record(builder, collapse_long_records=collapse_long_records)
     return Message(fallback_text.fallback_text(view, labels, names), builder.blocks)
@@ -208,6 +208,10 @@ def _navigation(builder: MessageBuilder) -> Block:
     made = []
     for control in builder.view.controls:
         match control:
+            case Control.CONFIRM:
+                made.append(builder.control_button(labels.confirm, Verb.CONFIRM, primary=True))
+            case Control.OBJECT:
+                made.append(builder.control_button(labels.object, Verb.OBJECT))
             case Control.BACK:
                 made.append(builder.control_button(labels.back, Verb.BACK))
             case Control.ASK_BACK:
@@ -243,30 +247,34 @@ def _end_turn(builder: MessageBuilder) -> Block:
 # --- review and record ---------------------------------------------------------------------------
 
 
-def _add_review(builder: MessageBuilder) -> None:
-    labels, lines = builder.labels, builder.view.lines
-    builder.add_asker_line(wording.asks_line(builder.view, labels), TITLE_ROOM)
-    builder.add_heading(labels.review_title, limits.HEADER_TEXT)
-    builder.add_small_text(labels.review_text, TITLE_ROOM)
+def _add_summary(builder: MessageBuilder) -> None:
+    """Add all answers, to review and submit them or to confirm them."""
+    view, labels, lines = builder.view, builder.labels, builder.view.lines
+    builder.add_asker_line(wording.asks_line(view, labels), TITLE_ROOM)
+    if view.confirmation:
+        builder.add_context(view.confirmation.about, CONTEXT_ROOM)
+    builder.add_heading(wording.summary_title(view, labels), limits.HEADER_TEXT)
+    builder.add_small_text(wording.summary_text(view, labels), TITLE_ROOM)
     builder.append_to_small_text(builder.answerer_line())
+    builder.add_asides(min(ASIDES_ROOM, builder.remaining_room // 2))
     room = builder.remaining_room - RESERVED_ROOM * 2
     entries = [people_text.question_and_answer(line, labels) for line in lines]
-    if len(lines) <= MAX_EDIT_BUTTONS:
+    if len(lines) <= MAX_EDIT_BUTTONS and view.is_review:
         for index, text in enumerate(entries):
             builder.add_items([text], room // len(lines))
             if lines[index].editable:
                 builder.blocks[-1]["accessory"] = builder.control_button(
                     labels.edit, Verb.EDIT, index
                 )
+    elif view.confirmation:
+        builder.add_items(entries, room)
     else:
         menu = _edit_menu(builder)
         builder.add_items(entries, room - text_length(menu))
         builder.blocks.append(menu)
-    builder.blocks.append(
-        builder.controls_row(
-            "answer", [builder.control_button(labels.submit, Verb.SUBMIT, primary=True)]
-        )
-    )
+    if view.is_review:
+        submit = builder.control_button(labels.submit, Verb.SUBMIT, primary=True)
+        builder.blocks.append(builder.controls_row("answer", [submit]))
     builder.blocks.append(_navigation(builder))
 
 

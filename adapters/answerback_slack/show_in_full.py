@@ -87,6 +87,11 @@ def split_into_pages(text: str) -> list[list[str]]:
 def full_text(view: View, labels: Labels) -> str:
     """Everything that a person may read about an ask: the question, its options, the answers, how it ended."""
     parts = [wording.asks_line(view, labels)]
+    if view.confirmation is not None:
+        parts += [
+            visible(view.confirmation.about.question.context or ""),
+            asides_text(view, labels),
+        ]
     if view.prompt is not None:
         parts += question_parts(view.prompt.with_every_option, labels)
         parts.append(asides_text(view, labels))

@@ -241,6 +241,8 @@ class AskPages:
             problems=problems,
             notice=notice,
             unsaved_texts=unsaved_texts,
+            # Agents have this link, too.
+            hidden=visit.person is None and ask.open and ask.form.confirmation is not None,
         )
         is_slow = question_context.is_slow_to_render(ask)
         page = await asyncio.to_thread(build_page) if is_slow else build_page()

@@ -14,7 +14,18 @@ from urllib.parse import parse_qsl
 
 from pydantic import JsonValue
 
-from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback.core.actions import (
+    Action,
+    Answer,
+    Back,
+    Confirm,
+    Edit,
+    EndTurn,
+    Object,
+    Other,
+    Reply,
+    Submit,
+)
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
@@ -52,12 +63,14 @@ class PageAction(StrEnum):
     BACK = "back"
     ASK_BACK = "ask_back"
     REPLY = "reply"
+    OBJECT = "object"
     END_TURN = "end_turn"
     """Asks for confirmation."""
     END_TURN_NOW = "end_turn_now"
     STAY = "stay"
     """Not confirmed: return to the question."""
     SUBMIT = "submit"
+    CONFIRM = "confirm"
     EDIT = "edit"
     TRY_AGAIN = "try_again"
     """Tell the agent to try again what nobody allowed in time."""
@@ -154,6 +167,8 @@ def action_without_input(post: Post) -> Action | TryAgain | None:
             return Back()
         case PageAction.SUBMIT:
             return Submit()
+        case PageAction.CONFIRM:
+            return Confirm()
         case PageAction.END_TURN_NOW:
             return EndTurn()
         case PageAction.TRY_AGAIN:
@@ -179,6 +194,8 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
             return AskBack(text=post.first("ask_back"))
         case PageAction.REPLY:
             return Reply(text=post.first("reply") or None)
+        case PageAction.OBJECT:
+            return Object(text=post.first("reply") or None)
         case PageAction.END_TURN:
             return ConfirmEndTurn()
         case PageAction.STAY:
@@ -186,16 +203,8 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
         case PageAction.EDIT:
             edited = _question_at(post.first("do").partition(":")[2], ask)
             return Edit(question_id=edited.id) if edited else _unknown(labels)
-        case (
-            PageAction.BACK
-            | PageAction.SUBMIT
-            | PageAction.END_TURN_NOW
-            | PageAction.TRY_AGAIN
-            | None
-        ):
-            return action_without_input(post) or _unknown(labels)
         case _:
-            assert_never(do)
+            return action_without_input(post) or _unknown(labels)
 
 
 def parse_entries(post: Post, fields: Sequence[Field]) -> FormValues:

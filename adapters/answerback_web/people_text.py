@@ -25,18 +25,27 @@ def audience_line(view: View, surface: str, labels: Labels) -> Markup:
         surface: the ask's surface, which determines what its responders' ids mean.
     """
 
+    marks = _html_format(surface, labels)
+    line = attribution.audience_line(view.responders, view.closes_at, labels, marks)
+    return Markup(line)
+
+
+def _html_format(surface: str, labels: Labels) -> AttributionFormat:
     def responder(who: str) -> str | None:
         name = attribution.responder_name(surface, who)
         return None if name is None else _isolate(name)
 
-    marks = AttributionFormat(
+    return AttributionFormat(
         lambda text: str(escape(text)),
         responder,
         lambda person: _isolate(_name(person, labels)),
         lambda at: str(time(at)),
     )
-    line = attribution.audience_line(view.responders, view.closes_at, labels, marks)
-    return Markup(line)
+
+
+def confirmed_by(view: View, labels: Labels) -> Markup:
+    """Return who has confirmed the answers; empty if nobody has."""
+    return Markup(attribution.confirmed_by_line(view, labels, _html_format(_SURFACE, labels)))
 
 
 def byline(person: Person | None, labels: Labels) -> str | None:

@@ -78,7 +78,8 @@ def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
 def is_slow_to_render(ask: Ask) -> bool:
     """Whether rendering the open question's texts could block the event loop for too long."""
     texts: list[str | None] = [aside.text for aside in ask.asides]
-    if (question := ask.question) is not None:
+    questions = ask.form.questions if ask.confirming else filter(None, (ask.question,))
+    for question in questions:
         texts += [question.context, *(option.preview for option in question.options)]
     return sum(len(text or "") for text in texts) > limits.MAX_RENDERED_INLINE
 

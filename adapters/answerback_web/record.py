@@ -45,23 +45,10 @@ def _line(entry: RecordEntry, ask: Ask, labels: Labels) -> RecordLine:
 def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:
     body = entry.body
     match entry.kind:
-        case "request":
-            return labels.record_asked, body.get("question")
         case "answered":
-            note = body.get("note")
-            value = body.get("value")
-            return _answer_title(body, labels), value if note is None else {
-                "answer": value,
-                "note": note,
-            }
-        case "backed":
-            return labels.back, None
-        case "cancelled":
-            return labels.record_unanswered, body.get("reason")
-        case "clarify":
-            return labels.record_asked_back, body.get("text")
-        case "context":
-            return labels.record_explained, body.get("text")
+            note, value = body.get("note"), body.get("value")
+            both: JsonValue = {"answer": value, "note": note}
+            return _answer_title(body, labels), value if note is None else both
         case "ended":
             ending = wording.ending(view_of(ask), labels)
             reply = body.get("reply")
@@ -72,6 +59,22 @@ def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str,
             told = "try_again" in body
             title = labels.tell_to_try_again if told else labels.record_note
             return title, body["try_again"] if told else {**body} or None
+        case _:
+            title, field = _titles(labels)[entry.kind]
+            return title, body.get(field)
+
+
+def _titles(labels: Labels) -> Mapping[str, tuple[str, str]]:
+    """The titles of the other kinds of entries, and the fields of their texts."""
+    return {
+        "request": (labels.record_asked, "question"),
+        "backed": (labels.back, ""),
+        "confirmed": (labels.record_confirmed, ""),
+        "objected": (labels.record_objected, "text"),
+        "cancelled": (labels.record_unanswered, "reason"),
+        "clarify": (labels.record_asked_back, "text"),
+        "context": (labels.record_explained, "text"),
+    }
 
 
 def _answer_title(body: Mapping[str, JsonValue], labels: Labels) -> str:

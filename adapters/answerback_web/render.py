@@ -56,6 +56,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Summary:
+    """The heading of a summary of all answers; ``context`` is what they were decided on."""
+
+    title: str
+    text: str
+    context: Markup | None
+
+
+@dataclass(frozen=True, slots=True)
 class AskPage:
     """Everything that the page of one ask shows."""
 
@@ -72,6 +81,12 @@ class AskPage:
     """Position and total, for the progress bar."""
     prompt: PromptPart | None
     review: bool
+    summary: Summary | None
+    """The heading of all answers, which are reviewed or confirmed."""
+    hidden: bool
+    """Whether the visitor may not read anything yet."""
+    confirmed: str | None
+    """Who has confirmed the answers."""
     can_move: bool
     """Whether moving to another question keeps all answers."""
     answered_before: bool
@@ -122,6 +137,7 @@ def ask_page(
     problems: Sequence[Problem] = (),
     notice: str | None = None,
     unsaved_texts: tuple[str, ...] = (),
+    hidden: bool = False,
 ) -> AskPage:
     """Return the page that shows the current state of an ask.
 
@@ -130,6 +146,7 @@ def ask_page(
         problems: what is wrong with it.
         notice: a sentence to show at the top.
         unsaved_texts: texts to show below the notice, which would be lost otherwise.
+        hidden: whether the visitor may not read anything yet.
     """
     view = view_of(ask, labels)
     prompt = view.prompt
@@ -141,7 +158,7 @@ def ask_page(
     return AskPage(
         ask_id=view.ask_id,
         revision=view.revision,
-        title=one_line(_title(view, labels)),
+        title=labels.sign_in if hidden else one_line(_title(view, labels)),
         label=one_line(view.label),
         approval=view.approval,
         asks=one_line(wording.who_asks(view, labels)),
@@ -149,6 +166,9 @@ def ask_page(
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
         prompt=prompt_part(prompt, labels, post) if prompt else None,
         review=view.is_review,
+        summary=_summary(view, labels) if prompt is None and outcome is None else None,
+        hidden=hidden,
+        confirmed=people_text.confirmed_by(view, labels),
         can_move=view.reviewed,
         answered_before=answered_before,
         key_hints=tuple(_key_hints(view, labels, answered_before=answered_before)),
@@ -162,7 +182,8 @@ def ask_page(
         has_unsaved_input=post is not None,
         ask_back=post.first("ask_back") if post else "",
         reply=post.first("reply") if post else "",
-        reply_open=post is not None and bool(post.first("reply") or post.do is PageAction.REPLY),
+        reply_open=post is not None
+        and bool(post.first("reply") or post.do in {PageAction.REPLY, PageAction.OBJECT}),
         ended=visible(wording.ending_with_person(view, labels, plain)) or None,
         outcome=status.value if status else None,
         replied=visible(view.reply) if view.reply is not None else None,
@@ -192,7 +213,13 @@ def _title(view: View, labels: Labels) -> str:
     if view.prompt:
         progress = f"{view.prompt.progress} " if view.prompt.progress else ""
         return progress + shorten(one_line(view.prompt.question.text), 80)
-    return wording.ending(view, labels) or labels.review_title
+    return wording.ending(view, labels) or wording.summary_title(view, labels)
+
+
+def _summary(view: View, labels: Labels) -> Summary:
+    about = view.confirmation.about if view.confirmation else None
+    context = question_context.render_context(about, labels) if about else None
+    return Summary(wording.summary_title(view, labels), wording.summary_text(view, labels), context)
 
 
 def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator[str]:
@@ -233,7 +260,9 @@ def _error(problem: Problem, prompt: Prompt | None, post: Post | None) -> Error:
 def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | None:
     """Return the id of the input that a problem's pointer leads to."""
     do = post.do if post else None
-    if do in {PageAction.REPLY, PageAction.ASK_BACK}:
+    if do in {PageAction.REPLY, PageAction.OBJECT}:
+        return "reply"
+    if do is PageAction.ASK_BACK:
         return do.value
     if prompt is None or do is not PageAction.ANSWER:
         return None

@@ -274,6 +274,7 @@ class Envelope(TypedDict):
     mode: NotRequired[str]
     accepts: NotRequired[Sequence[str]]
     origin: NotRequired[Mapping[str, str]]
+    confirmations: NotRequired[int]
     metadata: NotRequired[Mapping[str, JsonValue]]
 
 

@@ -200,6 +200,7 @@ def is_step(old: Ask, new: Ask) -> bool:
         and new.left is old.left
         and new.inquiring == old.inquiring
         and new.reminded == old.reminded
+        and new.reminded_from == old.reminded_from
         and new.escalated == old.escalated
         and new.expires_at == old.expires_at
         and new.set_back == old.set_back

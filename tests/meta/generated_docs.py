@@ -33,9 +33,8 @@ def layers() -> str:
 
 def transitions() -> str:
     """Build the walker's table: what each action does in each phase."""
-    phases = {phase: str(phase) for phase in (walker.Phase.QUESTION, walker.Phase.REVIEW)} | {
-        _ENDED: "ended"
-    }
+    phases = {phase: str(phase) for phase in walker.Phase if phase in walker.OPEN_PHASES}
+    phases |= {_ENDED: "ended"}
     header = f"| action | {' | '.join(phases.values())} |"
     rows = [
         f"| `{action.action}` | {' | '.join(_outcome(walker.TRANSITIONS[p][action]) for p in phases)} |"

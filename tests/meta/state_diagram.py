@@ -10,9 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from answerback.core import walker
-from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback.core.actions import (
+    Action,
+    Answer,
+    Back,
+    Confirm,
+    Edit,
+    EndTurn,
+    Object,
+    Other,
+    Reply,
+    Submit,
+)
 from answerback.core.ask import Status
+from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import AnswerType, Form, Question, When
+from answerback.core.person import Person
 from answerback.core.walker import Phase, Walk
 
 PICTURE = Path(__file__).parents[2] / "docs" / "images" / "states.svg"
@@ -27,8 +40,11 @@ _ACTIONS: tuple[Action, ...] = (
     Edit(question_id="a"),
     Submit(),
     Reply(text="not like this"),
+    Confirm(),
+    Object(text="not like this"),
     EndTurn(),
 )
+_PEOPLE = tuple(Person(surface="web", user_id=name) for name in ("ann", "bob", "cy"))
 
 BY_THE_SERVICE: dict[Arrow, tuple[str, ...]] = {
     ("open", Status.EXPIRED): ("time is up",),
@@ -38,7 +54,10 @@ BY_THE_SERVICE: dict[Arrow, tuple[str, ...]] = {
 
 
 def _forms() -> Iterator[Form]:
-    for count, review in itertools.product((1, 2, 3), (False, True)):
+    rules = (None, ConfirmationRule(due=1), ConfirmationRule(due=2))
+    for count, review, rule in itertools.product((1, 2, 3), (False, True), rules):
+        if count == 3 and rule is not None:
+            continue  # nothing new
         yield Form(
             questions=tuple(
                 Question(
@@ -51,6 +70,7 @@ def _forms() -> Iterator[Form]:
                 for name in "abc"[:count]
             ),
             review=review,
+            confirmation=rule,
         )
 
 
@@ -63,8 +83,9 @@ def arrows() -> dict[Arrow, tuple[str, ...]]:
         todo = [first]
         while todo:
             walk = todo.pop()
-            for action in _ACTIONS:
-                after = walker.step(form, walk, action)
+            people = _PEOPLE if form.confirmation is not None else _PEOPLE[:1]
+            for action, by in itertools.product(_ACTIONS, people):
+                after = walker.step(form, walk, action, by=by, at=0.0)
                 if isinstance(after, walker.Refused):
                     continue
                 found.setdefault((walk.phase, after.phase), set()).add(action.action)
@@ -74,19 +95,20 @@ def arrows() -> dict[Arrow, tuple[str, ...]]:
     return {arrow: tuple(sorted(actions)) for arrow, actions in found.items()}
 
 
-WIDTH, HEIGHT = 860, 330
+WIDTH, HEIGHT = 860, 470
 BOX_WIDTH, BOX_HEIGHT = 116, 44
 _POSITIONS: dict[str, tuple[int, int]] = {
     Phase.QUESTION: (110, 120),
     Phase.REVIEW: (480, 120),
+    Phase.CONFIRMATION: (480, 270),
     Phase.ANSWERED: (780, 120),
-    Phase.CANCELLED: (80, 285),
-    Phase.TURN_ENDED: (205, 285),
-    Status.EXPIRED: (330, 285),
-    Status.WITHDRAWN: (455, 285),
-    Status.FAILED: (580, 285),
+    Phase.CANCELLED: (80, 425),
+    Phase.TURN_ENDED: (205, 425),
+    Status.EXPIRED: (330, 425),
+    Status.WITHDRAWN: (455, 425),
+    Status.FAILED: (580, 425),
 }
-_OPEN = (20, 64, 620, 146)
+_OPEN = (20, 64, 620, 286)
 """Left, top, width and height of the frame around the states of an open ask."""
 
 _STYLE = """
@@ -122,17 +144,19 @@ def svg() -> str:
 
 
 def _merged(found: dict[Arrow, tuple[str, ...]]) -> dict[Arrow, tuple[str, ...]]:
-    """If both open states have the same way to an end, replace both arrows with one from the frame."""
+    """Replace the arrows for a way to an end that all open states have with one from the frame."""
     merged = dict(found)
-    for (start, end), actions in found.items():
-        if start == Phase.QUESTION and found.get((Phase.REVIEW, end)) == actions:
-            del merged[start, end], merged[Phase.REVIEW, end]
-            merged["open", end] = actions
+    for end in (Phase.CANCELLED, Phase.TURN_ENDED):
+        ways = [set(merged.pop((start, end))) for start in walker.OPEN_PHASES]
+        shared = set.intersection(*ways)
+        merged["open", end] = tuple(sorted(shared))
+        assert set().union(*ways) - shared <= {Object.action}
+    merged["open", Phase.CANCELLED] += (Object.action,)
     return merged
 
 
 def _box(name: str, x: int, y: int) -> str:
-    kind = "box" if name in (Phase.QUESTION, Phase.REVIEW) else "box end"
+    kind = "box" if name in walker.OPEN_PHASES else "box end"
     left, top = x - BOX_WIDTH // 2, y - BOX_HEIGHT // 2
     return (
         f'<rect class="{kind}" x="{left}" y="{top}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}"'
@@ -156,10 +180,30 @@ def _arrow(start: str, end: str, label: str) -> str:
         over = y - half_height
         path = f"M{x + 20} {over} C{x + 80} 20 {to_x - 80} 20 {to_x - 10} {over}"
         return _arrow_svg(path, label, (x + to_x) // 2, 32)
+    if Phase.CONFIRMATION in (start, end):
+        return _slanted(start, end, label)
     away = 1 if to_x > x else -1
     level = y - 8 * away
     path = f"M{x + away * half_width} {level} H{to_x - away * half_width}"
     return _arrow_svg(path, label, (x + to_x) // 2, level - 8 if away > 0 else level + 20)
+
+
+def _slanted(start: str, end: str, label: str) -> str:
+    """A straight arrow from or to the confirmation, which is below the other boxes."""
+    half_width, half_height = BOX_WIDTH // 2, BOX_HEIGHT // 2
+    (x, y), (to_x, to_y) = _POSITIONS[start], _POSITIONS[end]
+    down = 1 if to_y > y else -1
+    if x == to_x:
+        x += 12 * down
+        path = f"M{x} {y + down * half_height} V{to_y - down * half_height}"
+        return _arrow_svg(path, label, x + 34 * down, (y + to_y) // 2)
+    away = 1 if to_x > x else -1
+    # From the side of the lower box to the bottom of the upper one.
+    if down > 0:
+        path = f"M{x + 48} {y + half_height} L{to_x - away * half_width} {to_y - 10}"
+    else:
+        path = f"M{x + away * half_width} {y + 10} L{to_x - away * 28} {to_y + half_height}"
+    return _arrow_svg(path, label, (x + to_x) // 2 + 40 * down, (y + to_y) // 2 + 6 - 14 * down)
 
 
 def _arrow_svg(path: str, label: str, x: int, y: int) -> str:

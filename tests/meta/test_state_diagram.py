@@ -15,4 +15,4 @@ def test_the_diagram_matches_the_walker() -> None:
 @pytest.mark.rule("ASK-2")
 def test_no_action_leaves_an_ended_walk() -> None:
     starts = {start for start, _ in state_diagram.arrows()}
-    assert starts == {"question", "review"}
+    assert starts == {"question", "review", "confirmation"}

@@ -8,7 +8,18 @@ from typing import Annotated, Final, Literal, assert_never
 from pydantic import Field, JsonValue, RootModel, StrictBool
 
 from answerback.api.wire import Wire
-from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback.core.actions import (
+    Action,
+    Answer,
+    Back,
+    Confirm,
+    Edit,
+    EndTurn,
+    Object,
+    Other,
+    Reply,
+    Submit,
+)
 from answerback.core.clarification import AskBack
 
 
@@ -16,6 +27,8 @@ class ActorBody(Wire):
     """The person on whose behalf a custom front end acts."""
 
     user_id: Annotated[str, Field(min_length=1, max_length=200)]
+    surface: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    """Where they have this id; by default, on the ask's own surface."""
     name: Annotated[str, Field(max_length=200)] | None = None
     groups: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
     """The user groups or roles the person is in, each with or without its @."""
@@ -85,6 +98,19 @@ class ReplyBody(_Acting):
     text: str | None = None
 
 
+class ConfirmBody(_Acting):
+    """Confirm the answers, which others gave. Allowed if `controls` lists it."""
+
+    action: Literal["confirm"]
+
+
+class ObjectBody(_Acting):
+    """Object to the answers that wait for confirmation: ends the ask as a reply does."""
+
+    action: Literal["object"]
+    text: str | None = None
+
+
 class EndTurnBody(_Acting):
     """End the ask and the agent's turn."""
 
@@ -99,6 +125,8 @@ ActionModel = (
     | SubmitBody
     | AskBackBody
     | ReplyBody
+    | ConfirmBody
+    | ObjectBody
     | EndTurnBody
 )
 
@@ -111,8 +139,13 @@ ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
     "submit": SubmitBody,
     "ask_back": AskBackBody,
     "reply": ReplyBody,
+    "confirm": ConfirmBody,
+    "object": ObjectBody,
     "end_turn": EndTurnBody,
 }
+
+
+_WITHOUT_INPUT: Final = {each.action: each for each in (Back(), Submit(), Confirm(), EndTurn())}
 
 
 def action_from_body(body: ActionModel) -> Action | AskBack:
@@ -122,18 +155,16 @@ def action_from_body(body: ActionModel) -> Action | AskBack:
             return Answer(value=body.value, remember=body.remember, note=body.note)
         case OtherBody():
             return Other(text=body.text, value=body.value)
-        case BackBody():
-            return Back()
         case EditBody():
             return Edit(question_id=body.question_id)
-        case SubmitBody():
-            return Submit()
         case AskBackBody():
             return AskBack(text=body.text)
         case ReplyBody():
             return Reply(text=body.text)
-        case EndTurnBody():
-            return EndTurn()
+        case ObjectBody():
+            return Object(text=body.text)
+        case BackBody() | SubmitBody() | ConfirmBody() | EndTurnBody():
+            return _WITHOUT_INPUT[body.action]
         case _:
             assert_never(body)
 

@@ -21,6 +21,7 @@ from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.service.body_errors import find_size_problem, problems_of
 
 _INVALID: Final = "Invalid action"
+_NOT_A_RESPONDER: Final = "This person may not act on this ask."
 
 
 async def act(call: Call) -> web.Response:
@@ -47,9 +48,9 @@ async def act(call: Call) -> web.Response:
         detail = "Repeat the same action on the same ask, or use a new key for a new action."
         raise ProblemError(422, title, detail) from error
     return (
-        ask_response(result.ask)
+        ask_response(call, result.ask)
         if isinstance(result, Acted)
-        else refusal_response(result, body.revision)
+        else refusal_response(call, result, body.revision)
     )
 
 
@@ -93,27 +94,51 @@ def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
         raise ProblemError(
             422, _INVALID, "Name the person in actor: user_id, and name and groups if known."
         )
-    person = Person(surface=call.agent.name, user_id=named.user_id, name=named.name)
+    person = Person(
+        surface=named.surface or ask.destination.surface,
+        user_id=named.user_id,
+        name=named.name,
+        via=call.agent.name,
+    )
+    ids = _ids_where_asked(call, ask, person)
     groups = frozenset(group.removeprefix("@") for group in named.groups)
     # The front end vouches for the person, so a group that it leaves out is one they are not in.
-    known = frozenset(name.removeprefix("@") for name in ask.responders if name.startswith("@"))
-    return Actor(person, groups, groups | known)
+    known = frozenset(name.removeprefix("@") for name in ask.participants if name.startswith("@"))
+    return Actor(person, groups, groups | known, ids=ids)
 
 
-def refusal_response(result: Rejected, revision: int | None) -> web.Response:
+def _ids_where_asked(call: Call, ask: Ask, person: Person) -> tuple[str, ...] | None:
+    """Return the ids of somebody who acts from another surface on the ask's own; None: they act from that one.
+
+    Raises:
+        ProblemError: 403; the directory has no such person.
+    """
+    surface = ask.destination.surface
+    if person.surface == surface:
+        return None
+    name = call.service.people.name_of(person)
+    ids = call.service.people.ids_on(name, surface) if name is not None else ()
+    if not ids:
+        detail = f"The directory of people has nobody with the id {person.user_id} on {person.surface} and one here."
+        raise ProblemError(403, f"Not a person on {surface}", detail)
+    return ids
+
+
+def refusal_response(call: Call, result: Rejected, revision: int | None) -> web.Response:
     """The response to an action that was rejected."""
     if result.ask is None:
         return problem_response(404, "Not found", "There is no such ask.")
     if result.why is RejectReason.ENDED and revision not in {None, result.ask.revision}:
         # Somebody else ended the ask first: for a caller that acted on an older revision, that is a conflict.
-        return ask_response(result.ask, 409)
+        return ask_response(call, result.ask, 409)
     match result.why:
         case RejectReason.STALE:
-            return ask_response(result.ask, 409)
+            return ask_response(call, result.ask, 409)
         case RejectReason.ENDED:
             return ended_problem(result.ask)
         case RejectReason.NOT_ALLOWED:
-            return problem_response(403, "Not a responder", "This person may not act on this ask.")
+            [detail, *_] = [problem.message for problem in result.problems] or [_NOT_A_RESPONDER]
+            return problem_response(403, "Not a responder", detail)
         case RejectReason.UNCHECKED:
             detail = "Answerback could not check just now whether this person may act. Try again."
             return problem_response(503, "Cannot check now", detail)

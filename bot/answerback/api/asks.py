@@ -60,15 +60,15 @@ async def submit(call: Call) -> web.Response:
     headers = {"Location": f"/v1/asks/{ask.id}"}
     wait = preferred_wait(call.request)
     if wait is None or (ask.open and ask.request.mode == "async"):
-        return ask_response(ask, status, headers)
+        return ask_response(call, ask, status, headers)
     if (waiting := _start_wait(call, ask, wait)) is not None:
-        stored = dump_json(ask_json(ask))  # much smaller than the ask
+        stored = dump_json(call.json_of(ask))  # much smaller than the ask
         del ask
         try:
             ask = call.mark_seen_by_agent(_require(await waiting))
         except StoreError:  # an error would make the agent submit it again
             return json_bytes_response(stored, 202, headers | preference_applied_header(wait))
-    return _response_after_wait(ask, wait, headers)
+    return _response_after_wait(call, ask, wait, headers)
 
 
 async def _submit(call: Call) -> tuple[Ask, int]:
@@ -90,11 +90,11 @@ async def read(call: Call) -> web.Response:
     if call.is_from_agent:
         await call.service.presence.record_poll(ask)
     if wait is None:
-        return ask_response(ask)
+        return ask_response(call, ask)
     if (waiting := _start_wait(call, ask, wait)) is not None:
         del ask
         ask = call.mark_seen_by_agent(_require(await waiting))
-    return _response_after_wait(ask, wait, {})
+    return _response_after_wait(call, ask, wait, {})
 
 
 async def page(call: Call) -> web.Response:
@@ -111,7 +111,7 @@ async def page(call: Call) -> web.Response:
         )
     except ValueError as error:
         raise bad_cursor_error() from error
-    asks: list[JsonValue] = [ask_json(ask) for ask in results.rows if call.may_see(ask)]
+    asks: list[JsonValue] = [call.json_of(ask) for ask in results.rows if call.may_see(ask)]
     return json_response(
         {"asks": asks, "next": results.after}, headers=next_link_header(call.request, results.after)
     )
@@ -126,7 +126,7 @@ async def explain(call: Call) -> web.Response:
         raise ProblemError(422, "Invalid context", None, problems_of(error)) from error
     result = await call.api.run_to_completion(call.service.explain(ask.id, body.text))
     if isinstance(result, Acted):
-        return ask_response(call.mark_seen_by_agent(result.ask))
+        return ask_response(call, call.mark_seen_by_agent(result.ask))
     if result.why is RejectReason.ENDED and result.ask is not None:
         return ended_problem(call.mark_seen_by_agent(result.ask))
     raise ProblemError(422, "Not shown", None, result.problems)
@@ -137,7 +137,7 @@ async def withdraw(call: Call) -> web.Response:
     ask = await call.ask()
     result = await call.api.run_to_completion(call.service.withdraw(ask.id))
     if isinstance(result, Acted):
-        return ask_response(result.ask)
+        return ask_response(call, result.ask)
     if result.why is RejectReason.ENDED and result.ask is not None:
         return ended_problem(call.mark_seen_by_agent(result.ask))
     raise ProblemError(404, "Not found", f"There is no ask with the id {ask.id}.")
@@ -152,9 +152,9 @@ async def erase(call: Call) -> web.Response:
             409,
             "The ask is open",
             "People can still answer it, so nothing was erased. Withdraw it, or wait until it has ended.",
-            more={"ask": ask_json(result)},
+            more={"ask": call.json_of(result)},
         )
-    return ask_response(result)
+    return ask_response(call, result)
 
 
 async def _erase(call: Call, ask: Ask) -> Ask:
@@ -184,7 +184,7 @@ async def record(call: Call) -> web.Response:
     ask = await call.ask()
     rows = await call.api.store.record.read(ask.id, query.after, query.limit)
     next_seq = rows[-1].seq if len(rows) == query.limit else None
-    entries: list[JsonValue] = [entry_json(row) for row in rows]
+    entries: list[JsonValue] = [entry_json(row) for row in call.readable(ask, rows)]
     return json_response(
         {"entries": entries, "next": next_seq},
         headers=next_link_header(call.request, next_seq),
@@ -235,9 +235,11 @@ def _require(ask: Ask | None) -> Ask:
     return ask
 
 
-def _response_after_wait(ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
+def _response_after_wait(call: Call, ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
     """The response with the current ask after a wait."""
-    return ask_response(ask, 202 if ask.open else 200, headers | preference_applied_header(wait))
+    return ask_response(
+        call, ask, 202 if ask.open else 200, headers | preference_applied_header(wait)
+    )
 
 
 def idempotency_key(request: web.Request) -> str | None:

@@ -12,11 +12,11 @@ from aiohttp_sse import EventSourceResponse, sse_response
 
 from answerback.api.json_bodies import dump_json
 from answerback.api.operation import Call
+from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.ports.store_values import StoredEntry
 from answerback.service.agent_requests import RESPONSE_TRACKER
 from answerback.service.record_wire import EVENT_NAMES, entry_json
-from answerback.service.wire import ask_json
 
 HEARTBEAT: Final = 15.0
 """Seconds between comments that keep proxies from closing a silent stream."""
@@ -40,7 +40,7 @@ async def events(call: Call) -> web.StreamResponse:
             presence,
             sse_response(call.request, ping_interval=HEARTBEAT) as stream,
         ):
-            while not await _send_events(call, stream, ask.id, rows):
+            while not await _send_events(call, stream, ask, rows):
                 if rows:
                     last_id = rows[-1].seq
                 if len(rows) < _BATCH and (
@@ -52,16 +52,20 @@ async def events(call: Call) -> web.StreamResponse:
 
 
 async def _send_events(
-    call: Call, stream: EventSourceResponse, ask_id: str, rows: Sequence[StoredEntry]
+    call: Call, stream: EventSourceResponse, began: Ask, rows: Sequence[StoredEntry]
 ) -> bool:
-    """Send the rows that are events; return whether one of them was the outcome."""
-    for row in rows:
+    """Send the rows that are events; return whether one of them was the outcome.
+
+    Args:
+        began: the ask as it was when the stream began: an agent gets what it could read then, and the outcome.
+    """
+    for row in call.readable(began, rows):
         event = EVENT_NAMES.get(row.entry.kind)
         if event is None:
             continue
         line = entry_json(row)
-        if event == "outcome" and (ask := await call.service.get(ask_id)) is not None:
-            line = ask_json(call.mark_seen_by_agent(ask))
+        if event == "outcome" and (ask := await call.service.get(began.id)) is not None:
+            line = call.json_of(call.mark_seen_by_agent(ask))
         await stream.send(dump_json(line).decode(), id=str(row.seq), event=event)
         if event == "outcome":
             await call.request[RESPONSE_TRACKER].finish_stream()

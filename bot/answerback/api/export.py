@@ -12,9 +12,7 @@ from pydantic import JsonValue
 from answerback.api.json_bodies import dump_json
 from answerback.api.operation import Call, NoQuery
 from answerback.core.ask import Ask
-from answerback.ports.store import Store
 from answerback.service.record_wire import delivery_json, entry_json
-from answerback.service.wire import ask_json
 
 MEDIA: Final = "application/x-ndjson"
 _ASKS: Final = 20
@@ -29,7 +27,7 @@ async def export(call: Call) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": MEDIA})
     await response.prepare(call.request)
     counts: Counter[str] = Counter({"ask": 0, "entry": 0, "delivery": 0})
-    async for line in _lines(call.api.store, call.agent_scope):
+    async for line in _lines(call):
         counts[str(line["type"])] += 1
         await response.write(dump_json(line) + b"\n")
     await response.write(dump_json({"type": "end", "lines": dict(counts)}) + b"\n")
@@ -37,13 +35,14 @@ async def export(call: Call) -> web.StreamResponse:
     return response
 
 
-async def _lines(store: Store, owner: str | None) -> AsyncIterator[dict[str, JsonValue]]:
+async def _lines(call: Call) -> AsyncIterator[dict[str, JsonValue]]:
     """Yield the asks, newest first, each followed by its record; then the deliveries, newest first."""
+    store, owner = call.api.store, call.agent_scope
     after: str | None = None
     while True:
         asks = await store.asks.page(agent=owner, after=after, limit=_ASKS)
         for ask in asks.rows:
-            async for line in _ask_lines(store, ask):
+            async for line in _ask_lines(call, ask):
                 yield line
         if (after := asks.after) is None:
             break
@@ -55,12 +54,12 @@ async def _lines(store: Store, owner: str | None) -> AsyncIterator[dict[str, Jso
             break
 
 
-async def _ask_lines(store: Store, ask: Ask) -> AsyncIterator[dict[str, JsonValue]]:
+async def _ask_lines(call: Call, ask: Ask) -> AsyncIterator[dict[str, JsonValue]]:
     request = ask.request
-    call: JsonValue = {"name": request.name, "arguments": request.arguments}
-    yield {"type": "ask", "agent": request.agent, "call": call, "ask": ask_json(ask)}
+    sent: JsonValue = {"name": request.name, "arguments": request.arguments}
+    yield {"type": "ask", "agent": request.agent, "call": sent, "ask": call.json_of(ask)}
     seq = 0
-    while entries := await store.record.read(ask.id, seq, _ROWS):
-        for entry in entries:
+    while entries := await call.api.store.record.read(ask.id, seq, _ROWS):
+        for entry in call.readable(ask, entries):
             yield {"type": "entry", "ask_id": ask.id, "entry": entry_json(entry)}
         seq = entries[-1].seq

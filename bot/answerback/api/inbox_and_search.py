@@ -18,7 +18,6 @@ from answerback.ports.search import Search, answerer_word, split_words
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor
 from answerback.service.inbox import list_waiting_for
-from answerback.service.wire import ask_json
 
 _PERSON: Final = r"^[^:]{1,64}:.{1,128}$"
 
@@ -144,7 +143,7 @@ def _timestamp(time: datetime | None) -> float | None:
 
 
 def _page_response(call: Call, results: Page[Ask]) -> web.Response:
-    asks: list[JsonValue] = [ask_json(ask) for ask in results.rows]
+    asks: list[JsonValue] = [call.json_of(ask) for ask in results.rows]
     return json_response(
         {"asks": asks, "next": results.after}, headers=next_link_header(call.request, results.after)
     )

@@ -55,7 +55,7 @@ async def undelivered(call: Call) -> web.Response:
     ask = await call.ask()
     if not ask.open:
         await call.api.run_to_completion(call.service.late_answer_tracker.undo_seen(ask))
-    return ask_response(ask)
+    return ask_response(call, ask)
 
 
 def response_tracker_of(api: Api, request: web.Request) -> ResponseTracker:

@@ -7,7 +7,7 @@ a route, a parameter or a status that the other lacks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeVar
 
@@ -23,10 +23,12 @@ from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
 from answerback.ports.person_key import KeyHolderSource, is_operator
 from answerback.ports.store import Store
+from answerback.ports.store_values import StoredEntry
 from answerback.ports.surface import Surface
 from answerback.service.agent_requests import RESPONSE_TRACKER, may_see
 from answerback.service.body_errors import problems_of
 from answerback.service.inbox import concerns
+from answerback.service.secrecy import entries_for_agent
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
 from answerback.service.wire import ask_json
@@ -112,6 +114,14 @@ class Call:
         """Record that this response will report the ask's outcome to the agent."""
         if self.is_from_agent:
             self.request[RESPONSE_TRACKER].hold_back(ask)
+
+    def json_of(self, ask: Ask) -> dict[str, JsonValue]:
+        """Return an ask as JSON, as the caller may read it."""
+        return ask_json(ask, to_people=not self.is_from_agent)
+
+    def readable(self, ask: Ask, rows: Sequence[StoredEntry]) -> Sequence[StoredEntry]:
+        """Return the lines of an ask's record that the caller may read."""
+        return entries_for_agent(ask, rows) if self.is_from_agent else rows
 
     @property
     def is_from_agent(self) -> bool:
@@ -213,7 +223,7 @@ def json_bytes_response(
 
 
 def ask_response(
-    ask: Ask, status: int = 200, headers: Mapping[str, str] | None = None
+    call: Call, ask: Ask, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """Build the response with an ask's current state."""
-    return json_response(ask_json(ask), status, headers)
+    """Build the response with an ask's current state, as the caller may read it."""
+    return json_response(call.json_of(ask), status, headers)

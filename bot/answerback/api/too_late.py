@@ -42,9 +42,9 @@ async def carried(call: Call) -> web.Response:
         raise ProblemError(422, "Invalid report", None, problems_of(error)) from error
     done = await call.api.run_to_completion(call.service.carriers.report_no_answer(ask.id))
     if isinstance(done, Acted):
-        return ask_response(call.mark_seen_by_agent(done.ask))
+        return ask_response(call, call.mark_seen_by_agent(done.ask))
     if done.why is RejectReason.ENDED and done.ask is not None:
-        return ask_response(call.mark_seen_by_agent(done.ask), 409)
+        return ask_response(call, call.mark_seen_by_agent(done.ask), 409)
     raise ProblemError(422, "Not an approval", None, done.problems)
 
 
@@ -58,8 +58,8 @@ async def retry(call: Call) -> web.Response:
     told = call.service.act(ask.id, TryAgain(text=body.text), actor_of(call, ask, body.actor))
     done = await call.api.run_to_completion(told)
     if isinstance(done, Acted):
-        return ask_response(done.ask)
+        return ask_response(call, done.ask)
     if done.why is RejectReason.INVALID:
         errors: list[JsonValue] = [problem.model_dump() for problem in done.problems]
         return problem_response(422, "Nothing to try again", more={"errors": errors})
-    return refusal_response(done, None)
+    return refusal_response(call, done, None)

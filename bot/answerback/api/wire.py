@@ -30,7 +30,7 @@ class EventBody(Wire):
     """One Server-Sent Event; ``data`` is JSON: a line of the record or, for ``outcome``, the ask."""
 
     id: str
-    event: Literal["prompt", "answer", "clarify", "context", "outcome"]
+    event: Literal["prompt", "answer", "confirmation", "clarify", "context", "outcome"]
     data: str
 
 

@@ -111,7 +111,9 @@ def summary_line(ask: Mapping[str, JsonValue]) -> str:
 def subject(ask: Mapping[str, JsonValue]) -> str:
     """What an open ask is about: its headline, and the question that is open if it is another one."""
     prompt, headline = ask["prompt"], str(ask["headline"])
-    if not isinstance(prompt, dict) or (prompt["kind"] == "question" and prompt["position"] == 1):
+    if not isinstance(prompt, dict) or prompt["text"] is None:
+        return headline
+    if prompt["kind"] == "question" and prompt["position"] == 1:
         return headline
     return f"{headline} › {fit(str(prompt['text']))}"
 

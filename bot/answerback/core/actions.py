@@ -58,10 +58,25 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Confirm:
+    """Confirm the answers, in the confirmation."""
+
+    action: ClassVar[str] = "confirm"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Object:
+    """Object to the answers, in the confirmation: ends the ask as a Reply does."""
+
+    action: ClassVar[str] = "object"
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndTurn:
     """End the ask and the agent's turn."""
 
     action: ClassVar[str] = "end_turn"
 
 
-Action = Answer | Other | Back | Edit | Submit | Reply | EndTurn
+Action = Answer | Other | Back | Edit | Submit | Reply | Confirm | Object | EndTurn

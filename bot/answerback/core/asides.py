@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Final
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
-from answerback.core.walker import Person, StrictDataclass
-
-EpochSeconds = Annotated[float, Field(ge=0, lt=253_402_300_800)]
-"""Seconds since the epoch, up to the year 9999, the last that can be shown as a date."""
+from answerback.core.person import EpochSeconds as EpochSeconds
+from answerback.core.person import Person, StrictDataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

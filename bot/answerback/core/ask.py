@@ -12,20 +12,20 @@ from typing import Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from answerback.core import answer_source, walker
-from answerback.core.actions import Action, Answer, Back, Other
+from answerback.core.actions import Action, Answer, Back, Confirm, Object, Other, Reply
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
 from answerback.core.form import Form, Question, options_json
 from answerback.core.giving_up import GaveUp, TriedAgain
-from answerback.core.origin import UNKNOWN_ASKER, Origin
-from answerback.core.walker import Person, Refused, Source, StrictDataclass, Walk
+from answerback.core.people import NOBODY_KNOWN, People
+from answerback.core.request import DEFAULT_ASKER as DEFAULT_ASKER
+from answerback.core.request import Destination as Destination
+from answerback.core.request import Escalation as Escalation
+from answerback.core.request import Request as Request
+from answerback.core.request import Thread as Thread
+from answerback.core.walker import Person, Phase, Refused, Source, StrictDataclass, Walk
 
 ANYONE: Final = "anyone"
 """The responder that stands for everyone who can see the prompt."""
-DEFAULT_ASKER: Final = UNKNOWN_ASKER
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Status(StrEnum):
@@ -50,70 +50,6 @@ class Reason(StrEnum):
     INVALID_STATIC_ANSWER = "invalid_static_answer"
     EXPIRED = "expired"
     WITHDRAWN = "withdrawn"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Destination(StrictDataclass):
-    """Where to show an ask: a surface, and on it a channel (and thread) or a person."""
-
-    surface: str
-    channel: str | None = None
-    thread: str | None = None
-    user: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Thread(StrictDataclass):
-    """The thread that an ask is shown in; ``url`` links to it."""
-
-    channel: str | None = None
-    id: str | None = None
-    url: str | None = None
-
-
-class Escalation(_Frozen):
-    """What to do if nobody has answered after ``after`` seconds: show the ask elsewhere, let others act, or both."""
-
-    after: float
-    to: Destination | None = None
-    responders: tuple[str, ...] = ()
-
-
-class Request(_Frozen):
-    """What the agent asked for. It never changes."""
-
-    name: str
-    dialect: str
-    arguments: dict[str, JsonValue]
-    form: Form
-    repaired: tuple[str, ...] = ()
-    """JSON pointers to the ``arguments`` that were sent in another form than this strict one."""
-    agent: str | None = None
-    callback: str | None = None
-    conversation: str | None = None
-    turn: str | None = None
-    tool_call_id: str | None = None
-    on_expiry: Literal["cancel", "defaults"] = "cancel"
-    remind_after: tuple[float, ...] = ()
-    escalation: Escalation | None = None
-    metadata: dict[str, JsonValue] = {}
-    prompt_label: str = DEFAULT_ASKER
-    """The agent's display name; see `answerback.core.view.asker_label`."""
-    prompt_labels: dict[str, str] = {}
-    """The configured display name of the asker of single questions, by question id."""
-    mention: bool = False
-    """Whether the first post notifies the responders."""
-    accepts: tuple[Literal["clarify"], ...] = ()
-    """What the agent supports. ``clarify``: people may ask it to explain."""
-    mode: Literal["wait", "async"] = "wait"
-    """``async``: the agent continues at once and gets the result later."""
-    join: str | None = None
-    """Identifies the calls that repeat this one; see `answerback.service.repeated_calls`."""
-    origin: Origin = Origin()
-    carrier: str | None = None
-    """The hook that put the ask for a call of its host; None: an agent submitted it. A submission cannot set it."""
-    leased: bool = False
-    """Whether the ask ends once nobody waits for it: its host gives up with what carries the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +89,7 @@ class Ask(StrictDataclass):
     request: Request
     destination: Destination
     responders: tuple[str, ...]
+    """Who may answer."""
     walk: Walk
     revision: int = 1
     outcome: Outcome | None = None
@@ -164,7 +101,13 @@ class Ask(StrictDataclass):
     set_back: float = 0.0
     """Seconds by which the clock was set back since creation, so that reminders count elapsed time."""
     reminded: int = 0
-    """How many of the ``remind_after`` reminders are done."""
+    """The number of reminders that are done, with those of before."""
+    reminded_before: int = 0
+    """The number of reminders before the confirmation began or was left, when they began anew."""
+    reminded_from: float = 0.0
+    """When that was, in seconds from creation."""
+    confirmers: tuple[str, ...] = ()
+    """Who may confirm; empty: the responders."""
     escalated: bool = False
     inquiring: bool = False
     """Whether the inquiry backend, not a surface, is to answer the open question."""
@@ -232,6 +175,34 @@ class Ask(StrictDataclass):
             walker.current_question(self.request.form, self.walk) if self.outcome is None else None
         )
 
+    @property
+    def confirming(self) -> bool:
+        """Whether the answers wait for people to confirm them."""
+        return self.walk.phase is Phase.CONFIRMATION and self.outcome is None
+
+    @property
+    def waits_for(self) -> tuple[str, ...]:
+        """The ids of those whom the ask waits for: those who may confirm its answers, or else those who may answer."""
+        return self.confirmers or self.responders if self.confirming else self.responders
+
+    @property
+    def actors(self) -> tuple[str, ...]:
+        """The ids of those who may do anything now: in the confirmation, those who may answer or confirm."""
+        return self.participants if self.confirming else self.responders
+
+    @property
+    def participants(self) -> tuple[str, ...]:
+        """The ids of those who may answer or confirm."""
+        return tuple(dict.fromkeys((*self.responders, *self.confirmers)))
+
+    @property
+    def reminders(self) -> tuple[float, ...]:
+        """When reminders are due, in seconds from creation; those who may confirm are told at once."""
+        after = self.request.remind_after
+        if self.confirming:
+            after = (0.0, *after)
+        return tuple(self.reminded_from + seconds for seconds in after)
+
     def next_due(self) -> float | None:
         """Return when the next timed step of this ask is due (seconds since the epoch), or None."""
         if self.outcome is not None:
@@ -242,15 +213,17 @@ class Ask(StrictDataclass):
             times.append(lapses)
         if self.inquiring:
             times.append(self.created_at)
-        if self.reminded < len(request.remind_after):
-            times.append(began + request.remind_after[self.reminded])
+        if (number := self.reminded - self.reminded_before) < len(reminders := self.reminders):
+            times.append(began + reminders[number])
         if request.escalation is not None and not self.escalated:
             times.append(began + request.escalation.after)
         return min(times) if times else None
 
 
-class ToolResult(_Frozen):
+class ToolResult(BaseModel):
     """The tool result that goes back to the model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     content: str
     structured: JsonValue
@@ -263,7 +236,8 @@ class RecordEntry:
 
     at: EpochSeconds
     kind: Literal[
-        "request", "answered", "backed", "cancelled", "clarify", "context", "ended", "delivery", "note",
+        "request", "answered", "backed", "confirmed", "objected", "cancelled", "clarify", "context", "ended",
+        "delivery", "note",
     ]  # fmt: skip
     question_id: str | None = None
     by: Person | None = None
@@ -303,9 +277,10 @@ def apply_action(
     at: float,
     by: Person | None,
     source: Source = Source.HUMAN,
+    people: People = NOBODY_KNOWN,
 ) -> Change | Refused:
     """Apply an action to an open ask, which may end it."""
-    walk = walker.step(ask.form, ask.walk, action, by=by, source=source, at=at)
+    walk = walker.step(ask.form, ask.walk, action, by=by, source=source, at=at, people=people)
     if isinstance(walk, Refused):
         return walk
     outcome = None if walk.open else _outcome(walk, at, by)
@@ -322,6 +297,11 @@ def apply_action(
         inquiring=False,
         opened=UNOPENED,
     )
+    if moved.confirming is not ask.confirming:
+        # All numbers of before count as used, even of a reminder that is on its way.
+        number = ask.reminded_before + len(ask.reminders)
+        since = at - ask.created_at + ask.set_back
+        moved.__dict__.update(reminded=number, reminded_before=number, reminded_from=since)
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
     return Change(moved, _response_entry(ask, action, walk, at, by) + following)
 
@@ -365,7 +345,7 @@ def _response_entry(
 ) -> tuple[RecordEntry, ...]:
     question = ask.question
     if question is None:
-        return ()
+        return _vote_entry(ask, action, walk, at, by) if ask.confirming else ()
     if isinstance(action, (Answer, Other)):
         given = walk.answer(question.id)
         if given is None:
@@ -383,6 +363,22 @@ def _response_entry(
         return (RecordEntry(at=at, kind="backed", question_id=question.id, by=by),)
     body = {"reason": Reason.USER.value}
     return (RecordEntry(at=at, kind="cancelled", question_id=question.id, by=by, body=body),)
+
+
+def _vote_entry(
+    ask: Ask, action: Action, walk: Walk, at: float, by: Person | None
+) -> tuple[RecordEntry, ...]:
+    """The record entry for what somebody did with answers that wait for confirmation."""
+    match action:
+        case Confirm():
+            return (RecordEntry(at=at, kind="confirmed", by=by),)
+        case Object() | Reply():
+            text: dict[str, JsonValue] = {"text": walk.reply}
+            return (RecordEntry(at=at, kind="objected", by=by, body=text),)
+        case Back():
+            return (RecordEntry(at=at, kind="backed", by=by),)
+        case _:
+            return ()
 
 
 def _ended_entry(ask: Ask, outcome: Outcome) -> RecordEntry:

@@ -38,9 +38,8 @@ class AskBack:
 def can_ask_back(ask: Ask) -> bool:
     """Return whether people can ask the agent back now."""
     accepted = CLARIFY in ask.request.accepts
-    return (
-        accepted and ask.question is not None and len(questions_asked_back(ask.asides)) < MAX_ASIDES
-    )
+    possible = accepted and _open_question_id(ask) is not None
+    return possible and len(questions_asked_back(ask.asides)) < MAX_ASIDES
 
 
 def questions_asked_back(asides: Collection[Aside]) -> list[Aside]:
@@ -68,8 +67,8 @@ def pending_question(ask: Ask) -> Aside | None:
 
 def apply_ask_back(ask: Ask, action: AskBack, *, at: float, by: Person) -> Change | Refused:
     """Apply asking back to an open ask."""
-    question = ask.question
-    if question is None or not can_ask_back(ask):
+    question_id = _open_question_id(ask)
+    if question_id is None or not can_ask_back(ask):
         return _refused("/action", "unknown_value", "The agent cannot be asked back here.")
     checked = check_text(action.text).at("/text")
     if isinstance(checked, Invalid):
@@ -77,7 +76,7 @@ def apply_ask_back(ask: Ask, action: AskBack, *, at: float, by: Person) -> Chang
     if len(action.text) > MAX_QUESTION:
         message = f"The text has {len(action.text)} characters; {MAX_QUESTION} are allowed."
         return _refused("/text", "too_long", message)
-    aside = Aside(question_id=question.id, text=action.text, at=at, by=by)
+    aside = Aside(question_id=question_id, text=action.text, at=at, by=by)
     moved = replace(
         ask,
         asides=(*ask.asides, aside),
@@ -87,7 +86,7 @@ def apply_ask_back(ask: Ask, action: AskBack, *, at: float, by: Person) -> Chang
         acted_revision=ask.revision + 1,
     )
     entry = RecordEntry(
-        at=at, kind="clarify", question_id=question.id, by=by, body={"text": action.text}
+        at=at, kind="clarify", question_id=question_id, by=by, body={"text": action.text}
     )
     return Change(moved, (entry,))
 
@@ -96,7 +95,8 @@ def apply_explanation(ask: Ask, text: str, *, at: float) -> Change | Refused | N
     """Apply the agent's explanation to an open ask. Return None if that explanation is already there.
 
     It belongs to the question that a person asked about last, else to the open question. What people typed before they
-    could see the explanation does not count as an answer to that question.
+    could see the explanation does not count as an answer to that question, and what they confirmed has to be confirmed
+    again.
     """
     if CLARIFY not in ask.request.accepts:
         message = 'This ask takes no explanation: submit it with "accepts": ["clarify"].'
@@ -128,6 +128,7 @@ def apply_explanation(ask: Ask, text: str, *, at: float) -> Change | Refused | N
     moved = replace(
         ask,
         asides=(*ask.asides, Aside(question_id=question_id, text=text, at=at)),
+        walk=replace(ask.walk, votes=()),  # what was confirmed was confirmed without knowing this
         revision=ask.revision + 1,
         updated_at=at,
         opened=UNOPENED if question_id == _open_question_id(ask) else ask.opened,
@@ -147,6 +148,12 @@ def has_untold_question(ask: Ask) -> bool:
 
 
 def _open_question_id(ask: Ask) -> str | None:
+    """The question that asides are about: the open one or, while answers wait for confirmation, the first.
+
+    The agent, which reads this, must not learn from it which questions were asked after the first.
+    """
+    if ask.confirming:
+        return ask.form.questions[0].id
     return ask.question.id if ask.question is not None else None
 
 

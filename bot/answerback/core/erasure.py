@@ -44,6 +44,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         request=erase_request(ask.request),
         destination=ask.destination if kept else replace(ask.destination, user=None),
         responders=(),
+        confirmers=(),
         walk=Walk(phase=ask.walk.phase),
         revision=revision,
         # If no message shows the ask, there is none to edit.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, JsonValue
+
+from answerback.core.confirmation import ConfirmationRule
 
 MAX_QUESTIONS: Final = 100
 """Questions per form."""
@@ -122,6 +125,11 @@ class Question(_Frozen):
         """Return the option with this value, or None."""
         return next((o for o in self.options if o.value == value), None)
 
+    def kind_of(self, value: JsonValue) -> OptionKind | None:
+        """Return what a choice of this question does, in an approval."""
+        chosen = self.option(value) if isinstance(value, str) else None
+        return chosen.kind if chosen else None
+
 
 class Form(_Frozen):
     """The questions of one tool call, in order, and the rules that its dialect adds for walking them."""
@@ -140,6 +148,14 @@ class Form(_Frozen):
     context_format: ContextFormat = "markdown"
     decided_by_hand: bool = False
     """Whether only a person may decide: a default is just a prefill, never an answer, not even at a deadline."""
+    confirmation: ConfirmationRule | None = None
+    """What it takes to confirm the answers; None: they need no confirmation."""
+
+    def only_denies(self, values: Mapping[str, JsonValue]) -> bool:
+        """Whether all choices among the answers, by question id, deny: only an approval has such options."""
+        kinds = [each.kind_of(values.get(each.id)) for each in self.questions]
+        chosen = [kind for kind in kinds if kind is not None]
+        return bool(chosen) and set(chosen) == {OptionKind.DENY}
 
     def digest_of(self, question: Question) -> str:
         """Return a digest of one of the questions as people see it: an answer is reused for that question alone."""

@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
-from answerback.core.label_placeholders import join_placeholders, placeholders
+from answerback.core.label_placeholders import check_label
 
 
 class Labels(BaseModel):
@@ -33,6 +33,8 @@ class Labels(BaseModel):
     deny_with_message: str = "Deny with a message"
     deny_and_stop: str = "Deny and stop"
     submit: str = "Submit"
+    confirm: str = "Confirm"
+    object: str = "Object"
     edit: str = "Edit"
     answer: str = "Answer"
     fill_in: str = "Fill in"
@@ -73,6 +75,16 @@ class Labels(BaseModel):
     somebody: str = "someone"
     review_title: str = "Check your answers"
     review_text: str = "Edit what is wrong, then submit."
+    confirm_title: str = "Confirm this?"
+    confirm_text: str = "Somebody else has to confirm what was answered."
+    confirm_more: str = "{count} more people have to confirm what was answered."
+    confirmed_by: str = "Confirmed by {who}"
+    object_label: str = "What speaks against it"
+    object_hint: str = (
+        "This ends the form without a confirmation: {label} gets your message instead."
+    )
+    confirm_hidden: str = "Only those who were asked can read this yet."
+    confirm_reminder: str = "{label} has an answer here that needs your confirmation."
     answered_so_far: str = "So far"
     answered_earlier: str = "… and {count} earlier"
     reply_title: str = "Reply"
@@ -167,6 +179,8 @@ class Labels(BaseModel):
     record_ended: str = "Ended"
     record_delivery: str = "Webhook"
     record_note: str = "Note"
+    record_confirmed: str = "Confirmed"
+    record_objected: str = "Objected"
     asked_elsewhere: str = "This question was asked elsewhere. Answer it there."
     go_there: str = "Go there"
     inbox_empty: str = "Nothing is waiting for an answer."
@@ -312,6 +326,7 @@ class Labels(BaseModel):
     text_for_schema: str = (
         "You cannot answer this question by typing. Press {fill_in} below the question."
     )
+    text_in_confirmation: str = "The answers wait for confirmation: press {confirm} or {object}."
     text_in_review: str = (
         "No question is open: press {submit} to send the answers, or {edit} to change one."
     )
@@ -370,23 +385,7 @@ class Labels(BaseModel):
     @field_validator("*")
     @classmethod
     def _check_label(cls, label: str, info: ValidationInfo) -> str:
-        if not label.strip():
-            raise ValueError("a label must not be blank: give it a text, or leave it out")
-        known = placeholders(cls.model_fields[info.field_name or ""].default)
-        try:
-            unknown = sorted(placeholders(label) - known)
-        except ValueError:
-            if not known:
-                return label  # no placeholders: a brace is just a brace
-            raise ValueError(
-                "it has an unmatched brace; write {{ or }} for a literal brace"
-            ) from None
-        if unknown:
-            allowed = (
-                f"can only contain {join_placeholders(known)}" if known else "takes no placeholders"
-            )
-            raise ValueError(f"it contains {join_placeholders(unknown)}, but {allowed}")
-        return label
+        return check_label(label, cls.model_fields[info.field_name or ""].default)
 
 
 ENGLISH: Final = Labels()

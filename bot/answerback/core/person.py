@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
+
+EpochSeconds = Annotated[float, Field(ge=0, lt=253_402_300_800)]
+"""Seconds since the epoch, up to the year 9999, the last that can be shown as a date."""
 
 
 class StrictDataclass:
@@ -39,3 +43,5 @@ class Person(StrictDataclass):
     name: str | None = None
     known: AuthMethod | None = None
     """None: the surface's platform identifies them."""
+    via: str | None = None
+    """The token of the front end that vouches for them."""

@@ -57,3 +57,38 @@ TOO_LATE_TO_TRY_AGAIN: Final = Refusal(
     "too_late_to_try_again",
     "This ended more than a day ago, so the agent can no longer be told to try again.",
 )
+CONFIRMATION_DUE: Final = Refusal(
+    "confirmation_due", "The answers are given and wait for confirmation: confirm them, or object."
+)
+NOTHING_TO_CONFIRM: Final = Refusal(
+    "nothing_to_confirm", "There is nothing to confirm or to object to here."
+)
+ALREADY_ANSWERED: Final = Refusal(
+    "already_answered", "Who gave an answer cannot confirm it: somebody else has to."
+)
+ALREADY_CONFIRMED: Final = Refusal(
+    "already_confirmed", "This person has confirmed already: each person counts once."
+)
+NOT_AN_ANSWERER: Final = Refusal(
+    "not_an_answerer", "Only those who gave the answers can take them back. Object instead."
+)
+NOBODY_IN_PARTICULAR: Final = Refusal(
+    "nobody_in_particular",
+    "The service's own key belongs to nobody in particular, so it confirms nothing. Use a personal link.",
+    "/actor",
+)
+REQUESTER: Final = Refusal(
+    "requester",
+    "The agent asks on behalf of this person, so somebody else has to confirm.",
+    "/actor",
+)
+NOT_TOLD_APART: Final = Refusal(
+    "not_told_apart",
+    "This may be a person who has answered or confirmed on another surface. Ask the operator to add them to [people].",
+    "/actor",
+)
+NOT_A_CONFIRMER: Final = Refusal("not_a_confirmer", "This person may not confirm here.", "/actor")
+FORBIDDEN: Final = frozenset(
+    each.code for each in (NOBODY_IN_PARTICULAR, REQUESTER, NOT_TOLD_APART, NOT_A_CONFIRMER)
+)
+"""The codes of refusals that are about who the person is, not about what they do."""

@@ -43,7 +43,8 @@ def check_not_too_early(
         since: since when the question is visible, if that is known but not stored.
     """
     since = since if ask.opened.shown is None else ask.opened.shown
-    question = (ask.question.text if ask.question else labels.review_title)[:_QUESTION_CHARS]
+    summary = labels.confirm_title if ask.confirming else labels.review_title
+    question = (ask.question.text if ask.question else summary)[:_QUESTION_CHARS]
     if since is None and ask.shown_revision < ask.revision:
         return UnclearText(labels.text_before_shown.format(question=question))
     if at is None or since is None:
@@ -72,6 +73,12 @@ def accepts_free_text(ask: Ask) -> bool:
     return bool(question.options) and (question.other or ask.form.reply_is_free_text)
 
 
+def _text_in_summary(ask: Ask, labels: Labels) -> str:
+    if ask.confirming:
+        return labels.text_in_confirmation.format(confirm=labels.confirm, object=labels.object)
+    return labels.text_in_review.format(submit=labels.submit, edit=labels.edit)
+
+
 def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearText:
     """Parse ``text`` as an action on the open question of ``ask``.
 
@@ -83,7 +90,7 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
     question = ask.question
     stripped = text.strip()
     if question is None:
-        return UnclearText(labels.text_in_review.format(submit=labels.submit, edit=labels.edit))
+        return UnclearText(_text_in_summary(ask, labels))
     if question.answer_type is AnswerType.SCHEMA:
         return UnclearText(labels.text_for_schema.format(fill_in=labels.fill_in))
     if not stripped:

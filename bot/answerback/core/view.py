@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from enum import StrEnum
+from itertools import product
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -16,6 +17,7 @@ from answerback.core import walker
 from answerback.core.asides import Aside
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Outcome
 from answerback.core.clarification import can_ask_back
+from answerback.core.confirmation import Vote
 from answerback.core.form import AnswerType, ContextFormat, Option, Question
 from answerback.core.giving_up import TriedAgain
 from answerback.core.headline import headline_of
@@ -29,6 +31,8 @@ from answerback.core.walker import GivenAnswer, Person, Phase
 class Control(StrEnum):
     """The controls of a prompt other than its answers, in the order shown."""
 
+    CONFIRM = "confirm"
+    OBJECT = "object"
     BACK = "back"
     ASK_BACK = "ask_back"
     REPLY = "reply"
@@ -107,11 +111,23 @@ class Line(NamedTuple):
     """Who gave the answer, if several people have answered."""
 
 
+class Confirmation(NamedTuple):
+    """Answers that wait for people to confirm them."""
+
+    due: int
+    """How many people have to confirm."""
+    missing: int
+    """How many of them have not done so yet."""
+    about: Prompt
+    """What was decided on, as a question whose context is that of all questions asked."""
+
+
 class View(NamedTuple):
     """An ask as people should see it at ``revision``.
 
     Exactly one of these holds: ``prompt`` is set (a question is open), ``outcome`` is set (the
-    ask has ended and has no controls), or neither is (the review).
+    ask has ended and has no controls), ``confirmation`` is set (the answers wait for confirmation), or none is (the
+    review).
     """
 
     ask_id: str
@@ -148,11 +164,19 @@ class View(NamedTuple):
     """Whether people can still tell it to."""
     host: str = DEFAULT_ASKER
     """The asker's name alone, without where it asks from."""
+    confirmation: Confirmation | None = None
+    votes: tuple[Vote, ...] = ()
+    """Who has confirmed the answers."""
 
     @property
     def is_review(self) -> bool:
         """Whether the person is to check the answers and submit them."""
-        return self.prompt is None and self.outcome is None
+        return self.prompt is None and self.outcome is None and self.confirmation is None
+
+    @property
+    def about(self) -> Prompt | None:
+        """What people decide on: the open question, or what they are to confirm."""
+        return self.confirmation.about if self.confirmation else self.prompt
 
 
 def asker_label(ask: Ask) -> str:
@@ -191,13 +215,36 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         tried_again=ask.tried_again,
         can_try_again=can_try_again(ask),
         host=ask.request.origin.label(ask.request.agent, ask.request.prompt_label),
+        confirmation=_confirmation(ask) if ask.confirming else None,
+        votes=ask.walk.votes,
     )
+
+
+def _confirmation(ask: Ask) -> Confirmation | None:
+    rule = ask.form.confirmation
+    if rule is None:
+        return None
+    asked = [each for each in ask.form.questions if ask.walk.answer(each.id) is not None]
+    contexts = [each.context for each in asked if each.context]
+    about = Question(
+        id="", text="", answer_type=AnswerType.TEXT, context="\n\n---\n\n".join(contexts) or None
+    )
+    prompt = Prompt(
+        question=about,
+        position=len(asked),
+        total=len(asked),
+        prefill=None,
+        remember=False,
+        context_format=ask.form.context_format,
+        asides=ask.asides,
+    )
+    return Confirmation(rule.due, rule.due - len(ask.walk.votes), prompt)
 
 
 def _responders(ask: Ask) -> tuple[str, ...]:
     person = ask.destination.user
-    alone = person is not None and ask.responders in {(person,), (ANYONE,)}
-    return () if alone or not ask.open else ask.responders
+    alone = person is not None and ask.waits_for in {(person,), (ANYONE,)}
+    return () if alone or not ask.open else ask.waits_for
 
 
 def _outcome(ask: Ask) -> Outcome | None:
@@ -328,14 +375,18 @@ def _controls(ask: Ask) -> tuple[Control, ...]:
     if not ask.open:
         return ()
     back = walker.can_go_back(ask.form, ask.walk)
-    return _CONTROLS[back, bool(ask.request.accepts) and can_ask_back(ask)]
+    return _CONTROLS[back, bool(ask.request.accepts) and can_ask_back(ask), ask.confirming]
 
 
-_ALWAYS_OFFERED: Final = (Control.REPLY, Control.END_TURN)
+def _controls_if(*, back: bool, ask_back: bool, confirming: bool) -> tuple[Control, ...]:
+    first = (Control.CONFIRM, Control.OBJECT) if confirming else ()
+    moves = (*[Control.BACK] * back, *[Control.ASK_BACK] * ask_back)
+    reply = () if confirming else (Control.REPLY,)
+    return (*first, *moves, *reply, Control.END_TURN)
+
+
 _CONTROLS: Final = {
-    (False, False): _ALWAYS_OFFERED,
-    (True, False): (Control.BACK, *_ALWAYS_OFFERED),
-    (False, True): (Control.ASK_BACK, *_ALWAYS_OFFERED),
-    (True, True): (Control.BACK, Control.ASK_BACK, *_ALWAYS_OFFERED),
+    flags: _controls_if(back=flags[0], ask_back=flags[1], confirming=flags[2])
+    for flags in product((False, True), repeat=3)
 }
-"""The controls by whether one can go back, and whether the agent can be asked back."""
+"""The controls by whether one can go back, whether the agent can be asked back, and whether to confirm."""

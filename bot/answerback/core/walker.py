@@ -10,62 +10,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_args
 
-from pydantic import JsonValue
-
-from answerback.core import refusals
-from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback.core import confirmation, refusals
+from answerback.core.actions import (
+    Action,
+    Answer,
+    Back,
+    Confirm,
+    Edit,
+    EndTurn,
+    Object,
+    Other,
+    Reply,
+    Submit,
+)
 from answerback.core.answers import Invalid, check_other, check_text, check_with_note, json_equal
+from answerback.core.confirmation import Vote
 from answerback.core.errors import Problem
 from answerback.core.form import Form, Question
+from answerback.core.given_answer import GivenAnswer as GivenAnswer
+from answerback.core.given_answer import Source as Source
+from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.person import Person as Person
 from answerback.core.person import StrictDataclass as StrictDataclass
 from answerback.core.refusals import Refusal
-
-
-class Source(StrEnum):
-    """Where an answer came from."""
-
-    HUMAN = "human"
-    DEFAULT = "default"
-    CONFIG = "config"
-    REMEMBERED = "remembered"
-    INQUIRY = "inquiry"
-
-
-@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
-class GivenAnswer(StrictDataclass):
-    """One collected answer.
-
-    ``other`` marks a "Something else…" answer. Its text is the value, or the last item of a list whose other
-    items are the selected options.
-    """
-
-    question_id: str
-    value: JsonValue
-    other: bool = False
-    source: Source = Source.HUMAN
-    by: Person | None = None
-    remembered: bool = False
-    """Whether the person asked to reuse the answer for the rest of the turn."""
-    note: str | None = None
-    """The person's note on their choice."""
-    at: float | None = None
-    """When it was given, in seconds since the epoch; None for answers stored before this was recorded."""
-
-    @property
-    def words(self) -> str | None:
-        """The text of "Something else…"; None if only options were chosen."""
-        last = self.value[-1] if self.other and isinstance(self.value, list) else self.value
-        return last if self.other and isinstance(last, str) else None
-
-    @property
-    def chosen(self) -> JsonValue:
-        """The answer without the "Something else…" text: the selected options in option order, or None."""
-        if not self.other:
-            return self.value
-        return self.value[:-1] if isinstance(self.value, list) else None
 
 
 class Phase(StrEnum):
@@ -73,12 +42,13 @@ class Phase(StrEnum):
 
     QUESTION = "question"
     REVIEW = "review"
+    CONFIRMATION = "confirmation"
     ANSWERED = "answered"
     CANCELLED = "cancelled"
     TURN_ENDED = "turn_ended"
 
 
-OPEN_PHASES: Final = frozenset({Phase.QUESTION, Phase.REVIEW})
+OPEN_PHASES: Final = frozenset({Phase.QUESTION, Phase.REVIEW, Phase.CONFIRMATION})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +70,16 @@ class Walk(StrictDataclass):
     editing: tuple[GivenAnswer, ...] | None = None
     """During an Edit: the answers as the review showed them; Back restores them."""
     reply: str | None = None
+    votes: tuple[Vote, ...] = ()
+    """Who has confirmed the answers."""
+    submitted_by: Person | None = None
+    """Who submitted the review, while the answers wait for confirmation."""
+
+    @property
+    def answerers(self) -> tuple[Person, ...]:
+        """The people whose answers these are, and who submitted them."""
+        given = [each.by for each in self.answers if each.source is Source.HUMAN]
+        return tuple(filter(None, dict.fromkeys((*given, self.submitted_by))))
 
     @property
     def open(self) -> bool:
@@ -161,6 +141,8 @@ def _current_index(walk: Walk) -> int | None:
 
 def can_go_back(form: Form, walk: Walk) -> bool:
     """Return whether there is an earlier human answer to go back to, or an Edit to leave."""
+    if walk.phase is Phase.CONFIRMATION:
+        return bool(walk.answerers)
     return walk.open and (walk.editing is not None or _previous_answer(form, walk) is not None)
 
 
@@ -172,12 +154,18 @@ def step(
     by: Person | None = None,
     source: Source = Source.HUMAN,
     at: float | None = None,
+    people: People = NOBODY_KNOWN,
 ) -> Walk | Refused:
-    """Apply an action and return the new walk, or a refusal. ``at`` is the time to store with an answer."""
+    """Apply an action and return the new walk, or a refusal.
+
+    Args:
+        at: the time to store with an answer.
+        people: tells which accounts belong to one person.
+    """
     transition = TRANSITIONS[walk.phase][type(action)]
     if isinstance(transition, Refusal):
         return _refuse(transition)
-    return transition(form, walk, action, Given(by=by, source=source, at=at))
+    return transition(form, walk, action, Given(by, source, at, people))
 
 
 class Given(NamedTuple):
@@ -186,6 +174,7 @@ class Given(NamedTuple):
     by: Person | None
     source: Source
     at: float | None
+    people: People
 
 
 def _answer(form: Form, walk: Walk, action: Answer | Other, given: Given) -> Walk | Refused:
@@ -230,7 +219,20 @@ def _advance(form: Form, answers: tuple[GivenAnswer, ...], first: int) -> Walk:
         gate = None if when is None else done.answer(when.question_id)
         if when is None or json_equal(gate.value if gate else None, when.equals):
             return Walk(phase=Phase.QUESTION, at=index, answers=answers)
-    return done
+    return _finish(form, done)
+
+
+def _finish(form: Form, walk: Walk) -> Walk:
+    """Return a walk whose answers are complete: it waits for confirmation first, if the form needs that.
+
+    A No needs no second person.
+    """
+    if form.confirmation is None:
+        return walk
+    values = {given.question_id: given.value for given in walk.answers}
+    if form.only_denies(values):
+        return walk
+    return replace(walk, phase=Phase.CONFIRMATION)
 
 
 def _advance_to_review(form: Form, walk: Walk, given: Mapping[str, GivenAnswer]) -> Walk:
@@ -307,13 +309,41 @@ def _edit(form: Form, walk: Walk, action: Edit, given: Given) -> Walk | Refused:
 
 
 def _submit(form: Form, walk: Walk, action: Submit, given: Given) -> Walk:
-    return replace(walk, phase=Phase.ANSWERED)
+    return _finish(form, replace(walk, phase=Phase.ANSWERED, submitted_by=given.by))
+
+
+def _confirm(form: Form, walk: Walk, action: Confirm, given: Given) -> Walk | Refused:
+    if form.confirmation is None or given.by is None or given.at is None:
+        raise AssertionError("only a person confirms, at a time, and only what needs it")
+    vote = Vote(by=given.by, at=given.at)
+    votes = confirmation.confirm(form.confirmation, walk.answerers, walk.votes, vote, given.people)
+    if isinstance(votes, Refusal):
+        return _refuse(votes)
+    is_last = len(votes) >= form.confirmation.due
+    return replace(walk, votes=votes, phase=Phase.ANSWERED if is_last else walk.phase)
+
+
+def _object(form: Form, walk: Walk, action: Object | Reply, given: Given) -> Walk | Refused:
+    return _cancel(walk, action.text)
+
+
+def _reopen(form: Form, walk: Walk, action: Back, given: Given) -> Walk | Refused:
+    by = given.by
+    if by is None or not any(given.people.is_same(by, one) for one in walk.answerers):
+        return _refuse(refusals.NOT_AN_ANSWERER)
+    if has_review(form):
+        return Walk(phase=Phase.REVIEW, answers=walk.answers, kept=walk.kept)
+    return _back(form, walk, action, given)
 
 
 def _reply(form: Form, walk: Walk, action: Reply, given: Given) -> Walk | Refused:
-    text = action.text if action.text and action.text.strip() else None
-    if text is None and form.reply_needs_text:
+    if form.reply_needs_text and not (action.text and action.text.strip()):
         return _refuse(refusals.REPLY_NEEDS_TEXT)
+    return _cancel(walk, action.text)
+
+
+def _cancel(walk: Walk, said: str | None) -> Walk | Refused:
+    text = said if said and said.strip() else None
     if text is not None and isinstance(checked := check_text(text).at("/text"), Invalid):
         return Refused(checked.problems)
     return replace(_end(walk, Phase.CANCELLED), reply=text)
@@ -333,10 +363,12 @@ _ALWAYS: Final[Mapping[type[Action], _Transition | Refusal]] = {
     Reply: _reply,
     EndTurn: _end_turn,
 }
-_NOTHING: Final = dict.fromkeys((Answer, Other, Back, Edit, Submit, Reply, EndTurn), refusals.ENDED)
+_NO_VOTES: Final = dict.fromkeys((Confirm, Object), refusals.NOTHING_TO_CONFIRM)
+_NOTHING: Final = dict.fromkeys(get_args(Action), refusals.ENDED)
 TRANSITIONS: Final[Mapping[Phase, Mapping[type[Action], _Transition | Refusal]]] = {
     Phase.QUESTION: {
         **_ALWAYS,
+        **_NO_VOTES,
         Answer: _answer,
         Other: _answer,
         Edit: refusals.NOT_IN_REVIEW,
@@ -344,10 +376,19 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[type[Action], _Transition | Refusal]]]
     },
     Phase.REVIEW: {
         **_ALWAYS,
+        **_NO_VOTES,
         Answer: refusals.NO_OPEN_QUESTION,
         Other: refusals.NO_OPEN_QUESTION,
         Edit: _edit,
         Submit: _submit,
+    },
+    Phase.CONFIRMATION: {
+        **dict.fromkeys((Answer, Other, Edit, Submit), refusals.CONFIRMATION_DUE),
+        Confirm: _confirm,
+        Object: _object,
+        Reply: _object,
+        Back: _reopen,
+        EndTurn: _end_turn,
     },
     Phase.ANSWERED: _NOTHING,
     Phase.CANCELLED: _NOTHING,

@@ -63,6 +63,7 @@ def answer_words(ask: Ask) -> tuple[str, ...]:
     texts += [ask.walk.reply] if ask.walk.reply else []
     texts += [aside.text for aside in ask.asides]
     people = [answer.by for answer in answers if answer.by]
+    people += [vote.by for vote in ask.walk.votes]
     people += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
     texts += [person.name for person in people if person.name]
     return split_words(*texts, *map(answerer_word, people))
@@ -118,10 +119,10 @@ class AskSearch(Protocol):
     async def list_for_responder(
         self, surface: str, user_id: str, after: str | None, limit: int
     ) -> Page[Ask]:
-        """Open asks of a surface whose responders include this person, a group or anyone; oldest first."""
+        """Open asks of a surface that this person, a group or anyone may answer or confirm; oldest first."""
 
 
 def may_wait_for(ask: Ask, user_id: str) -> bool:
-    """Whether an ask's responders include this person, a group or anyone: the test of
+    """Whether those who may answer or confirm include this person, a group or anyone: the test of
     `AskSearch.list_for_responder`."""
-    return any(one in {user_id, ANYONE} or one.startswith("@") for one in ask.responders)
+    return any(one in {user_id, ANYONE} or one.startswith("@") for one in ask.participants)

@@ -39,6 +39,8 @@ class Actor(NamedTuple):
     groups_known: frozenset[str] = frozenset()
     all_groups: bool = False
     """Whether ``groups`` is complete, so that none needs to be looked up."""
+    ids: tuple[str, ...] | None = None
+    """The person's ids on the ask's surface, if they act from another one; None: their own id."""
 
 
 class RejectReason(StrEnum):

@@ -13,7 +13,7 @@ from answerback.presentation.wording import sentence
 
 def asides(view: View, labels: Labels) -> tuple[Block, ...]:
     """Return the asides of the open question as blocks, oldest first."""
-    prompt = view.prompt
+    prompt = view.about
     if prompt is None or not prompt.asides:
         return ()
     blocks: list[Block] = []
@@ -37,7 +37,7 @@ def aside(
 
 def asides_hide_marks(view: View) -> bool:
     """Whether the blocks of the asides leave out marks of what the agent explained."""
-    prompt = view.prompt
+    prompt = view.about
     return prompt is not None and any(
         each.by is None and hides_marks(each.text, prompt.context_format) for each in prompt.asides
     )
@@ -45,7 +45,7 @@ def asides_hide_marks(view: View) -> bool:
 
 def asides_text(view: View, labels: Labels) -> str:
     """Return the asides in full and verbatim, as text."""
-    prompt = view.prompt
+    prompt = view.about
     lines: list[str] = []
     for aside in prompt.asides if prompt else ():
         if aside.by is not None:

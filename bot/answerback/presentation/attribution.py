@@ -75,12 +75,25 @@ def _audience(responders: Sequence[str], labels: Labels, marks: AttributionForma
 
 
 def answered_by_line(view: View, labels: Labels, marks: AttributionFormat) -> str:
-    """``Answered by Ada, 9:00 · Bob, 9:05``; empty if nobody answered, or if the ending line already says so."""
+    """``Answered by Ada, 9:00 · Bob, 9:05 · Confirmed by Cy, 9:07``, without what the ending line already says."""
     turns = _turns(line.given for line in view.lines if line.given is not None)
-    if not turns or _is_in_ending(view, turns):
+    if turns and _is_in_ending(view, turns):
+        turns = []
+    answered = _people(labels.given_by, turns, labels, marks)
+    return " · ".join(filter(None, (answered, confirmed_by_line(view, labels, marks))))
+
+
+def confirmed_by_line(view: View, labels: Labels, marks: AttributionFormat) -> str:
+    """``Confirmed by Cy, 9:07``; empty if nobody has confirmed the answers."""
+    votes = [_Turn(vote.by, vote.at, vote.at) for vote in view.votes]
+    return _people(labels.confirmed_by, votes, labels, marks)
+
+
+def _people(label: str, turns: Sequence[_Turn], labels: Labels, marks: AttributionFormat) -> str:
+    if not turns:
         return ""
     names = [_name_and_time(turn, marks) for turn in turns[:MAX_NAMED]]
-    return _fill(labels.given_by, marks, who=_join_names(names, len(turns), " · ", labels, marks))
+    return _fill(label, marks, who=_join_names(names, len(turns), " · ", labels, marks))
 
 
 class _Turn(NamedTuple):

@@ -49,6 +49,7 @@ class Entry(StrEnum):
     """A choice with a note."""
     SCHEMA = "fill"
     REPLY = "reply"
+    OBJECT = "object"
     ASK_BACK = "ask_back"
     SEARCH = "search"
 
@@ -96,6 +97,7 @@ def form_title(entry: Entry | None, labels: Labels) -> str:
         Entry.NOTE: labels.answer_with_note,
         Entry.SCHEMA: labels.fill_in,
         Entry.REPLY: labels.reply_title,
+        Entry.OBJECT: labels.object,
         Entry.ASK_BACK: labels.ask_back,
         Entry.SEARCH: labels.search,
     }.get(entry or Entry.TEXT, labels.answer)
@@ -133,18 +135,21 @@ class _Planner(NamedTuple):
 
     def plan(self, entry: Entry, *, json_editor: bool) -> FormSpec | None:
         labels, prompt, title = self.labels, self.view.prompt, form_title(entry, self.labels)
+        if entry is Entry.OBJECT and self.view.confirmation:
+            inputs = self._message(labels.object_label, labels.object_hint, required=False)
+            return FormSpec(entry, title, inputs)
         if entry is Entry.REPLY:
             required = self.view.reply_needs_text
             title = labels.deny_with_message if self.view.approval else title
             inputs = self._message(labels.reply_label, labels.reply_hint, required=required)
             return FormSpec(entry, title, inputs)
+        if entry is Entry.ASK_BACK and Control.ASK_BACK in self.view.controls:
+            inputs = self._message(labels.ask_back_label, labels.ask_back_hint, required=True)
+            return FormSpec(entry, title, inputs)
         if prompt is None:
             return None
         question = prompt.question
         match entry:
-            case Entry.ASK_BACK if Control.ASK_BACK in self.view.controls:
-                inputs = self._message(labels.ask_back_label, labels.ask_back_hint, required=True)
-                return FormSpec(entry, title, inputs)
             case Entry.CHOICE if question.options:
                 return FormSpec(entry, title, self._choice(prompt), question.text)
             case Entry.TEXT if question.answer_type is AnswerType.TEXT:

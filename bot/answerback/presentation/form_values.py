@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
-from answerback.core.actions import Action, Answer, Other, Reply
+from answerback.core.actions import Action, Answer, Object, Other, Reply
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
@@ -51,6 +51,8 @@ def action_from_text(entry: Entry, text: str) -> Action | AskBack | Problem:
     match entry:
         case Entry.REPLY:
             return Reply(text=text or None)
+        case Entry.OBJECT:
+            return Object(text=text or None)
         case Entry.ASK_BACK:
             return AskBack(text=text)
         case Entry.OTHER:

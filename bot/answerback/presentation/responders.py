@@ -7,13 +7,13 @@ from answerback.ports.surface import Actor
 
 
 def responder_groups(ask: Ask) -> frozenset[str]:
-    """Return the groups among an ask's responders, without the leading @."""
-    return frozenset(who[1:] for who in ask.responders if who.startswith("@"))
+    """Return the groups among those who may act on an ask now, without the leading @."""
+    return frozenset(who[1:] for who in ask.actors if who.startswith("@"))
 
 
 def is_excluded(ask: Ask, actor: Actor) -> bool:
-    """Whether this person certainly may not act: they are not a responder, and none of their known groups is."""
-    if ANYONE in ask.responders or actor.person.user_id in ask.responders:
+    """Whether this person certainly may not act now: neither they nor any of their known groups is named."""
+    if ANYONE in ask.actors or actor.person.user_id in ask.actors:
         return False
     groups = responder_groups(ask)
     return not groups & actor.groups and (actor.all_groups or groups <= actor.groups_known)

@@ -51,7 +51,26 @@ def subject(view: View, labels: Labels) -> str:
 
 
 def _open_question(view: View, labels: Labels) -> str:
-    return view.prompt.question.text if view.prompt else labels.review_title
+    return view.prompt.question.text if view.prompt else summary_title(view, labels)
+
+
+def summary_title(view: View, labels: Labels) -> str:
+    """Return the title of a summary of all answers, which is reviewed or confirmed."""
+    return labels.confirm_title if view.confirmation else labels.review_title
+
+
+def summary_text(view: View, labels: Labels) -> str:
+    """Return what to do with a summary of all answers."""
+    if view.confirmation is None:
+        return labels.review_text
+    missing = view.confirmation.missing
+    return labels.confirm_text if missing == 1 else labels.confirm_more.format(count=missing)
+
+
+def reminder(view: View, labels: Labels) -> str:
+    """Return what a reminder says: that the agent waits, for an answer or for a confirmation."""
+    label = labels.confirm_reminder if view.confirmation else labels.reminder
+    return sentence(label, view.label, labels)
 
 
 def sentence(template: str, asker: str, labels: Labels) -> str:
@@ -215,7 +234,7 @@ def rejection_note(
         case RejectReason.NOT_ALLOWED:
             moved = ask is not None and ask.escalated and _has_moved(ask)
             label = labels.moved_to_people if moved else labels.not_allowed
-            return fill(label, marks.text, who=_who(ask.responders if ask else (), labels, marks))
+            return fill(label, marks.text, who=_who(ask.waits_for if ask else (), labels, marks))
         case RejectReason.ENDED:
             how = _failure(view, marks) or ending_with_person(view, labels, marks) if view else ""
             return fill(labels.has_ended, marks.text, how=how)

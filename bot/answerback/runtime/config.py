@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
@@ -21,12 +21,14 @@ from pydantic import (
     Field,
     SecretStr,
     create_model,
+    field_validator,
     model_validator,
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
+from answerback.core.people import PERSON_PREFIX
 from answerback.dialects import detection
 from answerback.dialects.call_reader import did_you_mean
 from answerback.dialects.installed import installed_dialects
@@ -171,6 +173,25 @@ class AgentSettings(Table):
     """The name that people see as the one who asks; by default the agent's name."""
     limits: LimitSettings = LimitSettings()
     """Its own limits; unset keys have those of ``[limits]``."""
+    owner: str | None = None
+    """The person in ``[people]`` on whose behalf it asks."""
+
+
+class PersonSettings(Table):
+    """One person and their accounts on the surfaces."""
+
+    name: Annotated[NotBlank, Field(max_length=100)] | None = None
+    ids: Annotated[Names, Field(min_length=1)]
+    """Each as ``surface:id``."""
+
+    @field_validator("ids")
+    @classmethod
+    def _check_ids(cls, ids: tuple[str, ...]) -> tuple[str, ...]:
+        for each in ids:
+            surface, colon, user_id = each.partition(":")
+            if not (surface and colon and user_id):
+                raise ValueError(f"{each!r} must be the name of a surface, a colon and an id there")
+        return ids
 
 
 class CallbackSettings(Table):
@@ -228,6 +249,7 @@ class Settings(BaseSettings):
     default_route: str = Field(default_factory=lambda: installed_plugins().home)
     routes: dict[str, Route] = {}
     agents: dict[str, AgentSettings] = {}
+    people: dict[str, PersonSettings] = {}
     limits: LimitSettings = LimitSettings()
     callbacks: CallbackSettings = CallbackSettings()
     mcp: McpSettings = McpSettings()
@@ -256,6 +278,18 @@ class Settings(BaseSettings):
                     )
         return self
 
+    @model_validator(mode="after")
+    def _check_people(self) -> Self:
+        owners: dict[str, str] = {}
+        for name, person in self.people.items():
+            for each in person.ids:
+                if (other := owners.setdefault(each, name)) != name:
+                    raise ValueError(f"people.{name}.ids names {each!r}, which belongs to {other}")
+        for key, name in _named_people(self):
+            if name not in self.people:
+                raise ValueError(f"{key} names {name!r}, but there is no [people.{name}]")
+        return self
+
     def _check_reachable(self, table: SurfaceSettings) -> None:
         """Check that a surface that needs the public listener has it, and that it knows its public URL."""
         if (key := table.http_actions_setting()) and self.public.port is None:
@@ -264,6 +298,21 @@ class Settings(BaseSettings):
             )
         if (key := table.public_address_setting()) and self.public.url is None:
             raise ValueError(f"{key} needs a public address: set public.url")
+
+
+def _named_people(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the people that other settings name, with the key of each."""
+    for agent_name, agent in settings.agents.items():
+        if agent.owner is not None:
+            yield f"agents.{agent_name}.owner", agent.owner
+    for route_name, route in settings.routes.items():
+        escalated = route.escalate.responders if route.escalate else ()
+        confirmers = route.confirmations.confirmers if route.confirmations else None
+        lists = (("responders", route.responders), ("escalate.responders", escalated))
+        for key, names in (*lists, ("confirmations.from", confirmers)):
+            for each in names or ():
+                if each.startswith(PERSON_PREFIX):
+                    yield f"routes.{route_name}.{key}", each.removeprefix(PERSON_PREFIX)
 
 
 def settings_type(plugins: Plugins | None = None) -> type[Settings]:

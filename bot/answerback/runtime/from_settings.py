@@ -8,6 +8,7 @@ from typing import Final
 
 from answerback.api.auth import AgentTokens
 from answerback.core.errors import ConfigError
+from answerback.core.people import People
 from answerback.ports.install_extras import POSTGRES, missing_extra_message
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.runtime.config import LimitSettings, Settings, plugin_settings
@@ -62,7 +63,8 @@ def build_routes(settings: Settings) -> Routes:
     for key, to in configured_destinations(settings):
         if problem := _destination_problem(to, plugins):
             raise ConfigError(f"{key}: {problem}")
-    return Routes(default=settings.default_route, by_name=settings.routes)
+    people = People({name: person.ids for name, person in settings.people.items()})
+    return Routes(default=settings.default_route, by_name=settings.routes, people=people)
 
 
 def configured_destinations(settings: Settings) -> Iterator[tuple[str, str | To]]:
@@ -90,6 +92,7 @@ def build_agent_tokens(settings: Settings) -> AgentTokens:
                 role=agent.role,
                 routes=agent.routes,
                 label=agent.label,
+                owner=agent.owner,
                 limits=_build_limits(_AGENT_LIMITS, settings.limits, agent.limits),
             )
             for name, agent in settings.agents.items()

@@ -17,11 +17,12 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core import clarification, refusals
-from answerback.core.actions import Action, Answer
+from answerback.core.actions import Action, Answer, Confirm
 from answerback.core.ask import ANYONE, Ask, Change, Status
 from answerback.core.clarification import CLARIFY, AskBack
 from answerback.core.intents import Intent, Unclear, UnresolvedAction, resolve_action
 from answerback.core.labels import Labels
+from answerback.core.people import People
 from answerback.core.too_late import TryAgain, apply_try_again
 from answerback.core.view import can_remember
 from answerback.core.walker import Refused, Source
@@ -33,6 +34,7 @@ from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service import question_routing, record_wire
 from answerback.service.inbox import find_groups_among
+from answerback.service.memory_of_answers import answer_to_remember
 from answerback.service.notify import Hooks, Signals
 
 logger = logging.getLogger(__name__)
@@ -42,6 +44,7 @@ class ChangeCommitter:
     """Stores changes of asks and notifies of them.
 
     Args:
+        people: tells which accounts belong to one person.
         has_inquiry: whether an inquiry backend is configured.
         claim: this process's claim on the work that follows from a change.
         hooks: what else in this process reacts to changes.
@@ -54,14 +57,16 @@ class ChangeCommitter:
         surfaces: Mapping[str, Surface],
         rules: question_routing.Rules,
         hooks: Hooks,
+        people: People,
+        claim: Claim,
         *,
         has_inquiry: bool,
-        claim: Claim,
     ) -> None:
         self.store = store
         self.clock = clock
         self.surfaces = surfaces
         self.rules = rules
+        self.people = people
         self.signals = Signals()
         self.hooks = hooks
         self._has_inquiry = has_inquiry
@@ -311,21 +316,36 @@ class AskActions:
             action = resolved
         if isinstance(action, TryAgain):
             return self._tell_to_try_again(ask, action, actor, now)
-        if isinstance(action, Answer) and action.remember and not can_remember(ask):
-            problem = refusals.CANNOT_BE_REMEMBERED.problem()
-            return Decision(None, Rejected(RejectReason.INVALID, ask, (problem,)))
-        if isinstance(action, AskBack):
-            change = clarification.apply_ask_back(ask, action, at=now, by=actor.person)
-        else:
-            change = asks.apply_action(ask, action, at=now, by=actor.person)
-        if isinstance(change, Refused):
-            return Decision(None, Rejected(RejectReason.INVALID, ask, change.problems))
+        change = self._change(ask, action, actor, now)
+        if not isinstance(change, Change):
+            return Decision(None, change)
         asked_back = isinstance(action, AskBack)
-        reached = actor.person.surface == ask.destination.surface
+        by = actor.person
+        reached = by.surface == ask.destination.surface and by.via is None
         routed = change if asked_back else self._commits.apply_routing(change, now, reached=reached)
-        memory = _answer_to_remember(ask, action) if isinstance(action, Answer) else None
+        memory = None
+        if isinstance(action, Answer) and action.remember:
+            memory = answer_to_remember(ask, action)
         write = self._commits.build_write(routed, now, memory=memory)
         return Decision(write, write)
+
+    def _change(
+        self, ask: Ask, action: Action | AskBack, actor: Actor, now: float
+    ) -> Change | Rejected | _NeedsGroups:
+        if isinstance(action, Answer) and action.remember and not can_remember(ask):
+            problem = refusals.CANNOT_BE_REMEMBERED.problem()
+            return Rejected(RejectReason.INVALID, ask, (problem,))
+        by, people = actor.person, self._commits.people
+        if isinstance(action, AskBack):
+            change = clarification.apply_ask_back(ask, action, at=now, by=by)
+        else:
+            change = asks.apply_action(ask, action, at=now, by=by, people=people)
+        if isinstance(change, Refused):
+            forbidden = change.problems[0].code in refusals.FORBIDDEN
+            why = RejectReason.NOT_ALLOWED if forbidden else RejectReason.INVALID
+            return Rejected(why, ask, change.problems)
+        refused = self._refused_to_confirm(actor, ask) if isinstance(action, Confirm) else None
+        return refused or change
 
     def _tell_to_try_again(
         self, ask: Ask, action: TryAgain, actor: Actor, now: float
@@ -342,7 +362,7 @@ class AskActions:
         """Refuse an ended ask, a person who may not act, or a revision that is not the current one."""
         if not ask.open and not isinstance(intent.wanted, TryAgain):
             return Rejected(RejectReason.ENDED, ask)
-        if (missing := self._missing_groups(ask, actor)) is not None:
+        if (missing := self._missing_groups(ask.actors, actor)) is not None:
             return (
                 _NeedsGroups(ask, missing) if missing else Rejected(RejectReason.NOT_ALLOWED, ask)
             )
@@ -350,12 +370,21 @@ class AskActions:
             None if intent.revision in {None, ask.revision} else Rejected(RejectReason.STALE, ask)
         )
 
+    def _refused_to_confirm(self, actor: Actor, ask: Ask) -> Rejected | _NeedsGroups | None:
+        """Refuse the confirmation of a person who may answer or object, but not confirm."""
+        missing = self._missing_groups(ask.waits_for, actor)
+        if missing:
+            return _NeedsGroups(ask, missing)
+        problems = (refusals.NOT_A_CONFIRMER.problem(),)
+        return None if missing is None else Rejected(RejectReason.NOT_ALLOWED, ask, problems)
+
     @staticmethod
-    def _missing_groups(ask: Ask, actor: Actor) -> frozenset[str] | None:
+    def _missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | None:
         """None: may act. Otherwise the groups that have yet to be looked up; empty: may not act."""
-        if ANYONE in ask.responders or actor.person.user_id in ask.responders:
+        ids = (actor.person.user_id,) if actor.ids is None else actor.ids
+        if ANYONE in allowed or any(each in allowed for each in ids):
             return None
-        groups = frozenset(r[1:] for r in ask.responders if r.startswith("@"))
+        groups = frozenset(r[1:] for r in allowed if r.startswith("@"))
         if groups & actor.groups:
             return None
         return frozenset() if actor.all_groups else groups - actor.groups_known
@@ -369,19 +398,3 @@ class AskActions:
         return actor._replace(
             groups=actor.groups | member_of, groups_known=actor.groups_known | groups
         )
-
-
-def _answer_to_remember(ask: Ask, action: Answer) -> RememberedAnswer | None:
-    if not action.remember:
-        return None
-    request, question = ask.request, ask.question
-    if question is None or request.conversation is None or request.turn is None:
-        raise AssertionError(f"{ask.id}: an answer is remembered only in a turn that has a name")
-    return RememberedAnswer(
-        request.agent or "",
-        request.conversation,
-        request.turn,
-        ask.form.tool or "",
-        ask.form.digest_of(question),
-        action.value,
-    )

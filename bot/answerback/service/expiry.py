@@ -13,8 +13,13 @@ from answerback.service.act_or_refuse import ChangeCommitter
 
 
 def expire_change(commits: ChangeCommitter, ask: Ask, at: float) -> Change:
-    """End an expired ask, with its defaults if it allows them; configured answers still take precedence."""
-    if ask.request.on_expiry == "defaults" and not ask.form.decided_by_hand:
+    """End an expired ask, with its defaults if it allows them; configured answers still take precedence.
+
+    Nobody could confirm defaults any more, so a form whose answers have to be confirmed takes none.
+    """
+    form = ask.form
+    takes_defaults = form.confirmation is None and not form.decided_by_hand
+    if ask.request.on_expiry == "defaults" and takes_defaults:
         change = Change(replace(ask, walk=walker.resume(ask.form, ask.walk)), ())
         while (change := commits.apply_routing(change, at)).ask.open:
             question = change.ask.question

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
@@ -34,7 +34,7 @@ async def list_waiting_for(
     while True:
         page = await search.list_for_responder(person.surface, person.user_id, after, limit)
         groups = frozenset(
-            name[1:] for ask in page.rows for name in ask.responders if name.startswith("@")
+            name[1:] for ask in page.rows for name in ask.waits_for if name.startswith("@")
         )
         if unknown := groups - actor.groups_known:
             surface = surfaces.get(person.surface)
@@ -54,7 +54,7 @@ async def list_open_to_anyone(search: AskSearch, surface: str, limit: int) -> Se
     after: str | None = None
     while len(found) < limit:
         page = await search.list_for_responder(surface, "", after, limit)
-        found += [ask for ask in page.rows if ANYONE in ask.responders and ask.destination.channel]
+        found += [ask for ask in page.rows if ANYONE in ask.waits_for and ask.destination.channel]
         after = page.after
         if after is None:
             break
@@ -83,13 +83,13 @@ async def search_for(
 
 
 def concerns(ask: Ask, person: Person) -> bool:
-    """Whether an ask belongs to a person: they answered it, or may answer it without being in any group."""
-    answered_by = [answer.by for answer in ask.walk.answers if answer.by]
-    answered_by += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
-    if any((one.surface, one.user_id) == (person.surface, person.user_id) for one in answered_by):
+    """Whether an ask belongs to a person: they acted on it, or may answer or confirm it without being in any group."""
+    acted_by = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)]
+    acted_by += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
+    if _is_among(person, acted_by):
         return True
     open_here = ask.open and ask.destination.surface == person.surface
-    return open_here and _is_waiting_for(ask, Actor(person))
+    return open_here and _is_named(ask, ask.participants, Actor(person))
 
 
 async def find_groups_among(
@@ -111,9 +111,20 @@ async def find_groups_among(
 
 
 def _is_waiting_for(ask: Ask, actor: Actor) -> bool:
-    user_id = actor.person.user_id
-    named = {user_id, *(f"@{group}" for group in actor.groups)}
-    if not named.isdisjoint(ask.responders):
+    if ask.confirming:
+        done = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)]
+        if _is_among(actor.person, done):
+            return False
+    return _is_named(ask, ask.waits_for, actor)
+
+
+def _is_named(ask: Ask, named: Sequence[str], actor: Actor) -> bool:
+    user_id, to = actor.person.user_id, ask.destination
+    if not {user_id, *(f"@{group}" for group in actor.groups)}.isdisjoint(named):
         return True
-    to = ask.destination
-    return ANYONE in ask.responders and to.channel is None and to.user in {None, user_id}
+    return ANYONE in named and to.channel is None and to.user in {None, user_id}
+
+
+def _is_among(person: Person, people: Iterable[Person]) -> bool:
+    who = person.surface, person.user_id
+    return any((one.surface, one.user_id) == who for one in people)

@@ -19,6 +19,8 @@ EVENT_NAMES: Final = {
     "request": "prompt",
     "answered": "answer",
     "backed": "answer",
+    "confirmed": "confirmation",
+    "objected": "confirmation",
     "cancelled": "answer",
     "clarify": "clarify",
     "context": "context",
@@ -34,9 +36,13 @@ class EntryBody(TypedDict):
     seq: int
     at: Timestamp
     question_id: str | None
-    type: Literal["request", "response", "clarify", "context", "ended", "delivery", "note"]
+    type: Literal[
+        "request", "response", "confirmed", "objected", "clarify", "context", "ended", "delivery", "note"
+    ]  # fmt: skip
     request: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
     response: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
+    confirmed: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
+    objected: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
     clarify: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
     context: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
     ended: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
@@ -81,7 +87,7 @@ def _entry(stored: StoredEntry) -> EntryBody:
             body["response"] = {entry.kind: {**entry.body, "by": _by(entry.by)}}
         case "backed":
             body["response"] = {"backed": {"by": _by(entry.by)}}
-        case "clarify" | "context" | "ended" | "delivery" | "note":
+        case "confirmed" | "objected" | "clarify" | "context" | "ended" | "delivery" | "note":
             body["type"] = entry.kind
             body[entry.kind] = {**entry.body, "by": _by(entry.by)}
     return body

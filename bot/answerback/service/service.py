@@ -42,7 +42,7 @@ from answerback.service.expiry import expire_change
 from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.notify import Follower, Hooks
 from answerback.service.repeated_calls import RepeatedCalls
-from answerback.service.submission_request import Agent, Routes
+from answerback.service.submission_request import NO_ROUTES, Agent, Routes
 from answerback.service.submit import Submitter
 from answerback.service.waiters import Waiters
 
@@ -73,7 +73,7 @@ class Service(AskActions):
         surfaces: Mapping[str, Surface],
         *,
         known_surfaces: frozenset[str],
-        routes: Routes | None = None,
+        routes: Routes = NO_ROUTES,
         rules: question_routing.Rules | None = None,
         labels: Labels | None = None,
         has_inquiry: bool = False,
@@ -82,14 +82,13 @@ class Service(AskActions):
         claim: Claim = SOLE_CLAIM,
         hooks: Hooks | None = None,
     ) -> None:
-        self.store = store
-        self.clock = clock
-        self.surfaces = surfaces
+        self.store, self.clock, self.surfaces = store, clock, surfaces
         self.rules = rules or question_routing.Rules()
-        self.claim = claim
+        self.claim, self.people = claim, routes.people
         self.hooks = hooks or Hooks()
         commits = ChangeCommitter(
-            store, clock, surfaces, self.rules, self.hooks, has_inquiry=has_inquiry, claim=claim
+            *(store, clock, surfaces, self.rules, self.hooks, routes.people, claim),
+            has_inquiry=has_inquiry,
         )
         self.late_answer_tracker = LateAnswerTracker(store.late_answers, clock)
         wait_until_reported = self.late_answer_tracker.wait_until_reported
@@ -103,7 +102,7 @@ class Service(AskActions):
         self.submit = Submitter(
             commits,
             known_surfaces,
-            routes or Routes(),
+            routes,
             check_callback,
             self.presence,
             self._repeats,

@@ -9,18 +9,29 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from answerback.core import strict_json
-from answerback.core.ask import ANYONE, DEFAULT_ASKER, Destination, Escalation
+from answerback.core.ask import DEFAULT_ASKER, Destination, Escalation
+from answerback.core.confirmation import ConfirmationRule
 from answerback.core.errors import ConfigError, InvalidCallError, Problem
 from answerback.core.form import ContextFormat
 from answerback.core.headline import file_name
 from answerback.core.origin import Origin
+from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.visible_text import one_line
 from answerback.dialects.call_reader import did_you_mean
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.service.body_errors import find_size_problem, problems_of
+from answerback.service.responder_rules import (
+    DEFAULT_SURFACE,
+    NO_CEILING,
+    Ceiling,
+    Name,
+    Responders,
+    RouteConfirmations,
+    normalize_responders,
+    plan_confirmation,
+    plan_responders,
+)
 
-DEFAULT_SURFACE: Final = "web"
-_MAX_NAME_LENGTH: Final = 1_000
 _MAX_SECONDS: Final = 366 * 86_400
 MAX_PLACE: Final = 100
 """Characters of a part of an origin."""
@@ -32,10 +43,8 @@ def _require_encodable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return value
 
 
-_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME_LENGTH)]
 _Seconds = Annotated[float, Field(strict=True, gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
 _Place = Annotated[str, Field(min_length=1, max_length=MAX_PLACE)]
-_Responders = Annotated[tuple[_Name, ...], Field(max_length=1_000)] | Literal["anyone"]
 
 
 class _StrictModel(BaseModel):
@@ -51,10 +60,10 @@ class Callback(_StrictModel):
 class To(_StrictModel):
     """A destination, spelled out."""
 
-    surface: _Name
-    channel: _Name | None = None
-    thread: _Name | None = None
-    user: _Name | None = None
+    surface: Name
+    channel: Name | None = None
+    thread: Name | None = None
+    user: Name | None = None
 
 
 class SubmittedOrigin(_StrictModel):
@@ -68,27 +77,27 @@ class SubmittedOrigin(_StrictModel):
 class Submission(_StrictModel):
     """The body of ``POST /v1/asks``."""
 
-    name: Annotated[_Name, Field(description="The tool's name, as the model called it.")]
+    name: Annotated[Name, Field(description="The tool's name, as the model called it.")]
     arguments: Annotated[
         dict[str, JsonValue], Field(description="The tool call's arguments, in any dialect.")
     ]
     dialect: Annotated[
-        _Name | None, Field(description="Overrides the dialect that name and shape choose.")
+        Name | None, Field(description="Overrides the dialect that name and shape choose.")
     ] = None
     to: Annotated[
-        _Name | To | None,
+        Name | To | None,
         Field(
             description="A route, surface:channel[/thread], surface:@user, web, or the same as an object."
         ),
     ] = None
     responders: Annotated[
-        _Responders | None,
+        Responders | None,
         Field(description='User ids, "@id" for a group or role, or "anyone": who may act.'),
     ] = None
     callback: Callback | None = None
-    conversation: _Name | None = None
-    turn: _Name | None = None
-    tool_call_id: _Name | None = None
+    conversation: Name | None = None
+    turn: Name | None = None
+    tool_call_id: Name | None = None
     expires_in: Annotated[_Seconds | None, Field(description="Seconds until the ask expires.")] = (
         None
     )
@@ -115,8 +124,16 @@ class Submission(_StrictModel):
             description="clarify: people may ask the agent to explain; it receives their question as `clarify`.",
         ),
     ] = ()
+    confirmations: Annotated[
+        int | None,
+        Field(
+            strict=True,
+            ge=1,
+            description="How many other people have to confirm the answers, if that is more than the route asks for.",
+        ),
+    ] = None
     join: Annotated[
-        _Name | None,
+        Name | None,
         Field(
             description="A name for the caller. The same call again joins its ask if nobody waits for that, or if its "
             "answer was not delivered: in the same conversation or, without one, by this caller within ten minutes."
@@ -134,14 +151,14 @@ class RouteEscalation(_StrictModel):
 
     after: _Seconds
     to: str | To | None = None
-    responders: _Responders = ()
+    responders: Responders = ()
 
 
 class Route(_StrictModel):
     """``[routes.<name>]``: a named destination with its own rules."""
 
     to: str | To
-    responders: Annotated[tuple[_Name, ...], Field(min_length=1)] | Literal["anyone"] | None = None
+    responders: Annotated[tuple[Name, ...], Field(min_length=1)] | Literal["anyone"] | None = None
     """Who may act there; a call may name some of them, but nobody else."""
     responders_from_call: bool = True
     """Whether a call may name the responders."""
@@ -152,6 +169,10 @@ class Route(_StrictModel):
     on_expiry: Literal["cancel", "defaults"] = "cancel"
     context_format: ContextFormat = "markdown"
     escalate: RouteEscalation | None = None
+    confirmations: RouteConfirmations | None = None
+    """How many other people have to confirm the answers, and who may."""
+    requester: Literal["may_confirm"] | None = None
+    """Whether the person on whose behalf the agent asks may confirm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +181,10 @@ class Routes:
 
     default: str = DEFAULT_SURFACE
     by_name: Mapping[str, Route] = field(default_factory=dict)
+    people: People = NOBODY_KNOWN
+
+
+NO_ROUTES: Final = Routes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +197,9 @@ class Agent:
     """The names of the routes that it may use; empty: every route and destination."""
     label: str | None = None
     """The name of the asker that people see; None: the token's name."""
+    owner: str | None = None
+    """The person in the directory on whose behalf it asks."""
+
     limits: AskLimits = NO_LIMITS
     """How much it may ask."""
 
@@ -194,6 +222,9 @@ class Plan:
     mention: bool
     escalation: Escalation | None
     origin: Origin
+    confirmation: ConfirmationRule | None
+    confirmers: tuple[str, ...]
+    """Who may confirm; empty: the responders."""
 
 
 def read_submission(body: JsonValue) -> Submission:
@@ -285,9 +316,17 @@ def plan(
     if isinstance(destination, str):
         known = ", ".join(f'"{name}"' for name in routes.by_name) or "none"
         return (_unknown_route(f"{destination} Configured routes: {known}."),)
-    responders = _responders(submission.responders, route, destination.surface)
+    surface, escalation = (
+        destination.surface,
+        _escalation(route, routes.people, surfaces, destination),
+    )
+    ceiling = Ceiling(route.responders, route.responders_from_call) if route else NO_CEILING
+    responders = plan_responders(submission.responders, ceiling, surface, routes.people)
     if isinstance(responders, Problem):
         return (responders,)
+    table = route.confirmations if route else None
+    requester = agent.owner if agent and (route is None or route.requester is None) else None
+    confirmers = table.confirmers if table else None
     return Plan(
         destination=destination,
         responders=responders,
@@ -296,8 +335,10 @@ def plan(
         on_expiry=submission.on_expiry or (route.on_expiry if route else "cancel"),
         context_format=submission.context_format or (route.context_format if route else "markdown"),
         mention=route is not None and route.mention,
-        escalation=_escalation(route, surfaces, destination),
+        escalation=escalation,
         origin=_origin(submission, carrier),
+        confirmation=plan_confirmation(submission.confirmations, table, requester),
+        confirmers=normalize_responders(confirmers, surface, routes.people) or (),
     )
 
 
@@ -331,48 +372,6 @@ def _unknown_route(message: str) -> Problem:
     return Problem(pointer="/to", code="unknown_route", message=message)
 
 
-def _responders(
-    from_call: tuple[str, ...] | Literal["anyone"] | None, route: Route | None, surface: str
-) -> tuple[str, ...] | Problem | None:
-    """Who may act, according to the call and its route: the operator decides who may answer, not the model.
-
-    A route's list is an upper limit. Names are compared as written. Whether a person is in a listed group is not known
-    here, so a call that names such a person is refused.
-    """
-    ceiling = _normalize_responders(route.responders, surface) if route else None
-    requested = _normalize_responders(from_call, surface)
-    if from_call is None:
-        return ceiling
-    if route is not None and not route.responders_from_call:
-        return _forbidden("Who may answer is set by this route. Leave responders out.")
-    if requested is None:
-        code = "responders_forbidden" if ceiling else "empty"
-        message = '"responders" is empty. Name at least one, or leave it out.'
-        return Problem(pointer="/responders", code=code, message=message)
-    if ceiling is None or ANYONE in ceiling:
-        return requested
-    allowed = ", ".join(f'"{name}"' for name in ceiling)
-    advice = f"The route allows {allowed}: name some of these, or leave responders out."
-    if from_call == ANYONE:
-        return _forbidden(f'"anyone" is more than this route allows. {advice}')
-    not_allowed = ", ".join(f'"{name[:100]}"' for name in requested if name not in ceiling)
-    return _forbidden(f"{not_allowed} may not answer here. {advice}") if not_allowed else requested
-
-
-def _forbidden(message: str) -> Problem:
-    return Problem(pointer="/responders", code="responders_forbidden", message=message)
-
-
-def _normalize_responders(
-    responders: tuple[str, ...] | Literal["anyone"] | None, surface: str
-) -> tuple[str, ...] | None:
-    """The responders as the surface knows them: ``web:alice`` is ``alice`` on the page; platforms' ids are literal."""
-    if responders == ANYONE:
-        return (ANYONE,)
-    prefix = f"{DEFAULT_SURFACE}:" if surface == DEFAULT_SURFACE else ""
-    return tuple(name.removeprefix(prefix) for name in responders) if responders else None
-
-
 def _sorted(
     from_call: tuple[float, ...] | None, from_route: tuple[float, ...]
 ) -> tuple[float, ...]:
@@ -380,7 +379,7 @@ def _sorted(
 
 
 def _escalation(
-    route: Route | None, surfaces: frozenset[str], origin: Destination
+    route: Route | None, people: People, surfaces: frozenset[str], origin: Destination
 ) -> Escalation | None:
     if route is None or route.escalate is None:
         return None
@@ -392,5 +391,5 @@ def _escalation(
     return Escalation(
         after=route.escalate.after,
         to=to,
-        responders=_normalize_responders(route.escalate.responders, surface) or (),
+        responders=normalize_responders(route.escalate.responders, surface, people) or (),
     )

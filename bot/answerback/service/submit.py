@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import DEFAULT_ASKER, Ask, Reason, RecordEntry, Request
+from answerback.core.ask import DEFAULT_ASKER, Ask, Destination, Reason, RecordEntry, Request
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
 from answerback.core.too_late import APPROVAL
 from answerback.core.view import can_remember
@@ -26,6 +26,7 @@ from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE, AgentPresence
 from answerback.service.ask_limits import too_many_asks
 from answerback.service.repeated_calls import RepeatedCalls, join_key
+from answerback.service.responder_rules import find_confirmation_problem
 from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan
 
 logger = logging.getLogger(__name__)
@@ -157,6 +158,8 @@ class Submitter:
     def _place(self, planned: Plan) -> Plan | tuple[Problem, ...]:
         """Return the plan with those who may act: by the call or route, else by the surface; or what is wrong there."""
         surface, to = self._commits.surfaces.get(planned.destination.surface), planned.destination
+        if surface is None and planned.confirmation is not None:
+            return (self._unknown_surface(to),)
         if (
             surface is None
         ):  # an ask that no person has to answer needs no surface: see _check_askable
@@ -167,13 +170,21 @@ class Submitter:
             return (Problem(pointer="/to", code="unknown_route", message=wrong),)
         of_place = surface.default_responders(to) if to.user is None else (to.user,)
         if responders := planned.responders or of_place:
-            return replace(planned, responders=responders)
+            problem = self._confirmation_problem(planned, responders)
+            return (problem,) if problem else replace(planned, responders=responders)
         message = (
             "No responders are set for this destination. Add responders to the call, to its route "
             f"(routes.<name>.responders) or to the surface ({surface.name}.responders): user ids, "
             '"@id" for a group or role, or "anyone".'
         )
         return (Problem(pointer="/responders", code="responders_required", message=message),)
+
+    def _confirmation_problem(self, planned: Plan, responders: Sequence[str]) -> Problem | None:
+        if (rule := planned.confirmation) is None:
+            return None
+        owner, surface = rule.requester, planned.destination.surface
+        excluded = () if owner is None else self._routes.people.ids_on(owner, surface)
+        return find_confirmation_problem(rule, planned.confirmers, responders, excluded)
 
     async def _parse(self, body: Submission) -> ParsedCall | InvalidCallError:
         """Parse a call, a slow one in a thread, one at a time; returns the error that says what is wrong with it."""
@@ -209,21 +220,25 @@ class Submitter:
             or surface in self._commits.surfaces
         ):
             return
+        dialect = ask.request.dialect
+        raise DeclinedCallError(
+            ask.request.name[:100],
+            "Nobody can be asked",
+            self._unknown_surface(ask.destination),
+            dialect,
+            registry.render_ended(ask).model_dump(),
+            reason=outcome.reason,
+        )
+
+    def _unknown_surface(self, destination: Destination) -> Problem:
         there = ", ".join(f'"{name}"' for name in sorted(self._commits.surfaces))
+        surface = destination.surface
         message = (
             f'The surface "{surface}" is not configured here, so nobody can be asked there. '
             f"The operator can configure it (the settings {surface}.*, then restart). "
             f"Configured: {there}."
         )
-        dialect = ask.request.dialect
-        raise DeclinedCallError(
-            ask.request.name[:100],
-            "Nobody can be asked",
-            Problem(pointer="/to", code="unknown_surface", message=message),
-            dialect,
-            registry.render_ended(ask).model_dump(),
-            reason=outcome.reason,
-        )
+        return Problem(pointer="/to", code="unknown_surface", message=message)
 
     def _new_ask(
         self,
@@ -240,7 +255,12 @@ class Submitter:
             dialect=parsed.dialect,
             arguments=parsed.arguments,
             repaired=parsed.repaired,
-            form=parsed.form.model_copy(update={"context_format": planned.context_format}),
+            form=parsed.form.model_copy(
+                update={
+                    "context_format": planned.context_format,
+                    "confirmation": planned.confirmation,
+                }
+            ),
             agent=agent.name if agent else None,
             callback=body.callback.url if body.callback else None,
             conversation=body.conversation,
@@ -270,6 +290,7 @@ class Submitter:
             request=request,
             destination=planned.destination,
             responders=planned.responders or (),
+            confirmers=planned.confirmers,
             walk=start(parsed.form),
             attended_for=carriers.LEASE if request.leased else None if reachable else LEASE,
             unattended=request.mode == "async" and request.callback is None and not request.leased,

@@ -1,7 +1,7 @@
 """The ask as JSON, which every reader gets: each shape, and the function that builds it.
 
-The shapes are what the OpenAPI document describes, and mypy proves that what is built has them. Records and
-deliveries are in `answerback.service.record_wire`.
+The shapes are what the OpenAPI document describes, and mypy proves that what is built has them. Prompts are in
+`answerback.service.prompt_wire`, records and deliveries in `answerback.service.record_wire`.
 """
 
 from __future__ import annotations
@@ -12,19 +12,15 @@ from pydantic import Field, JsonValue
 from typing_extensions import TypedDict
 
 from answerback.core import ask as asks
-from answerback.core.asides import Aside
 from answerback.core.ask import Ask, Status
 from answerback.core.clarification import pending_question
-from answerback.core.form import AnswerType, ContextFormat, Option, OptionKind
 from answerback.core.giving_up import GaveUp
 from answerback.core.headline import headline_of
-from answerback.core.labels import ENGLISH
-from answerback.core.view import Control, View, answer_lines, asker_label, view_of
+from answerback.core.view import asker_label, view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.dialects.interim_results import render_interim_result
 from answerback.service.people_wire import (
-    NULL_BY_DEFAULT,
     PersonBody,
     Timestamp,
     TriedAgainBody,
@@ -33,112 +29,17 @@ from answerback.service.people_wire import (
     strict,
     tried_again_body,
 )
+from answerback.service.prompt_wire import (
+    ClarifyBody,
+    ConfirmedByBody,
+    PromptBody,
+    aside_body,
+    confirmed_by_body,
+    prompt_body,
+)
+from answerback.service.secrecy import keeps_secret, view_for_agent
 
 JsonObject: TypeAlias = dict[str, JsonValue]
-
-
-@strict
-class OptionBody(TypedDict):
-    """One option to choose from. ``kind`` says what a decision of an `approval` does."""
-
-    value: str
-    label: str
-    description: NotRequired[Annotated[str | None, NULL_BY_DEFAULT]]
-    preview: NotRequired[Annotated[str | None, NULL_BY_DEFAULT]]
-    kind: NotRequired[Annotated[OptionKind | None, NULL_BY_DEFAULT]]
-
-
-@strict
-class AnsweredBody(TypedDict):
-    """A question that was answered, with the answer as people see it."""
-
-    question_id: str
-    text: str
-    answer: list[str]
-    """One line per chosen option or field; labels, not values."""
-    by: PersonBody | None
-    """Who answered; null if no person did."""
-    at: Timestamp | None
-
-
-@strict
-class AsideBody(TypedDict):
-    """A question that a person asked back or, if ``by`` is null, an explanation by the agent."""
-
-    text: str
-    by: PersonBody | None
-    at: Timestamp
-
-
-@strict
-class ClarifyBody(AsideBody):
-    """What a person asked the agent to explain."""
-
-    question_id: str
-
-
-@strict
-class QuestionPromptBody(TypedDict):
-    """The question that is open now."""
-
-    kind: Literal["question"]
-    question_id: str
-    text: str
-    context: str | None
-    context_format: ContextFormat
-    header: str | None
-    answer_type: AnswerType
-    options: list[OptionBody] | None
-    other: bool
-    """Whether the action `other` is allowed here."""
-    other_beside: bool
-    """Whether the text of `other` is added to the ticked options; if not, it replaces them."""
-    schema: JsonValue
-    consent: bool
-    """Whether the answers of a boolean are called Accept and Decline."""
-    remember: bool
-    """Whether an answer may be remembered for the turn."""
-    note: bool
-    """Whether an `answer` may have a `note`."""
-    position: int
-    total: int
-    progress: str | None
-    prefill: JsonValue
-    prefilled: bool
-    """Whether there is a `prefill`, which may be null: an earlier answer or a default."""
-    prefill_other: str | None
-    """The part of `prefill` that was the text of an earlier `other`."""
-    prefill_note: str | None
-    """The note on the earlier answer in `prefill`."""
-    controls: list[Control]
-    asides: list[AsideBody]
-    """What people asked back about the question and what the agent explained, oldest first."""
-    answered: list[AnsweredBody]
-    reviewed: bool
-    """Whether the form ends in a review; if so, `back` and `edit` keep the answers."""
-
-
-@strict
-class ReviewPromptBody(TypedDict):
-    """The review. The answers are in the ask's `answers`; `editable` lists the questions that `edit` accepts."""
-
-    kind: Literal["review"]
-    question_id: None
-    text: str
-    context: None
-    answer_type: None
-    options: None
-    position: int
-    total: int
-    progress: None
-    prefill: None
-    controls: list[Literal["edit", "submit"] | Control]
-    editable: list[str]
-    answered: list[AnsweredBody]
-    reviewed: Literal[True]
-
-
-PromptBody = Annotated[QuestionPromptBody | ReviewPromptBody, Field(discriminator="kind")]
 
 
 @strict
@@ -203,8 +104,8 @@ class AskBody(TypedDict):
     accepts: list[Literal["clarify"]]
     clarify: ClarifyBody | None
     """What a person asked back last, if the agent has not explained anything since."""
-    confirmed_by: list[PersonBody]
-    """Who else has confirmed the answers."""
+    confirmed_by: list[ConfirmedByBody]
+    """Who confirmed the answers, once the ask has ended."""
     ended_by: PersonBody | None
     source: Source | None
     gave_up: GaveUp | None
@@ -222,12 +123,21 @@ class AskBody(TypedDict):
     metadata: dict[str, JsonValue]
 
 
-def ask_json(ask: Ask) -> JsonObject:
-    """The ask, as agents and webhooks receive it."""
-    return cast("JsonObject", _ask_body(ask))  # mypy does not know that it is plain JSON
+def ask_json(ask: Ask, *, to_people: bool = False) -> JsonObject:
+    """The ask, as agents and webhooks receive it.
+
+    Args:
+        to_people: whether people read it, who also see answers that wait for confirmation.
+    """
+    secret = keeps_secret(ask) and not to_people
+    return cast(
+        "JsonObject", _ask_body(ask, secret=secret)
+    )  # mypy does not know that it is plain JSON
 
 
-def _ask_body(ask: Ask) -> AskBody:
+def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
+    view, answers = view_of(ask), () if secret else ask.walk.answers
+    shown = view_for_agent(ask, view) if secret else view
     result, interim = registry.render_result(ask), render_interim_result(ask)
     outcome = ask.outcome
     return {
@@ -242,9 +152,11 @@ def _ask_body(ask: Ask) -> AskBody:
         "surface": ask.destination.surface,
         "thread": _thread(ask),
         "responders": [*ask.responders],
-        "prompt": prompt_body(view_of(ask)),
-        "answers": {given.question_id: given.value for given in ask.walk.answers},
-        "sources": {given.question_id: given.source for given in ask.walk.answers},
+        "prompt": prompt_body(
+            shown, secret=secret, hides_question=bool(view.prompt and not shown.prompt)
+        ),
+        "answers": {given.question_id: given.value for given in answers},
+        "sources": {given.question_id: given.source for given in answers},
         "reply": ask.walk.reply,
         "end_turn": ask.status is Status.TURN_ENDED,
         "tool_result": _tool_result(result),
@@ -252,7 +164,7 @@ def _ask_body(ask: Ask) -> AskBody:
         "waiting": ask.open and not ask.unattended,
         "accepts": [*ask.request.accepts],
         "clarify": _clarify(ask),
-        "confirmed_by": [],
+        "confirmed_by": [confirmed_by_body(vote) for vote in ask.walk.votes] if outcome else [],
         "ended_by": person_body(outcome.ended_by) if outcome else None,
         "source": outcome.source if outcome else None,
         "gave_up": outcome.gave_up if outcome else None,
@@ -268,68 +180,6 @@ def _ask_body(ask: Ask) -> AskBody:
     }
 
 
-def prompt_body(view: View) -> QuestionPromptBody | ReviewPromptBody | None:
-    """The current prompt, a question or the review; None once ended."""
-    if view.outcome is not None:
-        return None
-    if view.prompt is None:
-        return {
-            "question_id": None,
-            "text": "Review",
-            "context": None,
-            "answer_type": None,
-            "options": None,
-            "position": len(view.lines),
-            "total": len(view.lines),
-            "progress": None,
-            "prefill": None,
-            "controls": ["edit", "submit", *view.controls],
-            "kind": "review",
-            "editable": [line.question.id for line in view.lines if line.editable],
-            "answered": _answers_so_far(view),
-            "reviewed": True,
-        }
-    question = view.prompt.question
-    return {
-        "question_id": question.id,
-        "text": question.text,
-        "context": question.context,
-        "context_format": view.prompt.context_format,
-        "header": question.header,
-        "answer_type": question.answer_type,
-        "options": [_option(each) for each in view.prompt.every_option] or None,
-        "other": question.other,
-        "other_beside": question.other_beside,
-        "schema": question.json_schema,
-        "consent": question.consent,
-        "remember": view.prompt.remember,
-        "note": question.notes,
-        "position": view.prompt.position,
-        "total": view.prompt.total,
-        "progress": view.prompt.progress,
-        "prefill": view.prompt.prefill,
-        "prefilled": view.prompt.is_prefilled,
-        "prefill_other": view.prompt.words,
-        "prefill_note": view.prompt.note,
-        "controls": [*view.controls],
-        "asides": [_aside(aside) for aside in view.prompt.asides],
-        "kind": "question",
-        "answered": _answers_so_far(view),
-        "reviewed": view.reviewed,
-    }
-
-
-def _option(option: Option) -> OptionBody:
-    body: OptionBody = {"value": option.value, "label": option.label}
-    if option.description is not None:
-        body["description"] = option.description
-    if option.preview is not None:
-        body["preview"] = option.preview
-    if option.kind is not None:
-        body["kind"] = option.kind
-    return body
-
-
 def _tool_result(result: asks.ToolResult | None) -> ToolResult | None:
     if result is None:
         return None
@@ -342,26 +192,7 @@ def _tool_result(result: asks.ToolResult | None) -> ToolResult | None:
 
 def _clarify(ask: Ask) -> ClarifyBody | None:
     asked = pending_question(ask)
-    return None if asked is None else {"question_id": asked.question_id, **_aside(asked)}
-
-
-def _aside(aside: Aside) -> AsideBody:
-    return {"text": aside.text, "by": person_body(aside.by), "at": iso(aside.at)}
-
-
-def _answers_so_far(view: View) -> list[AnsweredBody]:
-    """The answers so far as people read them, in English."""
-    return [
-        {
-            "question_id": line.question.id,
-            "text": line.text,
-            "answer": [*answer_lines(line.question, line.given, ENGLISH)],
-            "by": person_body(line.given.by),
-            "at": None if line.given.at is None else iso(line.given.at),
-        }
-        for line in view.lines
-        if line.given is not None
-    ]
+    return None if asked is None else {"question_id": asked.question_id, **aside_body(asked)}
 
 
 def _origin(ask: Ask) -> OriginBody:

@@ -22,6 +22,7 @@ from answerback.testing.simulated_people import (
 )
 from answerback.testing.surface_buttons import ButtonsContract
 from answerback.testing.surface_clicks import ClicksContract
+from answerback.testing.surface_confirmations import ConfirmationsContract
 from answerback.testing.surface_gaps import GapsContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_payloads import PayloadsContract
@@ -35,7 +36,13 @@ from answerback.testing.surface_walks import RecordContract, WalksContract
 
 @pytest.mark.asyncio(loop_scope="class")
 class SharedSurfaceContract(
-    RecordContract, ClicksContract, TypingContract, OutagesContract, GapsContract, PayloadsContract
+    RecordContract,
+    ClicksContract,
+    TypingContract,
+    ConfirmationsContract,
+    OutagesContract,
+    GapsContract,
+    PayloadsContract,
 ):
     """The tests whose result could depend on the store or on the number of services."""
 

@@ -287,7 +287,8 @@ class Scheduler:
         now, ask = self._service.clock.now(), await self._service.get(ask_id)
         if ask is None or not ask.open:
             return
-        due_count = sum(1 for after in ask.request.remind_after if _created_at(ask) + after <= now)
+        due_now = sum(1 for after in ask.reminders if _created_at(ask) + after <= now)
+        due_count = ask.reminded_before + due_now
         if due_count <= ask.reminded:
             return
         surface = self._service.surfaces.get(ask.destination.surface)

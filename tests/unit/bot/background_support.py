@@ -16,7 +16,7 @@ from answerback.core.form import Question
 from answerback.ports.inquiry import Inquiry
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.service.submission_request import Route, Routes
+from answerback.service.submission_request import NO_ROUTES, Route, Routes
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.retention import RetentionPolicy
 from answerback.workers.scheduler import Scheduler
@@ -57,7 +57,7 @@ async def running(
     parts: Parts,
     rules: Rules | None = None,
     inquiry: Inquiry | None = None,
-    routes: Routes | None = None,
+    routes: Routes = NO_ROUTES,
     surfaces: tuple[str, ...] = ("chat", "web"),
     days: float | None = None,
     show_timeout: float = 45.0,

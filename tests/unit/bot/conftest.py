@@ -12,7 +12,7 @@ import pytest
 from answerback.ports.store import Store
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.service.submission_request import Routes
+from answerback.service.submission_request import NO_ROUTES, Routes
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.memory_store.store import MemoryStore
 from answerback_storage.sqlite.store import SqliteStore
@@ -35,7 +35,7 @@ class Parts:
         rules: Rules | None = None,
         *,
         inquiry: bool = False,
-        routes: Routes | None = None,
+        routes: Routes = NO_ROUTES,
         surfaces: tuple[str, ...] = ("chat", "web"),
     ) -> Service:
         """Return a service; another one on the same parts simulates a restart."""

@@ -294,6 +294,7 @@ def test_moving_on_keeps_ticks_along_with_other_text() -> None:
     prompt: dict[str, Any] = {
         "question_id": "q",
         "reviewed": True,
+        "kind": "question",
         "controls": [],
         "prefill": ["a", "mine"],
         "prefill_other": "mine",

@@ -13,7 +13,7 @@ from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.typed_answers import UnclearText, parse_typed_answer
 from answerback.core.view import view_of
-from answerback.service.wire import prompt_body
+from answerback.service.prompt_wire import prompt_body
 from tests.unit.bot.test_typed_answers import single
 
 LABELS = Labels()

@@ -88,10 +88,13 @@ def options_to_show(prompt: Json, labels: Labels) -> tuple[list[Json], Json | No
 
 
 def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Keys]:
-    """The answers that cannot be edited, as lines; the other answers by number, and Submit."""
+    """The answers that cannot be edited, as lines; the other answers by number, and Submit.
+
+    Answers that wait for confirmation cannot be edited; Confirm is among the controls.
+    """
     fixed: list[str] = []
     keys: dict[str, Choice] = {}
-    editable = prompt["editable"]
+    editable = prompt.get("editable")
     for number, line in enumerate(get_dicts(prompt, "answered"), 1):
         words, by = answer_line(ask, line, labels), people_text.describe_answerer(line, labels)
         if isinstance(editable, list) and line["question_id"] in editable:
@@ -99,6 +102,8 @@ def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Key
             keys[str(number)] = Choice(words, edit, " · ".join(filter(None, (labels.edit, by))))
         else:
             fixed.append(f"{words} ({by})" if by else words)
+    if prompt["kind"] == "confirmation":
+        return [*fixed, *people_text.confirmations(prompt, labels)], {}
     return fixed, {**keys, "y": Choice(labels.submit, {"action": "submit"})}
 
 
@@ -107,6 +112,8 @@ def control_keys(prompt: Json, labels: Labels, *, approval: bool) -> Keys:
     listed = prompt["controls"]
     offered = listed if isinstance(listed, list) else []
     controls = {
+        "confirm": ("y", Choice(labels.confirm, {"action": "confirm"})),
+        "object": ("r", Choice(labels.object, "reply")),
         "back": ("b", Choice(labels.back, {"action": "back"})),
         "ask_back": ("?", Choice(labels.ask_back, "ask_back")),
         "reply": ("r", Choice(labels.reply_and_end(deny=approval)[0], "reply")),
@@ -120,7 +127,7 @@ def control_keys(prompt: Json, labels: Labels, *, approval: bool) -> Keys:
 
 def moves(ask: Json, prompt: Json) -> Moves:
     """The actions of the arrow keys: only if moving discards no answer, and never giving a new answer."""
-    if not prompt["reviewed"]:
+    if not prompt["reviewed"] or prompt["kind"] == "confirmation":
         return {}
     actions: dict[PressedKey, Action] = {}
     offered, answers = prompt["controls"], ask["answers"]

@@ -16,7 +16,9 @@ from answerback.presentation.sanitize import one_line, visible
 
 def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
     """Who may answer (by name if the id is a name) and until when; empty if there is nothing to say."""
-    listed = ask["responders"]
+    prompt = ask["prompt"]
+    confirming = isinstance(prompt, dict) and prompt["kind"] == "confirmation"
+    listed = None if confirming else ask["responders"]
     responders = [who for who in listed if isinstance(who, str)] if isinstance(listed, list) else []
     marks = AttributionFormat(
         visible,  # keeps the blanks around a name
@@ -27,6 +29,29 @@ def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
     closes = ask["expires_at"]
     until = datetime.fromisoformat(closes).timestamp() if isinstance(closes, str) else None
     return attribution.audience_line(responders, until, labels, marks)
+
+
+def title(ask: Mapping[str, JsonValue], prompt: Mapping[str, JsonValue], labels: Labels) -> str:
+    """The title of a prompt: the question, or what to do with all answers."""
+    match prompt["kind"]:
+        case "review":
+            return labels.review_title
+        case "confirmation":
+            return f"{labels.confirm_title} {ask['headline']}"
+        case _:
+            return str(prompt["text"])
+
+
+def confirmations(prompt: Mapping[str, JsonValue], labels: Labels) -> list[str]:
+    """How many people have to confirm yet, and who has."""
+    state = prompt["confirmations"]
+    given = state.get("given") if isinstance(state, dict) else None
+    due = state.get("due") if isinstance(state, dict) else None
+    people = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    missing = (due if isinstance(due, int) else 0) - len(people)
+    text = labels.confirm_text if missing == 1 else labels.confirm_more.format(count=missing)
+    names = ", ".join(one_line(str(each.get("name") or labels.somebody)) for each in people)
+    return [text, *([labels.confirmed_by.format(who=names)] if names else [])]
 
 
 def describe_answerer(line: Mapping[str, JsonValue], labels: Labels) -> str:

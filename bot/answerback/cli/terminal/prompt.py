@@ -88,7 +88,7 @@ class TerminalPrompter:
         self.unsent_selection = None
         self._print_heading(ask, prompt)
         moves = answer_keys.moves(ask, prompt)
-        if prompt["kind"] == "review":
+        if prompt["kind"] != "question":
             return await self._read_action(prompt, self._review_keys(ask, prompt), None, moves)
         match kind := AnswerType(str(prompt["answer_type"])):
             case AnswerType.BOOLEAN:
@@ -118,7 +118,7 @@ class TerminalPrompter:
 
     def _answer_keys(self, ask: Json, prompt: Json) -> tuple[Keys, str | None]:
         """The keys that answer a prompt, and the prefilled one; a multiple choice is printed here instead."""
-        if prompt["kind"] == "review":
+        if prompt["kind"] != "question":
             return self._review_keys(ask, prompt), None
         match kind := AnswerType(str(prompt["answer_type"])):
             case AnswerType.BOOLEAN:
@@ -142,13 +142,13 @@ class TerminalPrompter:
 
     def _heading(self, ask: Json, prompt: Json) -> Iterator[Fragments]:
         """What is shown above the choices: who asks, the earlier answers, the context and the question."""
-        labels, review = self.labels, prompt["kind"] == "review"
+        labels = self.labels
         yield []
         asks = labels.asks if ask["waiting"] else labels.asked_unattended
         yield text_line(sentence(asks, self._asker, labels), _DIM)
         if audience := people_text.audience(ask, labels):
             yield text_line(audience, _DIM)
-        if not review and not self._has_started:
+        if prompt["kind"] == "question" and not self._has_started:
             yield from self._earlier_answers(ask, prompt)
         for option in get_dicts(prompt, "options"):
             if option.get("preview"):
@@ -160,8 +160,7 @@ class TerminalPrompter:
         tag = question_context.header_of(prompt)
         header = f"{tag.short}: " if tag else ""
         progress = f"{prompt['progress']} " if prompt["progress"] else ""
-        title = labels.review_title if review else str(prompt["text"])
-        yield text_line(f"{progress}{header}{title}", _BOLD)
+        yield text_line(f"{progress}{header}{people_text.title(ask, prompt, labels)}", _BOLD)
         yield from question_context.render_below_question(prompt, self._asker, labels)
 
     def _earlier_answers(self, ask: Json, prompt: Json) -> Iterator[Fragments]:

@@ -25,6 +25,7 @@ from answerback_client import (
     AsyncClient,
     InvalidCallError,
     StaleError,
+    UnauthorizedError,
 )
 
 _MAX_OFFERED: Final = 20
@@ -133,6 +134,13 @@ class Walk:
         except InvalidCallError as error:
             for line in _error_messages(error):
                 prompter.print_error(line)
+            return ask, entered
+        except UnauthorizedError as error:
+            if action["action"] != "confirm":
+                raise
+            prompter.print_error(
+                str(error)
+            )  # somebody else may confirm; this person may still object
             return ask, entered
         return acted, entered if action["action"] == "ask_back" else None
 

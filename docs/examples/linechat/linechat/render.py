@@ -6,7 +6,18 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback.core.actions import (
+    Action,
+    Answer,
+    Back,
+    Confirm,
+    Edit,
+    EndTurn,
+    Object,
+    Other,
+    Reply,
+    Submit,
+)
 from answerback.core.clarification import AskBack
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text as block_text
@@ -56,6 +67,7 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
         lines += answer_summary.prefill_texts(prompt, labels)
         if tag and tag.is_cut:
             lines.append(tag.whole)
+    lines += _confirmation_lines(view, labels)
     if view.is_review:
         offers.append("submit")
     if view.outcome is not None:
@@ -73,11 +85,28 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     }
 
 
+def _confirmation_lines(view: View, labels: Labels) -> list[str]:
+    """Return what was decided on and how many people have to confirm it; nothing if it need not be confirmed."""
+    if view.confirmation is None:
+        return []
+    return [
+        view.confirmation.about.question.context or "",
+        *(block_text((block,)) for block in asides(view, labels)),
+        wording.summary_title(view, labels),
+        wording.summary_text(view, labels),
+    ]
+
+
 def _answer_again(prompt: Prompt) -> JsonValue:
     """Return the action that gives the earlier answer again, else the default."""
     if prompt.words is not None:
         return {"do": "other", "value": prompt.words, "beside": prompt.chosen}
     return {"do": "answer", "value": prompt.prefill, "note": prompt.note}
+
+
+_WITHOUT_INPUT = {
+    each.action: each for each in (Back(), Submit(), Confirm(), EndTurn(), TryAgain())
+}
 
 
 def action_of(received: dict[str, JsonValue]) -> Action | AskBack | TryAgain | None:
@@ -96,13 +125,7 @@ def action_of(received: dict[str, JsonValue]) -> Action | AskBack | TryAgain | N
             return AskBack(text=text)
         case "reply":
             return Reply(text=text)
-        case "back":
-            return Back()
-        case "submit":
-            return Submit()
-        case "end_turn":
-            return EndTurn()
-        case "try_again":
-            return TryAgain()
-        case _:
-            return None
+        case "object":
+            return Object(text=text)
+        case do:
+            return _WITHOUT_INPUT.get(str(do))

@@ -64,8 +64,8 @@ class LineChat:
     async def remind(self, ask: Ask, number: int) -> None:
         """Send a reminder with its number, by which clients recognise one that was sent again after a crash."""
         view = view_of(ask, self._labels)
-        who = wording.sentence(self._labels.reminder, view.label, self._labels)
-        text = f"{who} {wording.subject(view, self._labels)}"
+        subject = wording.subject(view, self._labels)
+        text = f"{wording.reminder(view, self._labels)} {subject}"
         reminder: JsonObject = {"ask": ask.id, "reminder": number, "text": visible(text)}
         await self._broadcast(ask.destination.channel, reminder)
 

@@ -150,6 +150,12 @@ class SimulatedLinePerson:
     async def submit(self) -> None:
         await self._act("submit")
 
+    async def confirm(self) -> None:
+        await self._act("confirm")
+
+    async def object_to(self, text: str | None) -> None:
+        await self._act("object", text)
+
     async def reply(self, text: str | None) -> None:
         await self._act("reply", text)
 

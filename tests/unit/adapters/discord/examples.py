@@ -59,8 +59,12 @@ def question(kind: AnswerType, **fields: object) -> Question:
 def options(count: int, *, label: str = "Option {n}", **fields: Any) -> tuple[Option, ...]:
     """Options of the given number; ``{n}`` in a text is replaced by the option's number."""
     return tuple(
-        Option(
-            value=f"v{n}", label=label.format(n=n), **{k: v.format(n=n) for k, v in fields.items()}
+        Option.model_validate(
+            {
+                "value": f"v{n}",
+                "label": label.format(n=n),
+                **{k: v.format(n=n) for k, v in fields.items()},
+            }
         )
         for n in range(1, count + 1)
     )

@@ -31,6 +31,8 @@ OFFERS = {
     LABELS.deny_with_message: "reply",
     LABELS.deny_and_stop: "end_turn",
     LABELS.submit: "submit",
+    LABELS.confirm: "confirm",
+    LABELS.object: "object",
     LABELS.other: "other",
     LABELS.tell_to_try_again: "try_again",
 }
@@ -269,6 +271,12 @@ class SimulatedDiscordPerson:
 
     async def submit(self) -> None:
         await self._click(LABELS.submit)
+
+    async def confirm(self) -> None:
+        await self._click(LABELS.confirm)
+
+    async def object_to(self, text: str | None) -> None:
+        await self._write(LABELS.object, fit_line(LABELS.object_label, 45), text or "")
 
     async def reply(self, text: str | None) -> None:
         label = fit_line(LABELS.reply_label.format(label="the assistant"), 45)

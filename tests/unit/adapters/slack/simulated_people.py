@@ -25,6 +25,7 @@ from tests.fakes.slack.state import initial
 from tests.fakes.slack.visible_message import Control, Sight, look
 from tests.fakes.slack.workspace import Message, Snapshot, View
 from tests.surface_setups import LoadBalancer, Setup
+from tests.unit.adapters.slack.example_events import EXAMPLE_EVENTS
 from tests.unit.adapters.slack.rig import (
     CHANNEL,
     LABELS,
@@ -37,23 +38,9 @@ from tests.unit.adapters.slack.shown_buttons import shown_button
 
 _OFFERS = {
     **{name: name for name in ("back", "ask_back", "reply", "end_turn", "submit", "other")},
+    **{name: name for name in ("confirm", "object")},
     "again": "try_again",
 }
-EXAMPLE_EVENTS: tuple[Json, ...] = (
-    {"type": "message", "ts": "1700000000.000200", "text": "hm", "channel_type": "im"},
-    {"type": "message", "subtype": "message_deleted", "deleted_ts": "1700000000.000200",
-     "previous_message": {"thread_ts": "1700000000.000100"}},
-    {"type": "message", "subtype": "message_changed",
-     "message": {"subtype": "tombstone", "ts": "1700000000.000200"}},
-    {"type": "app_home_opened", "tab": "home"},
-    {"type": "agent_session_stopped", "thread_ts": "1700000000.000100"},
-    {"type": "channel_archive"},
-    {"type": "member_left_channel"},
-    {"type": "channel_id_changed", "old_channel_id": "C0ELSE", "new_channel_id": "G0ELSE"},
-    {"type": "subteam_updated", "subteam": {"id": "S0ELSE", "date_delete": 0}},
-    {"type": "subteam_members_changed", "subteam_id": "S0ELSE"},
-    {"type": "tokens_revoked", "tokens": {"oauth": ["U0ELSE"], "bot": []}},
-)  # fmt: skip
 _CLICKED = {"button", "checkboxes", "multi_static_select"}
 
 
@@ -344,6 +331,12 @@ class SimulatedSlackPerson:
 
     async def submit(self) -> None:
         await self._press(Verb.SUBMIT)
+
+    async def confirm(self) -> None:
+        await self._press(Verb.CONFIRM)
+
+    async def object_to(self, text: str | None) -> None:
+        await self._writes(Verb.OBJECT, text or "")
 
     async def reply(self, text: str | None) -> None:
         await self._writes(Verb.REPLY, text or "")

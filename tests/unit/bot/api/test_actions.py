@@ -183,7 +183,7 @@ async def test_a_surface_token_vouches_for_its_actor(serve: Serve) -> None:
         assert (await act({"user_id": "U2", "groups": ["G2"]}))[0] == 403
         status, body = await act({"user_id": "U3", "name": "Bob", "groups": ["@G1"]})
         assert status == 200
-        assert body["ended_by"] == {"surface": "console", "user_id": "U3", "name": "Bob"}
+        assert body["ended_by"] == {"surface": "web", "user_id": "U3", "name": "Bob"}
 
 
 @pytest.mark.rule("AUTH-8")

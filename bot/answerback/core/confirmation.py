@@ -1,0 +1,62 @@
+"""Confirmations: whether a person's confirmation of an ask's answers counts. Pure.
+
+Who gave any of the answers cannot confirm them, nor can a machine, nor somebody who might be one of those who have
+answered or confirmed before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from answerback.core import refusals
+from answerback.core.people import People
+from answerback.core.person import AuthMethod, EpochSeconds, Person, StrictDataclass
+from answerback.core.refusals import Refusal
+
+MAX_CONFIRMATIONS: Final = 10
+"""The most confirmations that an ask may need."""
+
+
+class ConfirmationRule(BaseModel):
+    """What it takes to confirm the answers of a form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    due: int
+    """How many people have to confirm."""
+    requester: str | None = None
+    """The person in the directory on whose behalf the agent asks, if they may not confirm."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote(StrictDataclass):
+    """One person's confirmation."""
+
+    by: Person
+    at: EpochSeconds
+
+
+def confirm(
+    rule: ConfirmationRule,
+    answerers: Collection[Person],
+    votes: tuple[Vote, ...],
+    vote: Vote,
+    people: People,
+) -> tuple[Vote, ...] | Refusal:
+    """Add a person's confirmation to those given, or say why it does not count."""
+    by, voters = vote.by, [each.by for each in votes]
+    if any(people.is_same(by, one) for one in answerers):
+        return refusals.ALREADY_ANSWERED
+    if any(people.is_same(by, one) for one in voters):
+        return refusals.ALREADY_CONFIRMED
+    if by.known is AuthMethod.KEY:
+        return refusals.NOBODY_IN_PARTICULAR
+    if rule.requester is not None and people.name_of(by) == rule.requester:
+        return refusals.REQUESTER
+    if not all(people.is_different(by, one) for one in (*answerers, *voters)):
+        return refusals.NOT_TOLD_APART
+    return (*votes, vote)

@@ -1,0 +1,54 @@
+"""One collected answer, and where it came from. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pydantic import JsonValue
+
+from answerback.core.person import Person, StrictDataclass
+
+
+class Source(StrEnum):
+    """Where an answer came from."""
+
+    HUMAN = "human"
+    DEFAULT = "default"
+    CONFIG = "config"
+    REMEMBERED = "remembered"
+    INQUIRY = "inquiry"
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
+class GivenAnswer(StrictDataclass):
+    """One collected answer.
+
+    ``other`` marks a "Something else…" answer. Its text is the value, or the last item of a list whose other
+    items are the selected options.
+    """
+
+    question_id: str
+    value: JsonValue
+    other: bool = False
+    source: Source = Source.HUMAN
+    by: Person | None = None
+    remembered: bool = False
+    """Whether the person asked to reuse the answer for the rest of the turn."""
+    note: str | None = None
+    """The person's note on their choice."""
+    at: float | None = None
+    """When it was given, in seconds since the epoch; None for answers stored before this was recorded."""
+
+    @property
+    def words(self) -> str | None:
+        """The text of "Something else…"; None if only options were chosen."""
+        last = self.value[-1] if self.other and isinstance(self.value, list) else self.value
+        return last if self.other and isinstance(last, str) else None
+
+    @property
+    def chosen(self) -> JsonValue:
+        """The answer without the "Something else…" text: the selected options in option order, or None."""
+        if not self.other:
+            return self.value
+        return self.value[:-1] if isinstance(self.value, list) else None

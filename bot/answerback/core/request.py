@@ -1,0 +1,82 @@
+"""What an agent asked for, where it is shown, and whom it goes to when nobody answers. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from answerback.core.form import Form
+from answerback.core.origin import UNKNOWN_ASKER, Origin
+from answerback.core.person import StrictDataclass
+
+DEFAULT_ASKER: Final = UNKNOWN_ASKER
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination(StrictDataclass):
+    """Where to show an ask: a surface, and on it a channel (and thread) or a person."""
+
+    surface: str
+    channel: str | None = None
+    thread: str | None = None
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread(StrictDataclass):
+    """The thread that an ask is shown in; ``url`` links to it."""
+
+    channel: str | None = None
+    id: str | None = None
+    url: str | None = None
+
+
+class Escalation(_Frozen):
+    """What to do if nobody has answered after ``after`` seconds: show the ask elsewhere, let others act, or both."""
+
+    after: float
+    to: Destination | None = None
+    responders: tuple[str, ...] = ()
+
+
+class Request(_Frozen):
+    """What the agent asked for. It never changes."""
+
+    name: str
+    dialect: str
+    arguments: dict[str, JsonValue]
+    form: Form
+    repaired: tuple[str, ...] = ()
+    """JSON pointers to the ``arguments`` that were sent in another form than this strict one."""
+    agent: str | None = None
+    callback: str | None = None
+    conversation: str | None = None
+    turn: str | None = None
+    tool_call_id: str | None = None
+    on_expiry: Literal["cancel", "defaults"] = "cancel"
+    remind_after: tuple[float, ...] = ()
+    escalation: Escalation | None = None
+    metadata: dict[str, JsonValue] = {}
+    prompt_label: str = DEFAULT_ASKER
+    """The agent's display name; see `answerback.core.view.asker_label`."""
+    prompt_labels: dict[str, str] = {}
+    """The configured display name of the asker of single questions, by question id."""
+    mention: bool = False
+    """Whether the first post notifies the responders."""
+    accepts: tuple[Literal["clarify"], ...] = ()
+    """What the agent supports. ``clarify``: people may ask it to explain."""
+    mode: Literal["wait", "async"] = "wait"
+    """``async``: the agent continues at once and gets the result later."""
+    join: str | None = None
+    """Identifies the calls that repeat this one; see `answerback.service.repeated_calls`."""
+    origin: Origin = Origin()
+    carrier: str | None = None
+    """The hook that put the ask for a call of its host; None: an agent submitted it. A submission cannot set it."""
+    leased: bool = False
+    """Whether the ask ends once nobody waits for it: its host gives up with what carries the answer."""

@@ -1,0 +1,245 @@
+"""Contract tests for answers that other people have to confirm."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Change, Status
+from answerback.core.confirmation import ConfirmationRule
+from answerback.core.form import Form
+from answerback.core.walker import Phase
+from answerback.ports.surface import SupportsReminders
+from answerback.testing.simulated_people import (
+    Capability,
+    HasAskingBack,
+    HasPrivateNotes,
+    HasReminders,
+    SimulatedPerson,
+    Stage,
+    requires_capability,
+)
+from answerback.testing.surface_people import read_normalized_text
+from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
+from answerback.testing.surface_walks import assert_sees
+
+ONE = ConfirmationRule(due=1)
+_CONTEXT = "It drops the table `users`."
+_BLIND = GO.model_copy(update={"context": _CONTEXT})
+
+
+class ConfirmationsContract:
+    """Answers count once other people have confirmed them."""
+
+    @pytest.mark.rule("CONFIRM-1", "CONFIRM-2")
+    async def test_another_person_reads_the_answers_and_confirms_them(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        form = Form(questions=(_BLIND, WHY), confirmation=ONE)
+        ask = await _answered(stage, form, ada, bob, ("because",))
+        assert (ask.status, ask.walk.phase) == (Status.OPEN, Phase.CONFIRMATION)
+        await assert_sees(bob, ask)
+        assert bob.available_actions() == {"confirm", "object", "back", "end_turn"}
+        read = await read_normalized_text(bob, ada)
+        shown = (LABELS.confirm_title, LABELS.confirm_text, "drops the table", ada.name, "because")
+        assert [text for text in shown if text.casefold() not in read] == []
+        await bob.confirm()
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert ask.status is Status.ANSWERED
+        assert [vote.by.user_id for vote in ask.walk.votes] == [bob.user_id]
+        await assert_sees(ada, ask)
+        assert ada.available_actions() == set()
+        confirmed = LABELS.confirmed_by.partition("{")[0].strip().casefold()
+        assert confirmed in await read_normalized_text(ada, bob)
+
+    @pytest.mark.rule("CONFIRM-3")
+    async def test_nobody_confirms_what_they_answered(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        ask = await _answered(stage, Form(questions=(_BLIND,), confirmation=ONE), ada, bob)
+        await ada.look_at(ask)
+        await ada.confirm()
+        again = await stage.harness.wait_until_shown(ask.id)
+        assert (again.walk, again.revision) == (ask.walk, ask.revision)
+        await bob.look_at(ask)
+        await bob.confirm()
+        assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
+
+    @pytest.mark.rule("CONFIRM-3")
+    async def test_a_person_confirms_once(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        form = Form(questions=(GO,), confirmation=ConfirmationRule(due=2))
+        ask = await _answered(stage, form, ada, bob)
+        await bob.look_at(ask)
+        assert LABELS.confirm_more.format(count=2).casefold() in await read_normalized_text(bob)
+        await bob.confirm()
+        ask = await stage.harness.wait_until_shown(ask.id)
+        await bob.look_at(ask)
+        assert LABELS.confirm_text.casefold() in await read_normalized_text(bob)
+        await bob.confirm()
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert (ask.status, len(ask.walk.votes)) == (Status.OPEN, 1)
+        cy = await stage.add_person("Cy")
+        await stage.harness.service.update(ask.id, lambda latest, _at: _with_responder(latest, cy))
+        await cy.look_at(await stage.harness.wait_until_shown(ask.id))
+        await cy.confirm()
+        assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
+
+    @pytest.mark.rule("CONFIRM-4")
+    @pytest.mark.parametrize("said", ["Not on a Friday", None])
+    async def test_an_objection_ends_it_like_a_reply(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson, said: str | None
+    ) -> None:
+        form = Form(questions=(GO,), confirmation=ONE, reply_needs_text=True)
+        ask = await _answered(stage, form, ada, bob)
+        await bob.look_at(ask)
+        await bob.object_to(said)
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert (ask.status, ask.walk.reply) == (Status.CANCELLED, said)
+        await assert_sees(ada, ask)
+
+    @pytest.mark.rule("CONFIRM-5")
+    async def test_who_answered_takes_the_answers_back_and_the_confirmations_are_gone(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        form = Form(questions=(GO, WHERE), confirmation=ConfirmationRule(due=2))
+        ask = await _answered(stage, form, ada, bob, ("p",))
+        await bob.look_at(ask)
+        await bob.go_back()  # it is not theirs to take back
+        assert (await stage.harness.wait_until_shown(ask.id)).revision == ask.revision
+        await bob.look_at(ask)
+        await bob.confirm()
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert len(ask.walk.votes) == 1
+        await ada.look_at(ask)
+        await ada.go_back()
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert (ask.question, ask.walk.votes) == (WHERE, ())
+        await assert_sees(ada, ask)
+        await ada.answer(WHERE, "s")
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert (ask.walk.phase, ask.walk.votes) == (Phase.CONFIRMATION, ())
+
+    @pytest.mark.rule("CONFIRM-5")
+    async def test_after_a_review_back_returns_to_it(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        form = Form(questions=(GO, WHY), review=True, confirmation=ONE)
+        ask = await _answered(stage, form, ada, bob, ("so",))
+        assert ask.walk.phase is Phase.REVIEW
+        await bob.look_at(ask)
+        await bob.submit()
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert ask.walk.phase is Phase.CONFIRMATION
+        for person in (ada, bob):  # one answered, the other submitted
+            await person.look_at(ask)
+            await person.confirm()
+            assert (await stage.harness.wait_until_shown(ask.id)).walk == ask.walk
+        await bob.look_at(ask)
+        await bob.go_back()
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert ask.walk.phase is Phase.REVIEW
+        await assert_sees(ada, ask)
+
+    @pytest.mark.rule("CONFIRM-6")
+    async def test_who_may_only_confirm_answers_nothing(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        form = Form(questions=(GO,), confirmation=ONE)
+        ask = await stage.harness.create_ask(
+            form, stage.place, (ada.user_id,), confirmers=(bob.user_id,)
+        )
+        cy = await stage.add_person("Cy")
+        await bob.look_at(ask)
+        if "reply" in bob.available_actions():  # a page offers nothing to those who may not answer
+            await bob.answer(GO, True)
+        assert (await stage.harness.wait_until_shown(ask.id)).question == GO
+        await ada.look_at(ask)
+        await ada.answer(GO, True)
+        ask = await stage.harness.wait_until_shown(ask.id)
+        await cy.look_at(ask)
+        if "confirm" in cy.available_actions():
+            await cy.confirm()
+        assert (await stage.harness.wait_until_shown(ask.id)).walk == ask.walk
+        await bob.look_at(ask)
+        await bob.confirm()
+        assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
+
+    @pytest.mark.rule("CONFIRM-3")
+    @requires_capability(Capability.PRIVATE_NOTES)
+    async def test_who_answered_is_told_why_they_cannot_confirm(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        assert isinstance(ada, HasPrivateNotes)
+        ask = await _answered(stage, Form(questions=(GO,), confirmation=ONE), ada, bob)
+        await ada.look_at(ask)
+        await ada.confirm()
+        [note] = await ada.private_notes(1)
+        assert "somebody else has to" in note
+
+    @pytest.mark.rule("CONFIRM-5", "CLARIFY-1")
+    @requires_capability(Capability.ASKING_BACK)
+    async def test_an_explanation_has_to_be_confirmed_too(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        assert isinstance(bob, HasAskingBack)
+        form, request = (
+            Form(questions=(GO,), confirmation=ConfirmationRule(due=2)),
+            {"accepts": ("clarify",)},
+        )
+        asked = (ada.user_id, bob.user_id)
+        ask = await stage.harness.create_ask(form, stage.place, asked, request=request)
+        await ada.look_at(ask)
+        await ada.answer(GO, True)
+        await bob.look_at(await stage.harness.wait_until_shown(ask.id))
+        await bob.confirm()
+        await bob.look_at(await stage.harness.wait_until_shown(ask.id))
+        await bob.ask_back("Is there a backup?")
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert (ask.walk.phase, len(ask.walk.votes)) == (Phase.CONFIRMATION, 1)
+        await stage.harness.service.explain(ask.id, "Yes, of tonight.")
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert ask.walk.votes == ()
+        await bob.look_at(ask)
+        read = await read_normalized_text(bob)
+        assert "is there a backup?" in read
+        assert "of tonight" in read
+
+    @pytest.mark.rule("CONFIRM-7")
+    @requires_capability(Capability.REMINDERS)
+    async def test_those_who_may_confirm_are_told(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        assert isinstance(bob, HasReminders)
+        ask = await _answered(stage, Form(questions=(GO,), confirmation=ONE), ada, bob)
+        await bob.look_at(ask)
+        [surface] = stage.harness.service.surfaces.values()
+        assert isinstance(surface, SupportsReminders)
+        before = await bob.count_reminders(0)
+        await surface.remind(ask, ask.reminded_before)  # as the scheduler does, at once
+        assert await bob.count_reminders(before + 1) == before + 1
+
+
+async def _answered(
+    stage: Stage,
+    form: Form,
+    ada: SimulatedPerson,
+    bob: SimulatedPerson,
+    more: tuple[str, ...] = (),
+) -> Ask:
+    """Return an ask that Ada has answered, which Bob may answer as well."""
+    ask = await stage.harness.create_ask(form, stage.place, (ada.user_id, bob.user_id))
+    answers: tuple[JsonValue, ...] = (True, *more)
+    for question, value in zip(form.questions, answers, strict=True):
+        await ada.look_at(ask)
+        await ada.answer(question, value)
+        ask = await stage.harness.wait_until_shown(ask.id)
+    return ask
+
+
+def _with_responder(ask: Ask, person: SimulatedPerson) -> Change:
+    responders = (*ask.responders, person.user_id)
+    return Change(replace(ask, responders=responders, revision=ask.revision + 1), ())
