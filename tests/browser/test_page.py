@@ -387,6 +387,7 @@ async def test_the_link_for_reading_is_copied_with_one_press(
     ask = await web_site.ask(TEXT)
     async with tab(browser, permissions=["clipboard-read", "clipboard-write"]) as page:
         await open_(page, web_site, ask)
+        await page.locator("summary", has_text="Share").click()
         await page.get_by_role("button", name="Copy link").click()
         await expect(page.get_by_role("button", name="Copied")).to_be_visible()
         copied = await page.evaluate("navigator.clipboard.readText()")

@@ -225,6 +225,7 @@ class Labels(BaseModel):
     notify: str = "Notify me on this computer"
     waits: str = "A question from {label} is waiting."
     entered: str = "What you wrote:"
+    share_title: str = "Share"
     share: str = "Link for reading only: whoever has it can read this, but not answer"
     copy_link: str = "Copy link"
     copied: str = "Copied"
