@@ -236,7 +236,7 @@ async def test_a_long_context_says_that_it_is_truncated_and_scrolls_by_keyboard(
         sign = page.get_by_text("More below")
         await expect(sign).to_be_visible()
         await expect(sign).to_be_in_viewport()
-        for _ in range(3):  # past the two links at the top
+        for _ in range(4):  # past the two links and Share at the top
             await page.keyboard.press("Tab")
         await expect(box).to_be_focused()
         await page.keyboard.press("End")
@@ -263,7 +263,7 @@ async def test_a_context_that_fits_is_not_a_tab_stop(browser: Browser, web_site:
     async with tab(browser) as page:
         await open_(page, web_site, ask)
         await settled(page)
-        for _ in range(3):  # past the two links at the top
+        for _ in range(4):  # past the two links and Share at the top
             await page.keyboard.press("Tab")
         await expect(page.get_by_role("button", name="Yes", exact=True)).to_be_focused()
         await expect(page.get_by_text("More below")).to_have_count(0)

@@ -218,8 +218,7 @@ class Labels(BaseModel):
     refresh: str = "Refresh"
     inbox_moved: str = "This list has changed."
     unreachable: str = (
-        "Answerback cannot be reached. What you entered is kept on this page and will be sent as soon as Answerback"
-        " is back."
+        "Answerback cannot be reached. What you entered stays here and is sent when it is back."
     )
     do_not_send: str = "Do not send"
     notify: str = "Notify me on this computer"
