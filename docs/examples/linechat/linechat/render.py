@@ -19,6 +19,7 @@ from answerback.core.actions import (
     Submit,
 )
 from answerback.core.clarification import AskBack
+from answerback.core.json_schema.skeleton import skeleton
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text as block_text
 from answerback.core.too_late import TryAgain
@@ -26,6 +27,7 @@ from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, attribution, wording
 from answerback.presentation.asides import asides
 from answerback.presentation.attribution import AttributionFormat
+from answerback.presentation.form_spec import native_fields
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import as_json, visible
 
@@ -98,10 +100,17 @@ def _confirmation_lines(view: View, labels: Labels) -> list[str]:
 
 
 def _answer_again(prompt: Prompt) -> JsonValue:
-    """Return the action that gives the earlier answer again, else the default."""
+    """Return the action that gives the earlier answer again, else the value that a person starts from."""
     if prompt.words is not None:
         return {"do": "other", "value": prompt.words, "beside": prompt.chosen}
-    return {"do": "answer", "value": prompt.prefill, "note": prompt.note}
+    return {"do": "answer", "value": _start(prompt), "note": prompt.note}
+
+
+def _start(prompt: Prompt) -> JsonValue:
+    """Return the value that a person starts from: the prefill, or else the shape of what is answered as JSON."""
+    if prompt.is_prefilled or native_fields(prompt) is not None:
+        return prompt.prefill
+    return skeleton(prompt.question.json_schema)
 
 
 _WITHOUT_INPUT = {
