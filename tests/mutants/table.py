@@ -25,6 +25,7 @@ _SQLITE = "storage/answerback_storage/sqlite"
 _POSTGRES = "storage/answerback_storage/postgres"
 _UNIT = "tests/unit/bot"
 _ANSWERS = (f"{_UNIT}/test_answers.py",)
+_CONFIRMATIONS = (f"{_UNIT}/api/test_confirmations.py", f"{_UNIT}/test_confirmations.py")
 _ACTING = (f"{_UNIT}/test_service.py", f"{_UNIT}/test_submission.py")
 _ADDRESSES = (f"{_UNIT}/test_callbacks.py", f"{_UNIT}/test_webhook_isolation.py")
 _SLACK_ERRORS = "adapters/answerback_slack/errors.py"
@@ -45,9 +46,21 @@ MUTANTS = (
     # Asks: an outcome, its revision and what belongs to it.
     Mutant(
         f"{_CORE}/clarification.py",
-        "if question is None or not can_ask_back(ask):",
-        "if question is None:",
+        "if question_id is None or not can_ask_back(ask):",
+        "if question_id is None:",
         (f"{_UNIT}/test_clarification_mcp.py", f"{_UNIT}/api"),
+    ),
+    # Confirmations: whose count, and when they are enough.
+    *(
+        Mutant(f"{_CORE}/{file}.py", line, mutant, _CONFIRMATIONS)
+        for file, line, mutant in (
+            ("confirmation", "if any(people.is_same(by, one) for one in answerers):", "if False:"),
+            ("confirmation", "if any(people.is_same(by, one) for one in voters):", "if False:"),
+            ("confirmation", "if by.known is AuthMethod.KEY:", "if False:"),
+            ("confirmation", "people.name_of(by) == rule.requester:", "False:"),
+            ("confirmation", "for one in (*answerers, *voters)):", "for one in ()):"),
+            ("walker", "len(votes) >= form.confirmation.due", "len(votes) > 0"),
+        )
     ),
     # Acting: late, stale, foreign and repeated actions.
     Mutant(

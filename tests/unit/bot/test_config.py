@@ -196,7 +196,7 @@ SAMPLES = {
     "public.host": "0.0.0.0",
     "public.port": "2",
     "public.url": "https://a.example",
-    "web.user_header": "X-User",
+    "web.link_days": "7", "web.user_header": "X-User",
     "web.trusted_proxies": "10.0.0.7",
     "storage.url": "postgresql://db/x",
     "storage.listen_url": "postgresql://db:1/x",

@@ -38,6 +38,7 @@ def count_writes(context: str, options: int) -> int:
     with create_app_session(output=output):
         ask: dict[str, JsonValue] = {
             "asked_by": "Bot",
+            "dialect": "ask_user",
             "waiting": True,
             "responders": ["anyone"],
             "expires_at": None,
