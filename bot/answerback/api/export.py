@@ -1,18 +1,24 @@
-"""Export all that the caller may see as JSON lines: asks with their tool calls, their records, the deliveries."""
+"""Export as JSON lines: all that the caller may see, or what has changed since an earlier export."""
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import AsyncIterator
 from typing import Final
 
 from aiohttp import web
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from answerback.api.json_bodies import dump_json
-from answerback.api.operation import Call, NoQuery
+from answerback.api.operation import Call
 from answerback.core.ask import Ask
+from answerback.core.errors import ProblemError, UnreadableRowError
+from answerback.ports.store import Store
+from answerback.ports.store_values import ChangedAsks
 from answerback.service.record_wire import delivery_json, entry_json
+
+logger = logging.getLogger(__name__)
 
 MEDIA: Final = "application/x-ndjson"
 _ASKS: Final = 20
@@ -21,18 +27,75 @@ _ROWS: Final = 200
 """Maximum number of record lines, or deliveries, in memory at a time."""
 
 
+class ExportQuery(BaseModel):
+    """Where to begin."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    since: str | None = Field(
+        None,
+        max_length=100,
+        description="The `next` of the last line of an export before: only the asks that have changed since, in the "
+        "order of their changes. Empty: every ask, in that order.",
+    )
+
+
 async def export(call: Call) -> web.StreamResponse:
     """``GET /v1/export``. The last line counts the others; if it is missing, the export is incomplete."""
-    call.query(NoQuery)
+    since = call.query(ExportQuery).since
+    end: dict[str, JsonValue] = {"type": "end"}
+    if since is None:
+        lines = _lines(call)
+    else:
+        try:
+            first = await call.api.store.record.list_changed(since, _ROWS)
+        except ValueError as error:
+            raise _unknown_cursor() from error
+        lines = _changed_lines(call, first, end)
     response = web.StreamResponse(headers={"Content-Type": MEDIA})
     await response.prepare(call.request)
     counts: Counter[str] = Counter({"ask": 0, "entry": 0, "delivery": 0})
-    async for line in _lines(call):
+    async for line in lines:
         counts[str(line["type"])] += 1
         await response.write(dump_json(line) + b"\n")
-    await response.write(dump_json({"type": "end", "lines": dict(counts)}) + b"\n")
+    await response.write(dump_json({**end, "lines": dict(counts)}) + b"\n")
     await response.write_eof()
     return response
+
+
+def _unknown_cursor() -> ProblemError:
+    detail = (
+        "`since` is no cursor of this database: pass the `next` of an earlier export unchanged. After the database was "
+        "restored or replaced, begin anew with an empty `since`."
+    )
+    return ProblemError(400, "Bad query", detail)
+
+
+async def _changed_lines(
+    call: Call, changed: ChangedAsks, end: dict[str, JsonValue]
+) -> AsyncIterator[dict[str, JsonValue]]:
+    """Yield the asks that have changed, each followed by its record; then put the cursor behind them in ``end``."""
+    store, owner = call.api.store, call.agent_scope
+    while True:
+        for ask_id in changed.ids:
+            ask = await _read(store, ask_id)
+            if ask is not None and owner in {None, ask.request.agent}:
+                async for line in _ask_lines(call, ask):
+                    yield line
+        if changed.is_last:
+            break
+        changed = await store.record.list_changed(changed.after, _ROWS)
+    end["next"] = changed.after
+
+
+async def _read(store: Store, ask_id: str) -> Ask | None:
+    """Return an ask; None if this version cannot read it, which other exports skip too."""
+    try:
+        return await store.asks.get(ask_id)
+    except UnreadableRowError as error:
+        extra = {"action": "unreadable", "table": "asks", "ask_id": ask_id}
+        logger.warning("A stored row cannot be read and is skipped: %s", error, extra=extra)
+        return None
 
 
 async def _lines(call: Call) -> AsyncIterator[dict[str, JsonValue]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeVar
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from answerback.api.auth import AgentTokens
 from answerback.api.json_bodies import dump_json
@@ -200,12 +200,6 @@ class Operation:
     description: str = ""
     guests: bool = True
     """Whether a personal link's key may call it, if the operator's key may."""
-
-
-class NoQuery(BaseModel):
-    """The query of an operation that takes no parameters."""
-
-    model_config = ConfigDict(extra="forbid")
 
 
 def json_response(

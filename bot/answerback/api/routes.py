@@ -13,7 +13,6 @@ from answerback.api import (
     asks,
     deliveries,
     event_stream,
-    export,
     inbox_and_search,
     late_answers,
     too_late,
@@ -21,10 +20,8 @@ from answerback.api import (
 )
 from answerback.api.operation import (
     AGENT_ONLY,
-    ANY_ROLE,
     SURFACE_ONLY,
     HeaderSpec,
-    NoQuery,
     Operation,
     ResponseSpec,
 )
@@ -372,23 +369,6 @@ OPERATIONS: Final = (
             ),
         },
         roles=AGENT_ONLY,
-    ),
-    Operation(
-        "export",
-        "GET",
-        "/v1/export",
-        "Export everything as JSON lines",
-        export.export,
-        {
-            200: ResponseSpec(
-                "One JSON object per line; the last one has the type `end`.", media=export.MEDIA
-            )
-        },
-        query=NoQuery,
-        roles=ANY_ROLE,
-        description="Asks with their tool calls, each followed by its record, then the webhook deliveries: an agent's "
-        "own, or everyone's with the person's key or a token with the role surface. It contains no secrets.",
-        guests=False,
     ),
     *SERVICE_OPERATIONS,
 )

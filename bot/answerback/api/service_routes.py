@@ -1,16 +1,36 @@
-"""The API operations about the service itself, not about asks: a part of the table in `answerback.api.routes`."""
+"""The API operations about the service as a whole, not about an ask: a part of the table in `answerback.api.routes`."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from answerback.api import descriptions, health, key_proof, wire
+from answerback.api import descriptions, export, health, key_proof, wire
 from answerback.api.metrics import CONTENT_TYPE
 from answerback.api.operation import ANY_ROLE, Operation, ResponseSpec
 
 _BAD: Final = ResponseSpec("The query is malformed; `errors` says where.", wire.ProblemBody)
 
 SERVICE_OPERATIONS: Final = (
+    Operation(
+        "export",
+        "GET",
+        "/v1/export",
+        "Export everything as JSON lines",
+        export.export,
+        {
+            200: ResponseSpec(
+                "One JSON object per line; the last one has the type `end`.", media=export.MEDIA
+            ),
+            400: _BAD,
+        },
+        query=export.ExportQuery,
+        roles=ANY_ROLE,
+        description="Asks with their tool calls, each followed by its record, then the webhook deliveries: an agent's "
+        "own, or everyone's with the person's key or a token with the role surface. It contains no secrets. With "
+        "`since`, the asks that have changed since then, whole, each with its record, and no deliveries; the last line "
+        "has the cursor `next` for the next export.",
+        guests=False,
+    ),
     Operation(
         "tools",
         "GET",

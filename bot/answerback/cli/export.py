@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
 
 from answerback.cli.options import Config, Token, Url
 from answerback.cli.output import fail, print_result, warn
@@ -18,7 +20,17 @@ _MAX_LINE: Final = 64 * 1024 * 1024
 """The maximum size of an exported line, in bytes."""
 
 
-def command(url: Url = None, token: Token = None, config: Config = None) -> None:
+Since = Annotated[
+    str | None,
+    typer.Option(
+        help="Print only the asks that have changed since an earlier export: the `next` of its last line, or empty."
+    ),
+]
+
+
+def command(
+    since: Since = None, url: Url = None, token: Token = None, config: Config = None
+) -> None:
     """Print everything as JSON lines: asks, their records, and webhook deliveries.
 
     Example: `answerback export > answerback.jsonl`
@@ -30,11 +42,11 @@ def command(url: Url = None, token: Token = None, config: Config = None) -> None
 
     from answerback.cli.person_key import resolve_access
 
-    if not asyncio.run(_print_export(resolve_access(url, token, config))):
+    if not asyncio.run(_print_export(resolve_access(url, token, config), since)):
         fail("The export is incomplete, as the service stopped before its end. Export again.")
 
 
-async def _print_export(access: ServiceAccess) -> bool:
+async def _print_export(access: ServiceAccess, since: str | None) -> bool:
     import aiohttp
 
     from answerback.cli.person_key import UnprovedServiceError
@@ -46,6 +58,7 @@ async def _print_export(access: ServiceAccess) -> bool:
             access.open_session() as http,
             http.get(
                 f"{access.url}/v1/export",
+                params={} if since is None else {"since": since},
                 allow_redirects=False,
                 timeout=timeout,
                 read_bufsize=_MAX_LINE,

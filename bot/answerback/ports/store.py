@@ -19,6 +19,7 @@ from answerback.ports.search import AskSearch
 from answerback.ports.store_values import (
     NO_LIMITS,
     AskLimits,
+    ChangedAsks,
     Created,
     Delivery,
     DeliveryState,
@@ -123,6 +124,13 @@ class Record(Protocol):
 
     async def read(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
         """An ask's record after a given number, oldest first."""
+
+    async def list_changed(self, after: str, limit: int) -> ChangedAsks:
+        """The asks of the next lines, each once, in an order in which no line appears before a cursor afterwards.
+
+        ``after`` is the cursor of an earlier call, or empty: from the first line. ValueError if this database has not
+        issued it.
+        """
 
     async def add(self, ask_id: str | None, entry: RecordEntry) -> None:
         """Add a line that does not belong to a change of an ask."""

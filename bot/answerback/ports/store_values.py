@@ -85,6 +85,16 @@ class StoredEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedAsks:
+    """The ids of asks whose record has grown, in the order of their changes, and the cursor behind those."""
+
+    ids: tuple[str, ...]
+    after: str
+    is_last: bool
+    """Whether nothing else had changed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
     """Some rows and the cursor of the next page (None: this is the last page)."""
 

@@ -15,6 +15,7 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
+from answerback.testing.store_changes import SharedChangesContract
 from answerback.testing.store_examples import (
     PATIENCE,
     delivery_result,
@@ -327,7 +328,7 @@ class ClaimsContract:
         assert notifications <= {None}
 
 
-class SharedStoreContract:
+class SharedStoreContract(SharedChangesContract):
     """Further tests for a store that several processes share, each with its own store object."""
 
     @pytest.mark.rule("CLAIM-8")

@@ -12,6 +12,7 @@ import pytest
 
 from answerback.ports.store import Store
 from answerback.testing.store_asks import AsksContract
+from answerback.testing.store_changes import ChangesContract
 from answerback.testing.store_claims import ClaimsContract
 from answerback.testing.store_erasure import ErasureContract
 from answerback.testing.store_late_answers import LateAnswersContract
@@ -31,6 +32,7 @@ class StoreContract(
     LateAnswersContract,
     MaintenanceContract,
     ErasureContract,
+    ChangesContract,
     ClaimsContract,
 ):
     """The behaviour of every store."""

@@ -286,6 +286,16 @@ _LEFT_BEHIND: Final = (
         WHERE left_channel IS NOT NULL""",
 )
 """Find asks by the channel that they moved away from, and until when they looked open there."""
+_CHANGES: Final = (
+    "ALTER TABLE record ADD COLUMN tx bigint NOT NULL DEFAULT 0",
+    "ALTER TABLE record ALTER COLUMN tx SET DEFAULT pg_current_xact_id()::text::bigint",
+    "CREATE INDEX record_by_change ON record (tx, seq) WHERE ask_id IS NOT NULL",
+    "DROP TRIGGER record_is_not_changed ON record",
+    """CREATE TRIGGER record_is_not_changed BEFORE UPDATE ON record FOR EACH ROW WHEN (
+        (NEW.seq, NEW.ask_id, NEW.at, NEW.kind) IS DISTINCT FROM (OLD.seq, OLD.ask_id, OLD.at, OLD.kind)
+        OR (NEW.entry IS DISTINCT FROM OLD.entry AND NOT is_erased(OLD.ask_id))) EXECUTE FUNCTION refuse_change()""",
+)
+"""Number the lines by the transactions that wrote them, so that exports can follow the changes."""
 
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", _FIRST),
@@ -296,6 +306,7 @@ MIGRATIONS: Final = (
     Migration("without_statistics", content_statistics.STATEMENTS),
     Migration("limited", ask_limits.STATEMENTS),
     Migration("left_behind", _LEFT_BEHIND),
+    Migration("changes", _CHANGES),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

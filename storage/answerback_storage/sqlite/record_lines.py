@@ -13,8 +13,8 @@ from typing import Final
 
 from answerback.core.ask import RecordEntry
 from answerback.ports.store import Record
-from answerback.ports.store_values import StoredEntry
-from answerback_storage import rows
+from answerback.ports.store_values import ChangedAsks, StoredEntry
+from answerback_storage import change_cursors, rows
 from answerback_storage.base_store import Part
 from answerback_storage.sqlite.runner import Runner
 
@@ -26,6 +26,10 @@ _READ: Final = """SELECT seq, at, CAST(entry AS BLOB) FROM record WHERE seq IN (
             UNION ALL SELECT before FROM line JOIN record USING (seq) WHERE before > ?2
         ) SELECT seq FROM line WHERE seq > ?2
     ) ORDER BY seq LIMIT ?3"""
+_CHANGED: Final = """SELECT 0, seq, ask_id FROM record
+    WHERE seq > ? AND ask_id IS NOT NULL ORDER BY seq LIMIT ?"""
+"""Only one transaction writes at a time, so that the lines have the order of the commits."""
+_LINE_EXISTS: Final = "SELECT 1 FROM record WHERE seq = ? AND ask_id IS NOT NULL"
 _LAST_TIME: Final = "SELECT at FROM record ORDER BY seq DESC LIMIT 1"
 _LINK: Final = (
     """UPDATE record SET before = found.before FROM (
@@ -56,6 +60,18 @@ class SqliteRecord(Part[Runner], Record):
 
     async def read(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
         return await self._db.read(lambda db: read(db, ask_id, after, limit))
+
+    async def list_changed(self, after: str, limit: int) -> ChangedAsks:
+        _, last = change_cursors.parse_change_cursor(after)
+
+        def run(db: sqlite3.Connection) -> ChangedAsks:
+            if last and db.execute(_LINE_EXISTS, (last,)).fetchone() is None:
+                raise ValueError(change_cursors.unknown_cursor(after))
+            return change_cursors.changed_asks(
+                db.execute(_CHANGED, (last, limit)).fetchall(), after, limit
+            )
+
+        return await self._db.read(run)
 
     async def add(self, ask_id: str | None, entry: RecordEntry) -> None:
         await self._db.write(lambda db: add(db, [(ask_id, entry)]))

@@ -333,10 +333,8 @@ def test_a_routes_escalation_target_is_checked_too(tmp_path: Path, to: str) -> N
 
 
 def test_the_default_route_must_be_a_route_or_a_place(tmp_path: Path) -> None:
-    assert (
-        build_routes(load_settings(write(tmp_path, 'default_route = "slack:C1"\n'))).default
-        == "slack:C1"
-    )
+    settings = load_settings(write(tmp_path, 'default_route = "slack:C1"\n'))
+    assert build_routes(settings).default == "slack:C1"
     with pytest.raises(ConfigError, match=r"^default_route: "):
         build_routes(load_settings(write(tmp_path, 'default_route = "nowhere"\n')))
 

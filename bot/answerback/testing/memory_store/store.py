@@ -17,7 +17,7 @@ from answerback.ports.late_answers import (
     SeenState,
 )
 from answerback.ports.store import Maintenance, Record, Store
-from answerback.ports.store_values import DeliveryState, StoredEntry
+from answerback.ports.store_values import ChangedAsks, DeliveryState, StoredEntry
 from answerback.testing.memory_store.asks import MemoryAsks, MemoryMessageQueries
 from answerback.testing.memory_store.claims import (
     MemoryClaims,
@@ -28,7 +28,7 @@ from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback.testing.memory_store.erasure import MemoryErasure
 from answerback.testing.memory_store.outbox import MemoryOutbox
 from answerback.testing.memory_store.search import MemorySearch
-from answerback_storage import rows
+from answerback_storage import change_cursors, rows
 from answerback_storage.base_store import BaseDrafts, Part
 
 
@@ -85,6 +85,15 @@ class MemoryRecord(Part[MemoryDatabase], Record):
         return list(
             islice((line for of, line in record if of == ask_id and line.seq > after), limit)
         )
+
+    async def list_changed(self, after: str, limit: int) -> ChangedAsks:
+        _, last = change_cursors.parse_change_cursor(after)
+        record = self._db.tables().record
+        lines = [(0, line.seq, ask_id) for ask_id, line in record if ask_id is not None]
+        if last and all(seq != last for _, seq, _ in lines):
+            raise ValueError(change_cursors.unknown_cursor(after))
+        newer = [line for line in lines if line[1] > last]
+        return change_cursors.changed_asks(newer[:limit], after, limit)
 
     async def add(self, ask_id: str | None, entry: RecordEntry) -> None:
         rows.entry_rows(ask_id, [entry])

@@ -14,15 +14,20 @@ from typer.testing import CliRunner, Result
 
 from answerback.api import export
 from answerback.cli import erase, main
+from answerback.core.ask import Ask
+from answerback.core.errors import UnreadableRowError
 from answerback.service.record_wire import DeliveryBody, EntryBody
 from answerback.service.wire import AskBody
+from answerback_storage.sqlite.database import SqliteAsks
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET, ended_ask
 
 
-async def export_lines(api: Served, headers: dict[str, str] | None = None) -> list[Json]:
+async def export_lines(
+    api: Served, headers: dict[str, str] | None = None, **query: str
+) -> list[Json]:
     """The lines of an export."""
-    async with api.http.get("/v1/export", headers=headers) as response:
+    async with api.http.get("/v1/export", headers=headers, params=query) as response:
         assert (response.status, response.content_type) == (200, "application/x-ndjson")
         return [json.loads(line) for line in (await response.read()).splitlines()]
 
@@ -79,6 +84,51 @@ async def test_an_agent_exports_its_own_asks_and_an_operator_everything(serve: S
         assert (await api.get("/v1/export"))[0] == 401
 
 
+@pytest.mark.rule("API-19")
+async def test_an_export_follows_the_changes(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "_ROWS", 2)
+    async with serve(roles={"ci": "agent", "other": "agent", "console": "surface"}) as api:
+        first, second = [await api.asked(headers=api.bearer("ci")) for _ in range(2)]
+        await api.asked(headers=api.bearer("other"))
+        lines = await export_lines(api, api.bearer("ci"), since="")
+        assert [one["ask"]["id"] for one in lines if one["type"] == "ask"] == [
+            first["id"],
+            second["id"],
+        ]
+        assert lines[-1]["lines"]["entry"] == 2
+        cursor = lines[-1]["next"]
+        await api.http.delete(f"/v1/asks/{first['id']}", headers=api.bearer("ci"))
+        ask, *entries, end = await export_lines(api, api.bearer("console"), since=cursor)
+        assert (ask["ask"]["id"], ask["ask"]["status"]) == (first["id"], "withdrawn")
+        assert [one["entry"]["type"] for one in entries] == ["request", "response", "ended"]
+        await api.http.post(f"/v1/asks/{first['id']}/erase", headers=api.bearer("console"))
+        erased, *_, last = await export_lines(api, api.bearer("console"), since=end["next"])
+        assert erased["ask"]["erased_at"] is not None
+        assert await export_lines(api, api.bearer("console"), since=last["next"]) == [
+            {"type": "end", "next": last["next"], "lines": {"ask": 0, "entry": 0, "delivery": 0}}
+        ]
+        status, problem = await api.get("/v1/export?since=nothing", **api.bearer("ci"))
+        assert (status, "begin anew" in problem["detail"]) == (400, True)
+
+
+@pytest.mark.rule("API-19", "DATA-12")
+async def test_an_export_of_changes_skips_an_ask_that_cannot_be_read(
+    api: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken, other = await api.asked(), await api.asked()
+    get = SqliteAsks.get
+
+    async def read(asks: SqliteAsks, ask_id: str) -> Ask | None:
+        if ask_id == broken["id"]:
+            raise UnreadableRowError("This version cannot read it.")
+        return await get(asks, ask_id)
+
+    monkeypatch.setattr(SqliteAsks, "get", read)
+    lines = await export_lines(api, api.person, since="")
+    assert [one["ask"]["id"] for one in lines if one["type"] == "ask"] == [other["id"]]
+    assert "is skipped" in caplog.text
+
+
 @pytest.mark.rule("API-18", "API-19", "CLI-19")
 async def test_the_commands_export_and_erase(api: Served, tmp_path: Path) -> None:
     ask, still_open = await api.asked(), await api.asked()
@@ -87,6 +137,11 @@ async def test_the_commands_export_and_erase(api: Served, tmp_path: Path) -> Non
     done = await run_command("export", *service)
     assert done.exit_code == 0
     assert json.loads(done.stdout.splitlines()[-1])["lines"]["ask"] == 2
+    done = await run_command("export", "--since", "", *service)
+    end = json.loads(done.stdout.splitlines()[-1])
+    assert end["lines"]["ask"] == 2
+    done = await run_command("export", "--since", end["next"], *service)
+    assert json.loads(done.stdout)["lines"]["ask"] == 0
     done = await run_command("erase", ask["id"], *service)
     assert (done.exit_code, "Add --yes" in done.stderr) == (2, True)
     done = await run_command("erase", ask["id"], still_open["id"], "--yes", *service)
