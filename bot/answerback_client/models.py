@@ -122,6 +122,7 @@ class Origin:
     project: str | None = None
     folder: str | None = None
     session: str | None = None
+    owner: str | None = None
 
     @classmethod
     def of(cls, body: JsonValue) -> Self:

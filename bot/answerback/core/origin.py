@@ -20,6 +20,8 @@ class Origin(BaseModel):
     project: str | None = None
     folder: str | None = None
     session: str | None = None
+    owner: str | None = None
+    """The person in the directory whose agent it is."""
 
     def label(self, agent: str | None, own_label: str) -> str:
         """Return the agent's own label, or else its host's name, or else the agent's."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Final
 
 from answerback.core.person import Person
@@ -12,16 +12,27 @@ PERSON_PREFIX: Final = "person:"
 """Stands before a person's name wherever an id may stand."""
 
 
-@dataclass(frozen=True, slots=True)
 class People:
-    """The configured people, each with their accounts as ``surface:id``."""
+    """The configured people.
 
-    accounts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    _owners: Mapping[str, str] = field(init=False, repr=False)
+    Args:
+        accounts: each person's accounts, as ``surface:id``.
+        display_names: the names of people as others read them.
+    """
 
-    def __post_init__(self) -> None:
-        owners = {account: name for name, all_of in self.accounts.items() for account in all_of}
-        object.__setattr__(self, "_owners", owners)
+    def __init__(
+        self,
+        accounts: Mapping[str, tuple[str, ...]],
+        display_names: Mapping[str, str] | None = None,
+    ) -> None:
+        self.accounts = accounts
+        self._display_names = display_names or {}
+        self._owners = {account: name for name, all_of in accounts.items() for account in all_of}
+
+    def update_from(self, other: People) -> None:
+        """Take over the people of another directory."""
+        self.accounts, self._owners = other.accounts, other._owners
+        self._display_names = other._display_names
 
     def name_of(self, person: Person) -> str | None:
         """Return the name of the person that an account belongs to; None if it is not in the directory."""
@@ -32,6 +43,17 @@ class People:
         prefix = f"{surface}:"
         all_of = self.accounts.get(name, ())
         return tuple(each.removeprefix(prefix) for each in all_of if each.startswith(prefix))
+
+    def accounts_named(self, name: str) -> tuple[tuple[str, str], ...]:
+        """Return all accounts of a person, as surface and id."""
+        parts = (each.partition(":") for each in self.accounts.get(name, ()))
+        return tuple((surface, user_id) for surface, _, user_id in parts)
+
+    def as_named(self, person: Person) -> Person:
+        """Return a person with their name in the directory, if it has one."""
+        name = self.name_of(person)
+        shown = self._display_names.get(name) if name is not None else None
+        return person if shown is None else replace(person, name=shown)
 
     def is_same(self, one: Person, other: Person) -> bool:
         """Whether two accounts are known to belong to one person."""
@@ -47,5 +69,5 @@ class People:
         return one.surface == other.surface or None not in {self.name_of(one), self.name_of(other)}
 
 
-NOBODY_KNOWN: Final = People()
+NOBODY_KNOWN: Final = People({})
 """The directory if none is configured."""

@@ -142,7 +142,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
             "" if entrances is None else await entrances.inbox_url(),
             entrances,
             service,
-            SettingsReloader(settings, tokens, callbacks),
+            SettingsReloader(settings, tokens, callbacks, routes.people),
         )
 
 

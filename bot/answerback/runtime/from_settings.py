@@ -13,7 +13,7 @@ from answerback.ports.install_extras import POSTGRES, missing_extra_message
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.runtime.config import LimitSettings, Settings, plugin_settings
 from answerback.runtime.plugins import Plugins, installed_plugins
-from answerback.service.submission_request import Agent, Routes, To, parse_destination
+from answerback.service.submission_request import OWNER, Agent, Routes, To, parse_destination
 from answerback.webhooks.address_policy import AddressRules, CallbackPolicy
 
 _AGENT_LIMITS: Final = AskLimits(asks_per_minute=60, open_asks=200, open_asks_per_conversation=20)
@@ -63,17 +63,22 @@ def build_routes(settings: Settings) -> Routes:
     for key, to in configured_destinations(settings):
         if problem := _destination_problem(to, plugins):
             raise ConfigError(f"{key}: {problem}")
-    people = People({name: person.ids for name, person in settings.people.items()})
-    return Routes(default=settings.default_route, by_name=settings.routes, people=people)
+    people = settings.people
+    directory = People(
+        {name: person.ids for name, person in people.items()},
+        {name: person.name for name, person in people.items() if person.name is not None},
+    )
+    return Routes(default=settings.default_route, by_name=settings.routes, people=directory)
 
 
 def configured_destinations(settings: Settings) -> Iterator[tuple[str, str | To]]:
-    """Yield the places where the configuration asks, with the key of each."""
+    """Yield the places that the configuration names, with the key of each."""
     for name, route in settings.routes.items():
-        yield f"routes.{name}.to", route.to
+        if route.to != OWNER:
+            yield f"routes.{name}.to", route.to
         if route.escalate is not None and route.escalate.to is not None:
             yield f"routes.{name}.escalate.to", route.escalate.to
-    if settings.default_route not in settings.routes:
+    if settings.default_route not in {*settings.routes, OWNER}:
         yield "default_route", settings.default_route
 
 

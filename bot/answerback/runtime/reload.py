@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.api.auth import AgentTokens
+from answerback.core.people import People
 from answerback.runtime.config import Settings
 from answerback.runtime.from_settings import build_agent_tokens, build_callback_policy, build_routes
 from answerback.webhooks.address_policy import CallbackPolicy
 
-RELOADABLE_TABLES: Final = ("agents", "limits", "callbacks", "log")
+RELOADABLE_TABLES: Final = ("agents", "people", "limits", "callbacks", "log")
 """The tables that can be reloaded; changes to any other need a restart."""
 
 
@@ -20,10 +21,13 @@ class SettingsReloader:
         settings: the settings the service was started with.
     """
 
-    def __init__(self, settings: Settings, tokens: AgentTokens, callbacks: CallbackPolicy) -> None:
+    def __init__(
+        self, settings: Settings, tokens: AgentTokens, callbacks: CallbackPolicy, people: People
+    ) -> None:
         self._settings = settings
         self._tokens = tokens
         self._callbacks = callbacks
+        self._people = people
 
     def update_from(self, new: Settings) -> list[str]:
         """Apply new settings, and return the tables whose changes need a restart.
@@ -31,7 +35,7 @@ class SettingsReloader:
         Raises:
             ConfigError: a table is invalid; then nothing changes.
         """
-        build_routes(new)
+        people = build_routes(new).people
         tokens, callbacks = build_agent_tokens(new), build_callback_policy(new)
         old = self._settings
         # Whether there are tokens decides, when the listeners are created, if the API only serves this machine; it
@@ -47,6 +51,7 @@ class SettingsReloader:
             self._tokens.update_from(tokens)
         if not switches_tokens:
             self._callbacks.update_from(callbacks)
+        self._people.update_from(people)
         self._settings = old.model_copy(update={name: getattr(new, name) for name in applied})
         return [
             name

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from pydantic import JsonValue
@@ -18,7 +18,7 @@ from pydantic import JsonValue
 from answerback.core import ask as asks
 from answerback.core import clarification, refusals
 from answerback.core.actions import Action, Answer, Confirm
-from answerback.core.ask import ANYONE, Ask, Change, Status
+from answerback.core.ask import Ask, Change, Status
 from answerback.core.clarification import CLARIFY, AskBack
 from answerback.core.intents import Intent, Unclear, UnresolvedAction, resolve_action
 from answerback.core.labels import Labels
@@ -33,7 +33,7 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service import question_routing, record_wire
-from answerback.service.inbox import find_groups_among
+from answerback.service.may_act import NeedsGroups, look_up_groups, missing_groups
 from answerback.service.memory_of_answers import answer_to_remember
 from answerback.service.notify import Hooks, Signals
 
@@ -213,14 +213,6 @@ class ChangeCommitter:
         return surface is not None and surface.unready_reason() is None
 
 
-@dataclass(frozen=True, slots=True)
-class _NeedsGroups:
-    """Whether the actor may act depends on groups that have not been looked up yet."""
-
-    ask: Ask
-    groups: frozenset[str]
-
-
 class AskActions:
     """Lets people act on asks: the part of the service that decides whether they may, and what follows.
 
@@ -274,6 +266,7 @@ class AskActions:
         self, intent: Intent, actor: Actor, fence: Fence | None
     ) -> Acted | Rejected:
         commits = self._commits
+        actor = actor._replace(person=commits.people.as_named(actor.person))
         if isinstance(intent.wanted, TryAgain):
             await self._wait_until_reported(intent.ask_id)
         while True:
@@ -291,16 +284,16 @@ class AskActions:
                 return Acted(ask, repeated=True) if ask else Rejected(RejectReason.NOT_FOUND)
             if isinstance(outcome, Write):
                 return Acted(outcome.ask)
-            if not isinstance(outcome, _NeedsGroups):
+            if not isinstance(outcome, NeedsGroups):
                 return outcome
-            with_groups = await self._look_up_groups(outcome.ask, actor, outcome.groups)
+            with_groups = await look_up_groups(commits.surfaces, outcome.ask, actor, outcome.groups)
             if with_groups is None:
                 return Rejected(RejectReason.UNCHECKED, outcome.ask)
             actor = with_groups
 
     def _decide(
         self, intent: Intent, actor: Actor, now: float, ask: Ask | None
-    ) -> Decision[Write | Acted | Rejected | _NeedsGroups]:
+    ) -> Decision[Write | Acted | Rejected | NeedsGroups]:
         if ask is None or intent.surface not in {None, ask.destination.surface}:
             return Decision(None, Rejected(RejectReason.NOT_FOUND))
         if (refused := self._refused(intent, actor, ask)) is not None:
@@ -331,7 +324,7 @@ class AskActions:
 
     def _change(
         self, ask: Ask, action: Action | AskBack, actor: Actor, now: float
-    ) -> Change | Rejected | _NeedsGroups:
+    ) -> Change | Rejected | NeedsGroups:
         if isinstance(action, Answer) and action.remember and not can_remember(ask):
             problem = refusals.CANNOT_BE_REMEMBERED.problem()
             return Rejected(RejectReason.INVALID, ask, (problem,))
@@ -349,7 +342,7 @@ class AskActions:
 
     def _tell_to_try_again(
         self, ask: Ask, action: TryAgain, actor: Actor, now: float
-    ) -> Decision[Write | Acted | Rejected | _NeedsGroups]:
+    ) -> Decision[Write | Acted | Rejected | NeedsGroups]:
         change = apply_try_again(ask, action, at=now, by=actor.person)
         if isinstance(change, Refused):
             return Decision(None, Rejected(RejectReason.INVALID, ask, change.problems))
@@ -358,43 +351,20 @@ class AskActions:
         write = write._replace(deliveries=(), owed=True)
         return Decision(write, write)
 
-    def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | _NeedsGroups | None:
+    def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | NeedsGroups | None:
         """Refuse an ended ask, a person who may not act, or a revision that is not the current one."""
         if not ask.open and not isinstance(intent.wanted, TryAgain):
             return Rejected(RejectReason.ENDED, ask)
-        if (missing := self._missing_groups(ask.actors, actor)) is not None:
-            return (
-                _NeedsGroups(ask, missing) if missing else Rejected(RejectReason.NOT_ALLOWED, ask)
-            )
+        if (missing := missing_groups(ask.actors, actor)) is not None:
+            return NeedsGroups(ask, missing) if missing else Rejected(RejectReason.NOT_ALLOWED, ask)
         return (
             None if intent.revision in {None, ask.revision} else Rejected(RejectReason.STALE, ask)
         )
 
-    def _refused_to_confirm(self, actor: Actor, ask: Ask) -> Rejected | _NeedsGroups | None:
+    def _refused_to_confirm(self, actor: Actor, ask: Ask) -> Rejected | NeedsGroups | None:
         """Refuse the confirmation of a person who may answer or object, but not confirm."""
-        missing = self._missing_groups(ask.waits_for, actor)
+        missing = missing_groups(ask.waits_for, actor)
         if missing:
-            return _NeedsGroups(ask, missing)
+            return NeedsGroups(ask, missing)
         problems = (refusals.NOT_A_CONFIRMER.problem(),)
         return None if missing is None else Rejected(RejectReason.NOT_ALLOWED, ask, problems)
-
-    @staticmethod
-    def _missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | None:
-        """None: may act. Otherwise the groups that have yet to be looked up; empty: may not act."""
-        ids = (actor.person.user_id,) if actor.ids is None else actor.ids
-        if ANYONE in allowed or any(each in allowed for each in ids):
-            return None
-        groups = frozenset(r[1:] for r in allowed if r.startswith("@"))
-        if groups & actor.groups:
-            return None
-        return frozenset() if actor.all_groups else groups - actor.groups_known
-
-    async def _look_up_groups(self, ask: Ask, actor: Actor, groups: frozenset[str]) -> Actor | None:
-        """The actor with these groups looked up on the surface; None if the surface cannot say yet."""
-        surface = self._commits.surfaces.get(ask.destination.surface)
-        member_of = await find_groups_among(surface, actor.person, groups, ask.id)
-        if member_of is None:
-            return None
-        return actor._replace(
-            groups=actor.groups | member_of, groups_known=actor.groups_known | groups
-        )

@@ -15,6 +15,7 @@ from answerback.core.ask import ANYONE
 from answerback.core.confirmation import MAX_CONFIRMATIONS, ConfirmationRule
 from answerback.core.errors import Problem
 from answerback.core.people import PERSON_PREFIX, People
+from answerback.core.person import Person
 
 DEFAULT_SURFACE: Final = "web"
 _MAX_NAME_LENGTH: Final = 1_000
@@ -66,7 +67,7 @@ def plan_responders(
     ceiling = normalize_responders(route.responders, surface, people)
     requested = normalize_responders(from_call, surface, people)
     if from_call is None:
-        return ceiling
+        return ceiling if ceiling != () else _nobody_there(surface)
     if not route.from_call:
         return _forbidden("Who may answer is set by this route. Leave responders out.")
     if not from_call:
@@ -74,8 +75,7 @@ def plan_responders(
         message = '"responders" is empty. Name at least one, or leave it out.'
         return Problem(pointer="/responders", code=code, message=message)
     if not requested:
-        message = f"None of these people has an account on {surface}."
-        return Problem(pointer="/responders", code="unknown_value", message=message)
+        return _nobody_there(surface)
     if ceiling is None or ANYONE in ceiling:
         return requested
     allowed = ", ".join(f'"{name}"' for name in ceiling)
@@ -84,6 +84,11 @@ def plan_responders(
         return _forbidden(f'"anyone" is more than this route allows. {advice}')
     not_allowed = ", ".join(f'"{name[:100]}"' for name in requested if name not in ceiling)
     return _forbidden(f"{not_allowed} may not answer here. {advice}") if not_allowed else requested
+
+
+def _nobody_there(surface: str) -> Problem:
+    message = f"None of these people has an account on {surface}."
+    return Problem(pointer="/responders", code="unknown_value", message=message)
 
 
 def _forbidden(message: str) -> Problem:
@@ -123,14 +128,11 @@ def find_confirmation_problem(
     rule: ConfirmationRule,
     confirmers: Collection[str],
     responders: Collection[str],
-    excluded: Collection[str],
+    surface: str,
+    people: People,
 ) -> Problem | None:
-    """Return the problem if so many people can never confirm.
-
-    Args:
-        excluded: the ids of the person on whose behalf the agent asks.
-    """
-    most = min(MAX_CONFIRMATIONS, _most_confirmations(confirmers, responders, excluded))
+    """Return the problem if so many people can never confirm. Somebody with several accounts counts once."""
+    most = _most_confirmations(rule, confirmers, responders, surface, people)
     if rule.due <= most:
         return None
     message = (
@@ -141,15 +143,27 @@ def find_confirmation_problem(
 
 
 def _most_confirmations(
-    confirmers: Collection[str], responders: Collection[str], excluded: Collection[str]
+    rule: ConfirmationRule,
+    confirmers: Collection[str],
+    responders: Collection[str],
+    surface: str,
+    people: People,
 ) -> int:
     """How many people could confirm at most: one of those named has to answer, if nobody else can."""
     named = confirmers or responders
     if _is_open(named):
         return MAX_CONFIRMATIONS
-    able = {name for name in named if name not in excluded}
-    others = _is_open(responders) or any(name not in able for name in responders)
-    return len(able) if others else len(able) - 1
+    able = _people_among(named, surface, people) - {(rule.requester, "")}
+    others = _is_open(responders) or _people_among(responders, surface, people) - able
+    return min(MAX_CONFIRMATIONS, len(able) if others else len(able) - 1)
+
+
+def _people_among(
+    ids: Collection[str], surface: str, people: People
+) -> set[tuple[str | None, str]]:
+    """Return the people with these ids, each once: by their name in the directory or, without one, by their id."""
+    accounts = ((each, people.name_of(Person(surface=surface, user_id=each))) for each in ids)
+    return {(name, "" if name is not None else user_id) for user_id, name in accounts}
 
 
 def _is_open(names: Collection[str]) -> bool:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from answerback.core import strict_json
-from answerback.core.ask import DEFAULT_ASKER, Destination, Escalation
+from answerback.core.ask import Destination, Escalation
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.errors import ConfigError, InvalidCallError, Problem
 from answerback.core.form import ContextFormat
-from answerback.core.headline import file_name
 from answerback.core.origin import Origin
 from answerback.core.people import NOBODY_KNOWN, People
-from answerback.core.visible_text import one_line
 from answerback.dialects.call_reader import did_you_mean
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.service.body_errors import find_size_problem, problems_of
@@ -31,10 +29,11 @@ from answerback.service.responder_rules import (
     plan_confirmation,
     plan_responders,
 )
+from answerback.service.submitted_origin import SubmittedOrigin, read_origin
 
 _MAX_SECONDS: Final = 366 * 86_400
-MAX_PLACE: Final = 100
-"""Characters of a part of an origin."""
+OWNER: Final = "owner"
+"""The destination that stands for the person whose agent asks."""
 
 
 def _require_encodable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -44,7 +43,6 @@ def _require_encodable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 _Seconds = Annotated[float, Field(strict=True, gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
-_Place = Annotated[str, Field(min_length=1, max_length=MAX_PLACE)]
 
 
 class _StrictModel(BaseModel):
@@ -66,14 +64,6 @@ class To(_StrictModel):
     user: Name | None = None
 
 
-class SubmittedOrigin(_StrictModel):
-    """From where the agent asks. Who it is, its token says."""
-
-    project: _Place | None = None
-    folder: _Place | None = None
-    session: _Place | None = None
-
-
 class Submission(_StrictModel):
     """The body of ``POST /v1/asks``."""
 
@@ -87,7 +77,8 @@ class Submission(_StrictModel):
     to: Annotated[
         Name | To | None,
         Field(
-            description="A route, surface:channel[/thread], surface:@user, web, or the same as an object."
+            description="A route, surface:channel[/thread], surface:@user, web, owner (the person whose agent it is), "
+            "or a place as an object."
         ),
     ] = None
     responders: Annotated[
@@ -246,41 +237,6 @@ def read_submission(body: JsonValue) -> Submission:
         raise InvalidCallError(_tool_name(body), problems) from None
 
 
-_HOSTS: Final = {
-    "claude": "Claude Code",
-    "codex": "Codex",
-    "gemini": "Gemini CLI",
-    "copilot": "Copilot CLI",
-    "item/commandExecution/requestApproval": "Codex",
-    "item/fileChange/requestApproval": "Codex",
-    "item/permissions/requestApproval": "Codex",
-    "permission.asked": "opencode",
-}
-"""The names of hosts, by their hook, or by a kind of request that only they make."""
-
-
-def _origin(submission: Submission, carrier: str | None) -> Origin:
-    """From where an agent asks: its project or the last part of its folder, and a hook's subagent beside the host."""
-    sent, named = submission.origin, submission.metadata.get("project")
-    from_folder = file_name(sent.folder) if sent.folder else None
-    project = sent.project or from_folder or (named if isinstance(named, str) else None)
-    host = _HOSTS.get(submission.name if carrier is None else carrier)
-    subagent = submission.metadata.get("subagent") if carrier else None
-    if isinstance(subagent, str) and subagent.strip():
-        host = f"{host or DEFAULT_ASKER} ({subagent})"
-    return Origin(
-        host=host,
-        project=_place(project),
-        folder=_place(sent.folder),
-        session=_place(sent.session),
-    )
-
-
-def _place(sent: str | None) -> str | None:
-    """Return a part of an origin as people read it."""
-    return one_line(sent)[:MAX_PLACE] or None if sent else None
-
-
 def _tool_name(body: JsonValue) -> str:
     name = body.get("name") if isinstance(body, dict) else None
     return name[:100] if isinstance(name, str) and strict_json.is_encodable(name) else "ask"
@@ -292,6 +248,7 @@ def plan(
     surfaces: frozenset[str],
     agent: Agent | None,
     carrier: str | None = None,
+    up: Collection[str] = (),
 ) -> Plan | tuple[Problem, ...]:
     """Decide where and for how long to ask, or return the problems of the submission.
 
@@ -299,6 +256,7 @@ def plan(
         surfaces: the names of all existing surfaces, configured or not.
         agent: who submits; None if no tokens are configured.
         carrier: the hook that puts the ask.
+        up: the names of the surfaces that can reach people now.
     """
     to = submission.to
     allowed = agent.routes if agent else ()
@@ -312,10 +270,14 @@ def plan(
             ),
         )
     route = routes.by_name.get(to) if isinstance(to, str) else None
-    destination = parse_destination(route.to if route else to, surfaces)
-    if isinstance(destination, str):
-        known = ", ".join(f'"{name}"' for name in routes.by_name) or "none"
-        return (_unknown_route(f"{destination} Configured routes: {known}."),)
+    place = route.to if route else to
+    owner = agent.owner if agent else None
+    if place == OWNER:
+        destination = _account_of(owner, routes.people, up)
+    else:
+        destination = _named_destination(place, routes, surfaces)
+    if isinstance(destination, Problem):
+        return (destination,)
     surface, escalation = (
         destination.surface,
         _escalation(route, routes.people, surfaces, destination),
@@ -325,8 +287,11 @@ def plan(
     if isinstance(responders, Problem):
         return (responders,)
     table = route.confirmations if route else None
-    requester = agent.owner if agent and (route is None or route.requester is None) else None
-    confirmers = table.confirmers if table else None
+    confirmers = normalize_responders(table.confirmers if table else None, surface, routes.people)
+    if confirmers == ():
+        message = f"None of those who may confirm here has an account on {surface}."
+        return (Problem(pointer="/confirmations", code="too_many_confirmations", message=message),)
+    requester = owner if route is None or route.requester is None else None
     return Plan(
         destination=destination,
         responders=responders,
@@ -336,10 +301,32 @@ def plan(
         context_format=submission.context_format or (route.context_format if route else "markdown"),
         mention=route is not None and route.mention,
         escalation=escalation,
-        origin=_origin(submission, carrier),
+        origin=read_origin(submission.origin, submission.name, submission.metadata, carrier, owner),
         confirmation=plan_confirmation(submission.confirmations, table, requester),
-        confirmers=normalize_responders(confirmers, surface, routes.people) or (),
+        confirmers=confirmers or (),
     )
+
+
+def _named_destination(
+    to: str | To, routes: Routes, surfaces: frozenset[str]
+) -> Destination | Problem:
+    destination = parse_destination(to, surfaces)
+    if isinstance(destination, Destination):
+        return destination
+    known = ", ".join(f'"{name}"' for name in routes.by_name) or "none"
+    return _unknown_route(f"{destination} Configured routes: {known}.")
+
+
+def _account_of(owner: str | None, people: People, up: Collection[str]) -> Destination | Problem:
+    """Return a direct message to an agent's owner, by the first of their accounts whose surface is up."""
+    if owner is None:
+        message = "This agent has no owner (agents.<name>.owner), so nobody can be asked by that."
+        return Problem(pointer="/to", code="no_owner", message=message)
+    for surface, user_id in people.accounts_named(owner):
+        if surface in up:
+            return Destination(surface=surface, user=user_id)
+    message = f"{owner} can be reached on none of the surfaces of their accounts now."
+    return Problem(pointer="/to", code="no_owner", message=message)
 
 
 def parse_destination(to: str | To, surfaces: frozenset[str]) -> Destination | str:

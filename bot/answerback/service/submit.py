@@ -140,7 +140,12 @@ class Submitter:
         parsed = await self._parse(body)
         dialect = parsed.dialect or ("" if body.dialect is None else body.dialect)
         known = self._known_surfaces | self._commits.surfaces.keys()
-        planned = plan(body, self._routes, known, agent, carrier)
+        up = [
+            name
+            for name, surface in self._commits.surfaces.items()
+            if surface.unready_reason() is None
+        ]
+        planned = plan(body, self._routes, known, agent, carrier, up=up)
         if isinstance(planned, Plan):
             planned = self._place(planned)
         problems = [] if isinstance(planned, Plan) else [*planned]
@@ -182,9 +187,8 @@ class Submitter:
     def _confirmation_problem(self, planned: Plan, responders: Sequence[str]) -> Problem | None:
         if (rule := planned.confirmation) is None:
             return None
-        owner, surface = rule.requester, planned.destination.surface
-        excluded = () if owner is None else self._routes.people.ids_on(owner, surface)
-        return find_confirmation_problem(rule, planned.confirmers, responders, excluded)
+        surface, people = planned.destination.surface, self._routes.people
+        return find_confirmation_problem(rule, planned.confirmers, responders, surface, people)
 
     async def _parse(self, body: Submission) -> ParsedCall | InvalidCallError:
         """Parse a call, a slow one in a thread, one at a time; returns the error that says what is wrong with it."""

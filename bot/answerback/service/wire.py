@@ -69,6 +69,8 @@ class OriginBody(TypedDict):
     project: str | None
     folder: str | None
     session: str | None
+    owner: str | None
+    """The name in `people` of the person whose agent it is."""
 
 
 @strict
@@ -203,6 +205,7 @@ def _origin(ask: Ask) -> OriginBody:
         "project": request.origin.project,
         "folder": request.origin.folder,
         "session": request.origin.session,
+        "owner": request.origin.owner,
     }
 
 

@@ -190,26 +190,31 @@ async def test_groups_may_confirm(parts: Parts) -> None:
 
 @pytest.mark.rule("CONFIRM-9")
 @pytest.mark.parametrize(
-    ("due", "confirmers", "responders", "excluded", "fits"),
+    ("due", "confirmers", "responders", "owner", "fits"),
     [
-        (1, [], ["ann", "bob"], [], True),
-        (2, [], ["ann", "bob"], [], False),
-        (1, [], ["ann", "bob"], ["bob"], True),
-        (1, ["bob"], ["bob"], [], False),
-        (1, ["bob"], ["ann", "bob"], [], True),
-        (2, ["bob", "cy"], ["ann"], ["cy"], False),
-        (2, ["bob", "cy"], ["@ops"], [], True),
-        (10, ["@leads"], ["ann"], [], True),
-        (10, [], ["anyone"], [], True),
-        (11, [], ["anyone"], [], False),
+        (1, [], ["ann", "bob"], None, True),
+        (2, [], ["ann", "bob"], None, False),
+        (1, [], ["ann", "bob"], "bob", True),
+        (1, ["bob"], ["bob"], None, False),
+        (1, ["bob"], ["ann", "bob"], None, True),
+        (2, ["bob", "cy"], ["ann"], "bob", False),
+        (2, ["bob", "cy"], ["@ops"], None, True),
+        (10, ["@leads"], ["ann"], None, True),
+        (10, [], ["anyone"], None, True),
+        (11, [], ["anyone"], None, False),
+        (1, [], ["ann", "ann2"], None, False),
+        (2, ["ann", "ann2"], ["bob"], None, False),
+        (2, ["ann", "ann2", "cy"], ["bob"], None, True),
+        (1, ["ann", "ann2"], ["bob"], "ann", False),
     ],
 )
 def test_more_confirmations_than_people_are_refused(
-    due: int, confirmers: list[str], responders: list[str], excluded: list[str], fits: bool
+    due: int, confirmers: list[str], responders: list[str], owner: str | None, fits: bool
 ) -> None:
-    rule = plan_confirmation(due, None, None)
+    people = People({"ann": ("chat:ann", "chat:ann2"), "bob": ("chat:bob",)})
+    rule = plan_confirmation(due, None, owner)
     assert rule is not None
-    problem = find_confirmation_problem(rule, confirmers, responders, excluded)
+    problem = find_confirmation_problem(rule, confirmers, responders, "chat", people)
     assert (problem is None) is fits
     assert problem is None or problem.code == "too_many_confirmations"
 
@@ -227,8 +232,18 @@ async def test_people_stand_for_their_accounts(parts: Parts) -> None:
     people = People({"ann": ("chat:ann", "chat:ann2"), "eve": ("web:eve",)})
     service = parts.service(routes=routes(people, responders=["person:ann", "bob"]))
     assert (await submitted(service)).responders == ("ann", "ann2", "bob")
+    routed = routes(people, responders=["person:ann", "bob"], confirmations=None)
+    service = parts.service(routes=routed)
     ask = await submitted(service, responders=["person:ann"])
     assert ask.responders == ("ann", "ann2")
+    nobody = parts.service(routes=routes(people, responders=["person:eve"]))
+    with pytest.raises(InvalidCallError) as error:
+        await submitted(nobody)
+    assert [problem.code for problem in error.value.problems] == ["unknown_value"]
+    nobody = parts.service(routes=routes(people, confirmations={"from": ["person:eve"]}))
+    with pytest.raises(InvalidCallError) as error:
+        await submitted(nobody)
+    assert [problem.code for problem in error.value.problems] == ["too_many_confirmations"]
     for named, code in ((["person:eve"], "unknown_value"), (["cy"], "responders_forbidden")):
         with pytest.raises(InvalidCallError) as error:
             await submitted(service, responders=named)

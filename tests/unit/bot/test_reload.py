@@ -14,11 +14,13 @@ import pytest
 
 from answerback.cli import serving
 from answerback.core.errors import ConfigError
+from answerback.core.people import People
+from answerback.core.person import Person
 from answerback.ports.person_key import hash_of
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings
 from answerback.runtime.file_watch import POLL_SECONDS, FileWatcher
-from answerback.runtime.from_settings import build_agent_tokens, build_callback_policy
+from answerback.runtime.from_settings import build_agent_tokens, build_callback_policy, build_routes
 from answerback.runtime.reload import SettingsReloader
 from answerback.service.submission_request import Agent
 from tests.service_support import WAIT
@@ -35,7 +37,7 @@ def settings(*agents: str, secret: str = SECRETS[0], **tables: Any) -> Settings:
 def test_agents_secrets_and_callback_rules_are_reloaded_and_the_rest_is_reported() -> None:
     first = settings("ann")
     tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
-    reloader = SettingsReloader(first, tokens, callbacks)
+    reloader = SettingsReloader(first, tokens, callbacks, People({}))
     url = "http://10.0.0.1/hook"
     assert callbacks.check(url, Agent("ann")) is not None
     allowed = {"allow": ["10.0.0.0/8"]}
@@ -49,12 +51,27 @@ def test_agents_secrets_and_callback_rules_are_reloaded_and_the_rest_is_reported
     assert tokens.find_agent("ann") is None
 
 
+@pytest.mark.rule("CLI-16", "PEOPLE-1")
+def test_people_are_reloaded() -> None:
+    first, new = (
+        settings("ann", people={"ann": {"ids": [account], "name": name}})
+        for account, name in (("chat:ann", "Ann"), ("chat:ann2", "Ann Lee"))
+    )
+    tokens, people = build_agent_tokens(first), build_routes(first).people
+    old, now = (Person(surface="chat", user_id=user_id) for user_id in ("ann", "ann2"))
+    assert (people.name_of(old), people.as_named(old).name) == ("ann", "Ann")
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first), people)
+    assert reloader.update_from(new) == []
+    assert (people.name_of(old), people.name_of(now)) == (None, "ann")
+    assert people.as_named(now).name == "Ann Lee"
+
+
 @pytest.mark.rule("CLI-16")
 def test_limits_are_reloaded_with_the_agents_that_have_them() -> None:
     for agents, waiting in ((("ann",), []), ((), ["limits"])):
         first = settings(*agents)
         tokens = build_agent_tokens(first)
-        reloader = SettingsReloader(first, tokens, build_callback_policy(first))
+        reloader = SettingsReloader(first, tokens, build_callback_policy(first), People({}))
         new = settings(*agents, limits={"open_asks": 3})
         assert reloader.update_from(new) == waiting
         ann = tokens.find_agent("ann")
@@ -65,7 +82,7 @@ def test_limits_are_reloaded_with_the_agents_that_have_them() -> None:
 def test_an_invalid_configuration_changes_nothing() -> None:
     first = settings("ann")
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(first, tokens, build_callback_policy(first))
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first), People({}))
     with pytest.raises(ConfigError, match=r"callbacks\.allow"):
         reloader.update_from(settings("bob", callbacks={"allow": ["http://hooks"]}))
     assert tokens.find_agent("bob") is None
@@ -74,7 +91,7 @@ def test_an_invalid_configuration_changes_nothing() -> None:
 def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
     first = settings("ann")
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(first, tokens, build_callback_policy(first))
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first), People({}))
     assert reloader.update_from(settings(log={"level": "debug"})) == ["agents"]
     assert tokens.required
     assert tokens.find_agent("ann") is None, (
@@ -84,7 +101,7 @@ def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
     assert tokens.find_agent("ann") is not None
     first = settings()
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(first, tokens, build_callback_policy(first))
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first), People({}))
     assert reloader.update_from(settings("ann")) == ["agents"]
     assert not tokens.required
     assert tokens.find_agent("ann") is None
@@ -94,7 +111,7 @@ def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
 def test_reloading_only_agents_reports_nothing_else() -> None:
     first = settings("ann")
     tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
-    reloader = SettingsReloader(first, tokens, callbacks)
+    reloader = SettingsReloader(first, tokens, callbacks, People({}))
     allowed = {"allow": ["10.0.0.0/8"]}
     new = settings("bob", secret=SECRETS[1], callbacks=allowed, default_route="slack:C1")
     assert reloader.update_agents_from(new) == []
