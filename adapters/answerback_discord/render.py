@@ -199,8 +199,8 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     """
     names = (labels.confirm, labels.object, labels.back, labels.ask_back)
     plan = _walk_buttons(view.controls, *names, *labels.reply_and_end(deny=view.approval))
-    if more:
-        plan += plan_button(more, Verb.SHOW_IN_FULL, "0")
+    if more or view.approval:
+        plan += plan_button(more or labels.details, Verb.SHOW_IN_FULL, "0")
     if view.can_try_again:
         plan += plan_button(labels.tell_to_try_again, Verb.TRY_AGAIN)
     return render_buttons(view, plan)

@@ -13,6 +13,7 @@ from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, wording
 from answerback.presentation.asides import asides_text
 from answerback.presentation.option_controls import chosen_indexes
+from answerback.presentation.sent_call import sent_call_text
 from answerback.presentation.text_fitting import utf16_length
 from answerback_chat.control_codec import Verb
 from answerback_discord import components as c
@@ -117,6 +118,8 @@ def _all_blocks(view: View, labels: Labels, list_state: ListState) -> Iterator[s
         yield from _titled_blocks(line.text, answer_text(line, labels))
     if view.reply:
         yield from split_into_pieces(view.reply)
+    for text in sent_call_text(view.sent, labels):
+        yield from split_into_pieces(text)
 
 
 def _question_blocks(question: Question) -> Iterator[str]:

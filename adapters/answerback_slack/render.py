@@ -224,7 +224,7 @@ def _navigation(builder: MessageBuilder) -> Block:
                 )
             case Control.END_TURN:
                 made.append(_end_turn(builder))
-    if builder.shortened:
+    if builder.shortened or builder.view.approval:
         made.append(builder.control_button(builder.more, Verb.SHOW_IN_FULL))
     return builder.controls_row("walk", made)
 
@@ -320,7 +320,7 @@ def _add_record(builder: MessageBuilder, *, collapse_long_records: bool) -> None
     )
     builder.append_to_small_text(builder.answerer_line())
     made = []
-    if builder.shortened:
+    if builder.shortened or view.approval:
         made.append(builder.control_button(labels.details, Verb.SHOW_IN_FULL))
     if view.can_try_again:
         made.append(builder.control_button(labels.tell_to_try_again, Verb.TRY_AGAIN))

@@ -14,6 +14,7 @@ from answerback.presentation import answer_summary, text_fitting, wording
 from answerback.presentation.asides import asides_text
 from answerback.presentation.context_layout import fit_text
 from answerback.presentation.sanitize import as_json, visible
+from answerback.presentation.sent_call import sent_call_text
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack import limits, option_controls
 from answerback_slack.blocks import (
@@ -106,7 +107,7 @@ def full_text(view: View, labels: Labels) -> str:
         parts.append("\n".join([visible(line.text), *answer]))
     if view.reply is not None:
         parts.append(f"“{visible(view.reply)}”")
-    parts.append(wording.ending(view, labels))
+    parts += [wording.ending(view, labels), *sent_call_text(view.sent, labels)]
     return "\n\n".join(part for part in parts if part.strip())
 
 

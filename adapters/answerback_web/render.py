@@ -23,6 +23,7 @@ from answerback.core.walker import GivenAnswer, Person, question_index
 from answerback.presentation import wording
 from answerback.presentation.form_spec import field_index, native_fields
 from answerback.presentation.sanitize import one_line, visible
+from answerback.presentation.sent_call import SentCallText, sent_call_text
 from answerback.presentation.text_fitting import shorten
 from answerback_web import limits, people_text, question_context
 from answerback_web.parse import PageAction, Post
@@ -119,6 +120,8 @@ class AskPage:
     audience: Markup
     """Who may answer and until when; empty if there is nothing to show."""
     ended_at: float | None
+    sent: SentCallText
+    """What is behind "Show in full"."""
     errors: tuple[Error, ...] = ()
     notice: str | None = None
     unsaved_texts: tuple[str, ...] = ()
@@ -190,6 +193,7 @@ def ask_page(
         failure=visible(outcome.message) if outcome and outcome.message else None,
         audience=people_text.audience_line(view, ask.destination.surface, labels),
         ended_at=outcome.at if outcome else None,
+        sent=sent_call_text(view.sent, labels),
         errors=errors,
         notice=visible(notice) if notice else None,
         unsaved_texts=tuple(visible(text) for text in unsaved_texts),

@@ -191,6 +191,13 @@ async def record(call: Call) -> web.Response:
     )
 
 
+async def sent_call(call: Call) -> web.Response:
+    """``GET /v1/asks/{id}/call``."""
+    request = (await call.ask()).request
+    folder = request.origin.folder
+    return json_response({"folder": folder, "name": request.name, "arguments": request.arguments})
+
+
 def ended_problem(ask: Ask) -> web.Response:
     """410: the ask has ended; the body holds the ended ask."""
     return problem_response(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
 
 from pydantic import JsonValue
@@ -13,7 +12,6 @@ from answerback.api import (
     asks,
     deliveries,
     event_stream,
-    inbox_and_search,
     late_answers,
     too_late,
     wire,
@@ -25,6 +23,8 @@ from answerback.api.operation import (
     Operation,
     ResponseSpec,
 )
+from answerback.api.people_routes import PEOPLE_OPERATIONS
+from answerback.api.responses import BAD, KEY, KEY_OF_ACTION, NEXT, NOT_FOUND, NOT_JSON, TOO_LARGE
 from answerback.api.service_routes import SERVICE_OPERATIONS
 from answerback.service.record_wire import DeliveryBody
 from answerback.service.submission_request import Submission
@@ -32,19 +32,9 @@ from answerback.service.wire import AskBody
 
 _APPLIED: Final = {"Preference-Applied": "The wait that was applied, if one was requested."}
 _LOCATION: Final = {"Location": "The ask's path."}
-_NEXT: Final = {"Link": "The next page, with rel=next, if there is one."}
 _PREFER: Final = HeaderSpec(
     "Prefer",
     "`wait=N`: hold the response until the ask has ended or N seconds have passed (RFC 7240).",
-)
-_KEY: Final = HeaderSpec(
-    "Idempotency-Key",
-    "A key you choose: repeating it with the same body returns the first ask again.",
-    {"type": "string", "minLength": 1, "maxLength": asks.MAX_IDEMPOTENCY_KEY},
-)
-_KEY_OF_ACTION: Final = replace(
-    _KEY,
-    description="A key you choose: repeating it with the same body acts only once, and returns the ask again.",
 )
 _LAST_EVENT: Final = HeaderSpec(
     "Last-Event-ID",
@@ -73,15 +63,7 @@ def _ask(description: str, headers: dict[str, str] | None = None) -> ResponseSpe
     return ResponseSpec(description, AskBody, headers=headers or {})
 
 
-_NOT_FOUND: Final = ResponseSpec(
-    "There is none with this id, or it belongs to another agent.", wire.ProblemBody
-)
 _ENDED: Final = ResponseSpec("The ask has already ended.", wire.EndedBody)
-_BAD: Final = ResponseSpec(
-    "The request is malformed; `detail` or `errors` says where.", wire.ProblemBody
-)
-_TOO_LARGE: Final = ResponseSpec("The body is over 256 KiB.", wire.ProblemBody)
-_NOT_JSON: Final = ResponseSpec("The body is not UTF-8 application/json.", wire.ProblemBody)
 
 OPERATIONS: Final = (
     Operation(
@@ -97,9 +79,9 @@ OPERATIONS: Final = (
             ),
             201: _ask("The ask was stored and will be shown.", _LOCATION),
             202: _ask("The ask is still open after the wait.", _LOCATION | _APPLIED),
-            400: _BAD,
-            413: _TOO_LARGE,
-            415: _NOT_JSON,
+            400: BAD,
+            413: TOO_LARGE,
+            415: NOT_JSON,
             422: ResponseSpec(
                 "The tool call is invalid; `tool_result` explains the errors to the model.",
                 wire.InvalidCallBody,
@@ -113,7 +95,7 @@ OPERATIONS: Final = (
         body=Submission,
         example=_CALL,
         links=("get", "act", "explain", "withdraw", "record", "events"),
-        headers=(_KEY, _PREFER),
+        headers=(KEY, _PREFER),
     ),
     Operation(
         "list",
@@ -121,7 +103,7 @@ OPERATIONS: Final = (
         "/v1/asks",
         "List asks, newest first",
         asks.page,
-        {200: ResponseSpec("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
+        {200: ResponseSpec("A page of asks.", wire.AskPage, headers=NEXT), 400: BAD},
         query=asks.AsksQuery,
         description="An agent gets its own asks. With a personal link's key, you get those that its person may answer "
         "or answered; a page may then have fewer than `limit` asks.",
@@ -135,7 +117,7 @@ OPERATIONS: Final = (
         {
             200: _ask("The ask; after a wait, it has ended.", _APPLIED),
             202: _ask("The ask is still open after the wait.", _APPLIED),
-            404: _NOT_FOUND,
+            404: NOT_FOUND,
         },
         headers=(_PREFER,),
     ),
@@ -147,17 +129,17 @@ OPERATIONS: Final = (
         actions.act,
         {
             200: _ask("The ask after the action."),
-            400: _BAD,
-            404: _NOT_FOUND,
+            400: BAD,
+            404: NOT_FOUND,
             409: _ask("The ask has changed since: its current state."),
             410: _ENDED,
-            413: _TOO_LARGE,
-            415: _NOT_JSON,
+            413: TOO_LARGE,
+            415: NOT_JSON,
             422: ResponseSpec("The action is invalid; nothing has changed.", wire.ProblemBody),
         },
         roles=SURFACE_ONLY,
         body=action_bodies.ActionBody,
-        headers=(_KEY_OF_ACTION,),
+        headers=(KEY_OF_ACTION,),
         example={"action": "answer", "value": True},
         description="For custom front ends, whose token vouches for `actor`, and for local tools that send the "
         "person's key (`answerback key` prints it) or a personal link's, for asks on its surface. "
@@ -173,11 +155,11 @@ OPERATIONS: Final = (
             200: _ask(
                 "The ask with the explanation below its question; also if it was already there."
             ),
-            400: _BAD,
-            404: _NOT_FOUND,
+            400: BAD,
+            404: NOT_FOUND,
             410: _ENDED,
-            413: _TOO_LARGE,
-            415: _NOT_JSON,
+            413: TOO_LARGE,
+            415: NOT_JSON,
             422: ResponseSpec(
                 "The explanation cannot be shown; nothing has changed.", wire.ProblemBody
             ),
@@ -194,7 +176,7 @@ OPERATIONS: Final = (
         "/v1/asks/{id}",
         "Withdraw an ask",
         asks.withdraw,
-        {200: _ask("The ask, withdrawn."), 404: _NOT_FOUND, 410: _ENDED},
+        {200: _ask("The ask, withdrawn."), 404: NOT_FOUND, 410: _ENDED},
         roles=AGENT_ONLY,
     ),
     Operation(
@@ -205,11 +187,11 @@ OPERATIONS: Final = (
         too_late.carried,
         {
             200: _ask("The ask has ended: tell the host no. Also if it ended so before."),
-            400: _BAD,
-            404: _NOT_FOUND,
+            400: BAD,
+            404: NOT_FOUND,
             409: _ask("Somebody was faster: the ask as they ended it, which the host gets."),
-            413: _TOO_LARGE,
-            415: _NOT_JSON,
+            413: TOO_LARGE,
+            415: NOT_JSON,
             422: ResponseSpec("It is not an approval, or the body is invalid.", wire.ProblemBody),
         },
         roles=AGENT_ONLY,
@@ -226,10 +208,10 @@ OPERATIONS: Final = (
         too_late.retry,
         {
             200: _ask("The ask as it ended. The agent is told with its late answers."),
-            400: _BAD,
-            404: _NOT_FOUND,
-            413: _TOO_LARGE,
-            415: _NOT_JSON,
+            400: BAD,
+            404: NOT_FOUND,
+            413: TOO_LARGE,
+            415: NOT_JSON,
             422: ResponseSpec(
                 "It did not end unanswered, or somebody has told the agent already.",
                 wire.ProblemBody,
@@ -249,7 +231,7 @@ OPERATIONS: Final = (
         asks.erase,
         {
             200: _ask("The ask without its content; also if it was erased before."),
-            404: _NOT_FOUND,
+            404: NOT_FOUND,
             409: ResponseSpec("The ask is open, and nothing was erased.", wire.EndedBody),
         },
         roles=SURFACE_ONLY,
@@ -272,8 +254,8 @@ OPERATIONS: Final = (
                 "text/event-stream",
             ),
             204: ResponseSpec("The outcome was sent already: do not reconnect."),
-            400: _BAD,
-            404: _NOT_FOUND,
+            400: BAD,
+            404: NOT_FOUND,
         },
         headers=(_LAST_EVENT,),
     ),
@@ -288,7 +270,7 @@ OPERATIONS: Final = (
                 "What no response has reported to the agent: ended asks, and what people have told it to try again.",
                 wire.AnswerPage,
             ),
-            400: _BAD,
+            400: BAD,
         },
         query=late_answers.AnswersQuery,
         roles=AGENT_ONLY,
@@ -302,7 +284,7 @@ OPERATIONS: Final = (
         "/v1/asks/{id}/undelivered",
         "Return an outcome that the agent did not get",
         late_answers.undelivered,
-        {200: _ask("The ask. Its outcome is a late answer again."), 404: _NOT_FOUND},
+        {200: _ask("The ask. Its outcome is a late answer again."), 404: NOT_FOUND},
         roles=AGENT_ONLY,
         description="For programs that pass outcomes on to an agent: the agent's call was cancelled, or the agent has "
         "gone, before it got what the response to the program reported.",
@@ -315,35 +297,12 @@ OPERATIONS: Final = (
         asks.record,
         {
             200: ResponseSpec(
-                "A page of the record, oldest line first.", wire.RecordPage, headers=_NEXT
+                "A page of the record, oldest line first.", wire.RecordPage, headers=NEXT
             ),
-            400: _BAD,
-            404: _NOT_FOUND,
+            400: BAD,
+            404: NOT_FOUND,
         },
         query=asks.RecordQuery,
-    ),
-    Operation(
-        "inbox",
-        "GET",
-        "/v1/inbox",
-        "List what is waiting for one person, oldest first",
-        inbox_and_search.inbox,
-        {200: ResponseSpec("A page of open asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
-        roles=SURFACE_ONLY,
-        query=inbox_and_search.InboxQuery,
-        description="The open asks of all agents that this person may answer. For custom front ends, and for callers "
-        "with the person's key. Never for agents.",
-    ),
-    Operation(
-        "search",
-        "GET",
-        "/v1/search",
-        "Search questions and answers, newest first",
-        inbox_and_search.search,
-        {200: ResponseSpec("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
-        query=inbox_and_search.SearchQuery,
-        description="An agent finds only its own asks. With a personal link's key, you find what its person answered "
-        "and, with `status=open`, what is waiting for them.",
     ),
     Operation(
         "deliveries",
@@ -351,7 +310,7 @@ OPERATIONS: Final = (
         "/v1/deliveries",
         "List webhook deliveries, newest first",
         deliveries.page,
-        {200: ResponseSpec("A page of deliveries.", wire.DeliveryPage, headers=_NEXT), 400: _BAD},
+        {200: ResponseSpec("A page of deliveries.", wire.DeliveryPage, headers=NEXT), 400: BAD},
         query=deliveries.DeliveriesQuery,
         roles=AGENT_ONLY,
     ),
@@ -363,12 +322,13 @@ OPERATIONS: Final = (
         deliveries.redeliver,
         {
             202: ResponseSpec("The delivery will be sent again.", DeliveryBody),
-            404: _NOT_FOUND,
+            404: NOT_FOUND,
             409: ResponseSpec(
                 "Its ask was erased, so there is nothing left to send.", wire.ProblemBody
             ),
         },
         roles=AGENT_ONLY,
     ),
+    *PEOPLE_OPERATIONS,
     *SERVICE_OPERATIONS,
 )

@@ -26,6 +26,14 @@ class ContextBody(Wire):
     text: Annotated[str, Field(description="Markdown, unless the ask's `context_format` is text.")]
 
 
+class CallBody(Wire):
+    """A tool call as its agent sent it, and the folder that the agent works in."""
+
+    folder: str | None
+    name: str
+    arguments: dict[str, JsonValue]
+
+
 class EventBody(Wire):
     """One Server-Sent Event; ``data`` is JSON: a line of the record or, for ``outcome``, the ask."""
 

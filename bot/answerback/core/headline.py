@@ -45,17 +45,18 @@ _NAMES: Final[dict[ToolKind, tuple[str, ...]]] = {
     ToolKind.SHELL: (
         *("Bash", "PowerShell", "shell", "shell_command", "local_shell", "local_shell_call", "exec_command"),
         *("run_shell_command", "execute_command", "commandExecution", "run_in_terminal", "run_terminal_command"),
-        *("terminal",),
+        *("terminal", "Execute", "Monitor"),
     ),
     ToolKind.EDIT: (
         *("Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "replace", "write_file", "write_to_file"),
         *("edit_file", "replace_in_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool"),
-        *("insert_edit_into_file", "create_file", "create", "fileChange", "apply_diff", "patch", "multiedit"),
+        *("insert_edit_into_file", "create_file", "create", "fileChange", "apply_diff", "patch", "ApplyPatch"),
+        *("notebook_edit",),
     ),
-    ToolKind.PLAN: ("ExitPlanMode", "exit_plan_mode", "x.ai/exit_plan_mode", "plan_exit"),
-    ToolKind.FETCH: ("WebFetch", "web_fetch", "fetch_webpage"),
+    ToolKind.PLAN: ("ExitPlanMode", "exit_plan_mode", "x.ai/exit_plan_mode", "plan_exit", "ExitSpecMode"),
+    ToolKind.FETCH: ("WebFetch", "web_fetch", "fetch_webpage", "FetchUrl"),
     ToolKind.WEB_SEARCH: ("WebSearch", "web_search", "google_web_search"),
-    ToolKind.SUBAGENT: ("Task", "Agent", "spawn_agent", "runSubagent"),
+    ToolKind.SUBAGENT: ("Task", "Agent", "spawn_agent", "runSubagent", "invoke_agent"),
 }  # fmt: skip
 """The tools of today's hosts, by what they do."""
 _KINDS: Final = {name.casefold(): kind for kind, names in _NAMES.items() for name in names}

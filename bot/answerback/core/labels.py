@@ -60,6 +60,8 @@ class Labels(BaseModel):
     preview: str = "Preview"
     original: str = "Original text"
     as_written: str = "Original text:"
+    folder: str = "Folder: {folder}"
+    sent_call: str = "The call of {tool} as it was sent:"
 
     # headings and text within messages
     asks: str = "{label} asks"

@@ -24,6 +24,7 @@ from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema, json_value_key
+from answerback.core.sent_call import SentCall, sent_call
 from answerback.core.too_late import can_try_again
 from answerback.core.walker import GivenAnswer, Person, Phase
 
@@ -164,6 +165,8 @@ class View(NamedTuple):
     """Whether people can still tell it to."""
     host: str = DEFAULT_ASKER
     """The asker's name alone, without where it asks from."""
+    sent: SentCall | None = None
+    """What "Show in full" adds; None if there is nothing."""
     confirmation: Confirmation | None = None
     votes: tuple[Vote, ...] = ()
     """Who has confirmed the answers."""
@@ -215,6 +218,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         tried_again=ask.tried_again,
         can_try_again=can_try_again(ask),
         host=ask.request.origin.label(ask.request.agent, ask.request.prompt_label),
+        sent=sent_call(ask),
         confirmation=_confirmation(ask) if ask.confirming else None,
         votes=ask.walk.votes,
     )

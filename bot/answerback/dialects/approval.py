@@ -12,7 +12,7 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import Problem
 from answerback.core.form import Form
 from answerback.dialects import results
-from answerback.dialects.approvals import agents, codex, frameworks
+from answerback.dialects.approvals import agents, codex, codex_permissions, frameworks
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.call_reader import ArgumentNode, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
@@ -24,7 +24,7 @@ VARIANTS: Final[dict[str, Variant]] = {
     "permissionRequest": agents.COPILOT,
     "item/commandExecution/requestApproval": codex.COMMAND,
     "item/fileChange/requestApproval": codex.FILE_CHANGE,
-    "item/permissions/requestApproval": codex.PERMISSIONS,
+    "item/permissions/requestApproval": codex_permissions.PERMISSIONS,
     _MCP_TOOL: codex.MCP_TOOL,
     "session/request_permission": agents.ACP,
     "droid.request_permission": agents.DROID,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
+from answerback.core.origin import Origin
+from answerback.core.typed_text import fold
+from answerback.dialects.approvals.tool_use import describe
 from answerback.presentation.option_controls import MAX_BUTTONS, MAX_SECTIONS
+from answerback.presentation.sanitize import visible
 from answerback.testing.simulated_people import (
     Capability,
     HasButtons,
@@ -14,8 +19,12 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_clicks import answered_values, wait_for_steps
-from answerback.testing.surface_questions import AGAIN, LABELS
+from answerback.testing.surface_clicks import (
+    answered_values,
+    create_viewed_ask,
+    wait_for_steps,
+)
+from answerback.testing.surface_questions import AGAIN, GO, LABELS, WHY
 from answerback.testing.surface_walks import strip_whitespace
 
 LONG = "Allow, and always allow commands that begin with: git commit --message in every repository "
@@ -25,6 +34,45 @@ DECISIONS = (
     Option(value="always", label="Allow this session", kind=OptionKind.ALLOW_ALWAYS),
     Option(value="deny", label="Deny", kind=OptionKind.DENY),
 )
+
+
+STEPS = "".join(f"step{n:04}; " for n in range(1_500))
+"""More than any message shows."""
+SHORTENED: dict[str, JsonValue] = {
+    "Bash": {"command": STEPS},
+    "Edit": {"file_path": "/srv/" + "x" * 200, "old_string": "", "new_string": STEPS},
+    "ExitPlanMode": {"plan": STEPS},
+}
+"""Uses of tools whose headlines cannot say what would be done."""
+_LOOK_ALIKE = ("Deploy", "D\u0435ploy", "Deploy\u200b", "Back", "Reply", "END TURN", "Show in full")
+SCHEMAS: dict[str, JsonValue] = {
+    "flat": {"type": "object", "properties": {"port": {"type": "integer"}}},
+    "deep": {"type": "array", "items": {"type": "array"}},
+}
+ALIKE = (
+    GO,
+    WHY,
+    *(
+        Question(
+            id=f"{kind}-{len(labels)}",
+            text="Which?",
+            answer_type=kind,
+            options=tuple(Option(value=f"v{n}", label=each) for n, each in enumerate(labels)),
+            other=other,
+        )
+        for kind in (AnswerType.SELECT, AnswerType.MULTI_SELECT)
+        for labels, other in (
+            (_LOOK_ALIKE[:3], True),
+            (_LOOK_ALIKE, False),
+            (tuple(f"Option {n}" for n in range(30)), True),
+        )
+    ),
+    *(
+        Question(id=name, text="Fill it in", answer_type=AnswerType.SCHEMA, json_schema=schema)
+        for name, schema in SCHEMAS.items()
+    ),
+)
+"""Questions of every kind, some with options that are hard to tell apart."""
 
 
 def choice(*options: Option) -> Question:
@@ -129,13 +177,69 @@ class ButtonsContract:
 
     @requires_capability(Capability.BUTTONS)
     @pytest.mark.rule("SURFACE-21", "TEXT-2")
+    @pytest.mark.parametrize("tool", SHORTENED)
     async def test_what_would_be_done_is_shown_where_it_is_decided(
+        self, stage: Stage, ada: SimulatedPerson, tool: str
+    ) -> None:
+        assert isinstance(ada, HasButtons)
+        use = describe(tool, SHORTENED[tool], {})
+        assert use.headline.endswith("(shortened)") is (tool != "ExitPlanMode")
+        asked = {"text": use.headline, "context": use.context}
+        await see(stage, ada, choice(*DECISIONS).model_copy(update=asked))
+        assert any(each.answers for each in ada.buttons())
+        assert "step0000; step0001;" in ada.seen_at_once()
+        text = strip_whitespace(await ada.read_all_text())
+        assert strip_whitespace(STEPS) in text
+
+    @requires_capability(Capability.BUTTONS)
+    @pytest.mark.rule("SURFACE-22")
+    async def test_the_call_and_the_folder_are_shown_in_full_alone(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         assert isinstance(ada, HasButtons)
-        command = "echo start; " + "".join(f"step{n:04}; " for n in range(1_500)) + "echo end"
-        question = choice(*DECISIONS).model_copy(update={"context": f"```sh\n{command}\n```"})
-        await see(stage, ada, question)
-        assert "echo start; step0000;" in ada.seen_at_once()
-        text = strip_whitespace(await ada.read_all_text())
-        assert strip_whitespace(command) in text
+        sent: JsonValue = {"command": "ls", "timeout_ms": 70_707, "note": "a\u00adb"}
+        request = {"origin": Origin(folder="/srv/ada/shop-7"), "arguments": sent}
+        form = Form(questions=(choice(*DECISIONS),), decided_by_hand=True)
+        ask = await stage.harness.create_ask(
+            form, stage.place, (ada.user_id,), request={**request, "dialect": "approval"}
+        )
+        await ada.look_at(ask)
+        for _ in ("open", "ended"):
+            seen = ada.seen_at_once()
+            assert "shop-7" not in seen
+            assert "70707" not in seen
+            text = await ada.read_all_text()
+            assert "/srv/ada/shop-7" in text
+            assert '"timeout_ms": 70707' in text
+            assert r"a\u00adb" in text
+            if ask.open:
+                await ada.press_button(next(each for each in ada.buttons() if each.denies))
+                ask = await wait_for_steps(stage, ask, ada, after=1)
+
+    @requires_capability(Capability.BUTTONS)
+    @pytest.mark.rule("SURFACE-21", "TEXT-8")
+    @pytest.mark.parametrize("question", ALIKE, ids=lambda question: question.id)
+    async def test_no_two_controls_are_alike_and_nothing_is_out_of_sight(
+        self, stage: Stage, ada: SimulatedPerson, question: Question
+    ) -> None:
+        assert isinstance(ada, HasButtons)
+        context = (
+            "ls"
+            + " " * 400
+            + "; rm -rf /srv\u200b\n\n"
+            + "\n\n".join(f"{n}. {STEPS[:400]}" for n in range(30))
+        )
+        form = (
+            AGAIN,
+            question.model_copy(update={"context": context, "header": "Deploy\u200bNow"}),
+        )
+        ask = await create_viewed_ask(stage, form, ada)
+        await ada.answer(AGAIN, True)
+        await wait_for_steps(stage, ask, ada, after=1)
+        labels = [each.label for each in ada.buttons()]
+        assert len({fold(each) for each in labels}) == len(labels)
+        assert all(visible(each) == each for each in labels)
+        assert "[400 spaces]; rm -rf /srv⟨U+200B⟩" in ada.seen_at_once()
+        text = await ada.read_all_text()
+        assert {invisible for invisible in ("\u200b", " " * 41) if invisible in text} == set()
+        assert strip_whitespace(f"29. {STEPS[:400]}") in strip_whitespace(text)

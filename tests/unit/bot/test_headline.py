@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,6 +105,26 @@ def test_one_table_says_what_every_hosts_tools_would_do(
     tool: str, arguments: Any, said: str
 ) -> None:
     assert describe(tool, arguments, {}).headline == said
+
+
+_TESTS = Path(__file__).parents[2]
+HOSTS: dict[str, Any] = json.loads((_TESTS / "data/host_tools.json").read_text())
+"""The tools for which each host asks permission, and what they do."""
+
+
+@pytest.mark.rule("APPROVAL-6")
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_kind_of_every_tool_that_a_host_asks_about_is_known(host: str) -> None:
+    tools = HOSTS[host]["tools"]
+    assert {name: headline.kind_of(name).value for name in tools} == tools
+
+
+def test_the_recorded_tools_are_those_of_the_agents_that_the_tests_drive() -> None:
+    installed = json.loads((_TESTS / "agents/environment/package.json").read_text())
+    recorded = {
+        each["package"]: each["version"] for each in HOSTS.values() if each["package"] is not None
+    }
+    assert recorded.items() <= installed["dependencies"].items()
 
 
 def form_headline(name: str, **arguments: Any) -> str:

@@ -18,6 +18,8 @@ Json: TypeAlias = Mapping[str, JsonValue]
 Action: TypeAlias = dict[str, JsonValue]
 
 ANSWER: Final = "answer"
+SHOW_IN_FULL: Final = "show_in_full"
+"""What looks like an action, but only shows the call as it was sent."""
 
 
 class Choice(NamedTuple):
@@ -122,6 +124,8 @@ def control_keys(prompt: Json, labels: Labels, *, approval: bool) -> Keys:
     keys = dict(controls[control] for control in controls if control in offered)
     if question_context.original_texts(prompt):
         keys["o"] = Choice(labels.original, "original")
+    if approval:
+        keys["f"] = Choice(labels.details, {"action": SHOW_IN_FULL})
     return {**keys, "q": Choice("Leave it open", "leave")}
 
 

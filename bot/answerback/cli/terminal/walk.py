@@ -7,18 +7,21 @@ import os
 import stat
 import sys
 from typing import Final
+from urllib.parse import quote
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter
 
 from answerback.cli.api_client import call_service
 from answerback.cli.ask_output import describe_status, subject
 from answerback.cli.output import fail, say
 from answerback.cli.person_key import resolve_access
-from answerback.cli.terminal.answer_keys import Action
+from answerback.cli.terminal.answer_keys import SHOW_IN_FULL, Action
 from answerback.cli.terminal.line_input import PipedInput, TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
+from answerback.core.sent_call import SentCall
 from answerback.ports.person_key import is_personal
+from answerback.presentation.sent_call import sent_call_text
 from answerback.runtime.config_file import load_settings
 from answerback_client import (
     Ask,
@@ -112,10 +115,21 @@ class Walk:
             if action is None:
                 self._prompter.print_line(f"{ask.id} stays open.")
                 return
+            if action["action"] == SHOW_IN_FULL:
+                await self._show_in_full(ask)
+                continue
             ask, start = await self._act(ask, action)
         self._report_end(ask)
         if ask.json["gave_up"] is not None and ask.json["tried_again"] is None:
             await self._offer_retry(ask)
+
+    async def _show_in_full(self, ask: Ask) -> None:
+        """Print the call as it was sent, and the folder of its agent."""
+        sent = await self._client.call("GET", f"/v1/asks/{quote(ask.id, safe='')}/call")
+        shown = TypeAdapter(SentCall).validate_python(sent)
+        for text in filter(None, sent_call_text(shown, self._prompter.labels)):
+            for line in text.split("\n"):
+                self._prompter.print_line(line)
 
     async def _act(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
         """Act on the ask; returns its new state, and what to prefill the prompt with if the question is the same."""

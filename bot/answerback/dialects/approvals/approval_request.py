@@ -47,6 +47,8 @@ class ApprovalRequest:
     """The label of the MCP server that has the tool, if the host sends it on its own."""
     acp_kind: JsonValue = None
     """What the tool does, as ACP says it."""
+    headline: str | None = None
+    """What would be allowed, where that is not the use of a tool."""
     further: tuple[Question, ...] = ()
     """Follow-up questions for some of the decisions."""
 
@@ -57,7 +59,7 @@ class ApprovalRequest:
         )
         question = Question(
             id=self.id,
-            text=use.headline,
+            text=self.headline or use.headline,
             context=use.context,
             answer_type=AnswerType.SELECT,
             options=tuple(sorted(self.options, key=_place_by_kind)),

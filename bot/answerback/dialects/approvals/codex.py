@@ -1,4 +1,4 @@
-"""Approval requests of Codex's app server: commands, file changes, permissions and tools of MCP servers.
+"""Approval requests of Codex's app server: commands, file changes and tools of MCP servers.
 
 Formats: the schema that ``codex app-server generate-json-schema`` writes. Codex 0.169.0 asks about an MCP tool with an
 elicitation that has no fields, and describes the call in its ``_meta``.
@@ -26,7 +26,6 @@ from answerback.dialects.approvals.approval_request import (
     optional_items,
     options,
     read_tool_name,
-    require_object,
     to_json_text,
 )
 from answerback.dialects.call_reader import ArgumentNode
@@ -141,13 +140,18 @@ def _read_command(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     return [_request(call, "commandExecution", tuple(by_value.values()))]
 
 
-def _request(call: ArgumentNode, tool: str, offered: tuple[Option, ...]) -> ApprovalRequest:
+def shown_fields(call: ArgumentNode) -> Json:
+    """Return the fields of a request that describe it."""
     arguments = call.value if isinstance(call.value, dict) else {}
-    shown: Json = {
+    return {
         key: value
         for key, value in arguments.items()
         if key not in _HIDDEN_FIELDS and value is not None
     }
+
+
+def _request(call: ArgumentNode, tool: str, offered: tuple[Option, ...]) -> ApprovalRequest:
+    shown = shown_fields(call)
     command = {"command": shown.pop("command")} if "command" in shown else None
     return ApprovalRequest(tool=tool, arguments=command, notes=shown, options=offered)
 
@@ -167,32 +171,6 @@ def _file_change_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
 
 def _no_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
     return {"decision": "decline"}
-
-
-def _read_permissions(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    require_object(call, "permissions")
-    offered = options(turn="Allow for this turn", session="Allow for this session", decline="Deny")
-    return [_request(call, "permissions", offered)]
-
-
-def _permissions_decision(answers: AnswersById, arguments: Json) -> JsonValue:
-    scope = answers[DECISION]
-    if scope == "decline":
-        return _NO_PERMISSIONS
-    return {"permissions": _without_nulls(arguments["permissions"]), "scope": scope}
-
-
-_NO_PERMISSIONS: Final[Json] = {"permissions": {}, "scope": "turn"}
-
-
-def _without_nulls(value: JsonValue) -> JsonValue:
-    if isinstance(value, dict):
-        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
-    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
-
-
-def _no_permissions_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
-    return _NO_PERMISSIONS
 
 
 # --- tools of MCP servers -------------------------------------------------------------------------
@@ -231,4 +209,3 @@ def _no_mcp_tool_decision(_answers: AnswersById, _arguments: Json, _reason: str)
 MCP_TOOL: Final = Variant(_read_mcp_tool, _mcp_tool_decision, _no_mcp_tool_decision)
 COMMAND: Final = Variant(_read_command, _command_decision, _no_decision)
 FILE_CHANGE: Final = Variant(_read_file_change, _file_change_decision, _no_decision)
-PERMISSIONS: Final = Variant(_read_permissions, _permissions_decision, _no_permissions_decision)

@@ -44,9 +44,9 @@ def question(text: str = "Which store?", **more: Any) -> dict[str, Any]:
 @pytest.mark.rule("SLACK-13")
 async def test_a_note_goes_with_the_selected_option(up: Rig) -> None:
     ask = await asked(up, question())
-    await up.ada.choose(up.live(ask), "SQLite")
     await up.ada.click(up.live(ask), LABELS.answer_with_note)
     modal = await up.ada.sees_modal()
+    await up.ada.choose(modal, "SQLite")
     assert (await up.ada.submit({LABELS.note_label: "Only for the trial."})).ok
     ask = await up.shown(ask)
     assert ask.status is Status.ANSWERED
@@ -83,9 +83,8 @@ async def test_a_note_alone_is_not_an_answer(up: Rig) -> None:
 @pytest.mark.rule("SLACK-13")
 async def test_back_offers_the_note_again(up: Rig) -> None:
     ask = await asked(up, question(), question("And the cache?"))
-    await up.ada.choose(up.live(ask), "SQLite")
     await up.ada.click(up.live(ask), LABELS.answer_with_note)
-    await up.ada.sees_modal()
+    await up.ada.choose(await up.ada.sees_modal(), "SQLite")
     await up.ada.submit({LABELS.note_label: "Only for the trial."})
     ask = await up.shown(ask)
     await up.ada.click(up.live(ask), LABELS.back)

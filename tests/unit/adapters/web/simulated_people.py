@@ -121,7 +121,8 @@ class SimulatedWebPerson:
         await self._press(shown.id)
 
     def seen_at_once(self) -> str:
-        return self._page.text
+        closed = r"<details(?![^>]* open)[^>]*>(\s*<summary.*?</summary>).*?</details>"
+        return Document(re.sub(closed, r"\1", self._page.markup, flags=re.DOTALL)).text
 
     async def read_all_text(self) -> str:
         return self._page.text

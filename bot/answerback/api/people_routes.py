@@ -1,0 +1,49 @@
+"""The API operations for people and their front ends: a part of the table in `answerback.api.routes`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.api import asks, inbox_and_search, wire
+from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
+from answerback.api.responses import BAD, NEXT, NOT_FOUND
+
+PEOPLE_OPERATIONS: Final = (
+    Operation(
+        "inbox",
+        "GET",
+        "/v1/inbox",
+        "List what is waiting for one person, oldest first",
+        inbox_and_search.inbox,
+        {200: ResponseSpec("A page of open asks.", wire.AskPage, headers=NEXT), 400: BAD},
+        roles=SURFACE_ONLY,
+        query=inbox_and_search.InboxQuery,
+        description="The open asks of all agents that this person may answer. For custom front ends, and for callers "
+        "with the person's key. Never for agents.",
+    ),
+    Operation(
+        "search",
+        "GET",
+        "/v1/search",
+        "Search questions and answers, newest first",
+        inbox_and_search.search,
+        {200: ResponseSpec("A page of asks.", wire.AskPage, headers=NEXT), 400: BAD},
+        query=inbox_and_search.SearchQuery,
+        description="An agent finds only its own asks. With a personal link's key, you find what its person answered "
+        "and, with `status=open`, what is waiting for them.",
+    ),
+    Operation(
+        "call",
+        "GET",
+        "/v1/asks/{id}/call",
+        "Get the tool call as it was sent",
+        asks.sent_call,
+        {
+            200: ResponseSpec(
+                "The call; without arguments if its content was erased.", wire.CallBody
+            ),
+            404: NOT_FOUND,
+        },
+        description="For people who want to see everything that a host sent. An ask itself has what people decide by.",
+    ),
+)

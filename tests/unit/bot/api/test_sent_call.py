@@ -1,0 +1,19 @@
+"""The tool call as its agent sent it, for people who want to see all of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.bot.api.conftest import Json, Served
+
+
+@pytest.mark.rule("SURFACE-22")
+async def test_the_call_can_be_read_as_it_was_sent(api: Served) -> None:
+    arguments: Json = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "extra": [1]}
+    origin = {"folder": "/srv/ann/app"}
+    body = {"name": "PermissionRequest", "arguments": arguments, "origin": origin, "to": "web"}
+    async with api.http.post("/v1/asks", json=body) as response:
+        ask = await response.json()
+    expected = {"folder": "/srv/ann/app", "name": "PermissionRequest", "arguments": arguments}
+    assert await api.get(f"/v1/asks/{ask['id']}/call") == (200, expected)
+    assert (await api.get("/v1/asks/ask_0000/call"))[0] == 404
