@@ -253,19 +253,19 @@ def _properties(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _merge_properties(shapes: Sequence[dialect.Tool]) -> dict[str, JsonValue]:
-    """Merge the arguments of several shapes, at least one of which has ``questions``.
+    """Merge the arguments of several shapes.
 
-    The result has no top-level alternatives, because model APIs reject those.
+    The alternatives are whole lists of questions: model APIs reject them at the top level, and LangChain's converter for
+    Gemini drops those inside a list's ``items``.
     """
     properties: dict[str, JsonValue] = {}
-    lists: list[dict[str, JsonValue]] = []
+    lists: list[JsonValue] = []
     for shape in shapes:
         for name, schema in _properties(shape.parameters).items():
             if name == "questions":
-                lists.append(_OBJECT.validate_python(schema))
+                lists.append(schema)
             else:
                 properties.setdefault(name, schema)
-    items: list[JsonValue] = [schema["items"] for schema in lists]
-    either: dict[str, JsonValue] = {"anyOf": items}
-    properties["questions"] = {**lists[0], "items": items[0] if len(items) == 1 else either}
+    if lists:
+        properties["questions"] = lists[0] if len(lists) == 1 else {"anyOf": lists}
     return properties

@@ -110,17 +110,20 @@ def test_anthropics_and_googles_types_read_the_whole_definition(frameworks: None
 
 
 def outline(schema: Any) -> Any:
-    """Return the types in a schema, as JSON Schema or as Gemini writes them."""
+    """Return what tells a model what to write, whether JSON Schema says it or Gemini's own schema."""
+    told = {key: schema[key] for key in ("description", "enum") if key in schema}
     if "anyOf" in schema:
-        return [outline(each) for each in schema["anyOf"]]
-    kind = schema["type"].lower()
+        return {**told, "anyOf": [outline(each) for each in schema["anyOf"]]}
+    told["type"] = schema["type"].lower()
     if "properties" in schema:
-        return {name: outline(each) for name, each in schema["properties"].items()}
-    return [kind, outline(schema["items"])] if "items" in schema else kind
+        told["properties"] = {name: outline(each) for name, each in schema["properties"].items()}
+    if "items" in schema:
+        told["items"] = outline(schema["items"])
+    return told
 
 
-@pytest.mark.rule("DIALECT-20")
-def test_converters_for_gemini_keep_the_type_of_every_property(frameworks: None) -> None:
+@pytest.mark.rule("DIALECT-20", "MCP-1")
+def test_converters_keep_every_type_alternative_and_description(frameworks: None) -> None:
     enabled = {tool.dialect for tool in tool_definitions.TOOLS}
     asking = [each.definition(enabled) for each in DEFAULT_TOOLS]
     listed = [each for each in (*asking, *follow_up_tools()) if each]
@@ -132,9 +135,9 @@ def test_converters_for_gemini_keep_the_type_of_every_property(frameworks: None)
         made["mcp"].append(tool_definitions.format_definition(tool, "mcp"))
         made["openai"].append(tool_definitions.format_definition(tool, "openai"))
     read = read_by_sdks(made)
-    assert [outline(each) for each in read["mcp"]] == [
-        outline(tool["inputSchema"]) for tool in made["mcp"]
-    ]
+    listed_outlines = [outline(tool["inputSchema"]) for tool in made["mcp"]]
+    for converter in ("mcp", "langchain", "langchain-openai"):
+        assert [outline(each) for each in read[converter]] == listed_outlines, converter
     assert [outline(each) for each in read["openai"]] == [
         outline(tool["function"]["parameters"]) for tool in made["openai"]
     ]

@@ -15,6 +15,7 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
+from answerback.mcp.tools import DEFAULT_TOOLS
 from answerback.service.question_routing import ToolRule
 from tests.mcp_clients import mcp_client
 from tests.service_support import WAIT
@@ -269,6 +270,26 @@ async def test_a_disabled_tool_is_not_listed_and_refused(tmp_path: Path) -> None
     assert "ask_user_question" not in names
     assert refused.is_error
     assert "switched off" in text(refused)
+
+
+@pytest.mark.rule("MCP-1", "DIALECT-20")
+@pytest.mark.parametrize(
+    ("enabled", "alternatives"),
+    [
+        (("single", "copilot"), None),
+        (("single", "gemini"), 0),
+        (("ask_user", "gemini", "copilot"), 2),
+    ],
+)
+def test_a_tool_offers_the_shapes_that_are_enabled(
+    enabled: tuple[str, ...], alternatives: int | None
+) -> None:
+    definition = DEFAULT_TOOLS[0].definition(enabled)
+    assert definition is not None
+    assert not_portable(definition.input_schema) == []
+    questions = definition.input_schema["properties"].get("questions")
+    assert (questions is None) is (alternatives is None)
+    assert len((questions or {}).get("anyOf", [])) == (alternatives or 0)
 
 
 @pytest.mark.rule("MCP-9")

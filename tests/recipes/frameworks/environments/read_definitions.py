@@ -2,7 +2,9 @@
 
 Standard input has JSON, ``{"anthropic": […], "gemini": […], "strict": […], "mcp": […], "openai": […]}``: definitions in
 these formats, and strict schemas. Standard output has the same as the SDKs read it, without the fields that they do not
-know: ``mcp`` as Google's SDK converts an MCP server's tools, and ``openai`` as LangChain converts its own for Gemini.
+know: ``mcp`` as Google's SDK converts an MCP server's tools, and ``openai`` as LangChain converts definitions for Gemini.
+``langchain`` has the MCP server's tools again, as LangChain converts its own tools for Gemini, and ``langchain-openai``
+as it converts them for OpenAI.
 """
 
 import json
@@ -14,6 +16,10 @@ from google.genai._mcp_utils import (  # type: ignore[import-not-found,import-un
     mcp_to_gemini_tools,
 )
 from google.genai.types import Tool  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from langchain_core.tools import StructuredTool  # type: ignore[import-not-found]
+from langchain_core.utils.function_calling import (  # type: ignore[import-not-found]
+    convert_to_openai_tool,
+)
 from langchain_google_genai._function_utils import (  # type: ignore[import-not-found]
     convert_to_genai_function_declarations,
 )
@@ -31,6 +37,16 @@ def parameters(tools: list[Tool]) -> list[object]:
     return [each["parameters"] for tool in sent for each in tool["functionDeclarations"]]
 
 
+# As langchain-mcp-adapters makes them of an MCP server's.
+own = [
+    StructuredTool(
+        name=each["name"],
+        description=each["description"],
+        args_schema=each["inputSchema"],
+        func=print,
+    )
+    for each in definitions["mcp"]
+]
 read = {
     "anthropic": [tool_param.validate_python(each) for each in definitions["anthropic"]],
     "gemini": tool.model_dump(by_alias=True, exclude_none=True)["functionDeclarations"],
@@ -39,5 +55,7 @@ read = {
         mcp_to_gemini_tools([McpTool.model_validate(each) for each in definitions["mcp"]])
     ),
     "openai": parameters(convert_to_genai_function_declarations(definitions["openai"])),
+    "langchain": parameters(convert_to_genai_function_declarations(own)),
+    "langchain-openai": [convert_to_openai_tool(each)["function"]["parameters"] for each in own],
 }
 json.dump(read, sys.stdout)
