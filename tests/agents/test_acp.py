@@ -6,20 +6,21 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tests.agents import test_opencode as opencode
 from tests.agents.conftest import PATIENCE, Home
 from tests.agents.model import Model, Says, scripted
 from tests.agents.rpc import Connection, Json
+from tests.agents.test_opencode import Program, touch_call
 from tests.recipes.conftest import Person
 
+OPENCODE = Program("opencode")
 COMMAND = ("answerback", "acp", "--", "opencode", "acp")
 
 
 @asynccontextmanager
 async def editor_session(home: Home, model: Model) -> AsyncIterator[tuple[Connection, str]]:
     """Open a session as an editor; yield the connection and the session's id."""
-    await opencode.connect(home, model, permission={"bash": "ask"})
-    environment = {**opencode.ENVIRONMENT, "ANSWERBACK_URL": home.service.url}
+    await OPENCODE.connect(home, model, permission={"bash": "ask"})
+    environment = {**OPENCODE.environment, "ANSWERBACK_URL": home.service.url}
     async with home.started(*COMMAND, environment=environment) as process:
         editor = Connection(process, jsonrpc="2.0")
         await editor.request("initialize", protocolVersion=1, clientCapabilities={})
@@ -39,7 +40,7 @@ async def test_a_person_can_allow_in_the_thread_what_the_editor_is_asked_too(
 ) -> None:
     note = home.project / "note.txt"
     async with (
-        scripted(opencode.touch_call(note), Says("Done.")) as model,
+        scripted(touch_call(note), Says("Done.")) as model,
         editor_session(home, model) as (editor, session),
     ):
         ended, ask = await asyncio.gather(send_prompt(editor, session), person.answers("once"))
@@ -53,7 +54,7 @@ async def test_a_person_can_allow_in_the_thread_what_the_editor_is_asked_too(
 async def test_a_person_denies_it(home: Home, person: Person) -> None:
     note = home.project / "note.txt"
     async with (
-        scripted(opencode.touch_call(note), Says("Done.")) as model,
+        scripted(touch_call(note), Says("Done.")) as model,
         editor_session(home, model) as (editor, session),
     ):
         await asyncio.gather(send_prompt(editor, session), person.replies("Not there."))
@@ -78,7 +79,7 @@ async def test_an_ask_that_the_editor_answers_first_is_withdrawn(
         assert ended.status == "withdrawn"
 
     async with (
-        scripted(opencode.touch_call(note), Says("Done.")) as model,
+        scripted(touch_call(note), Says("Done.")) as model,
         editor_session(home, model) as (editor, session),
     ):
         await asyncio.gather(send_prompt(editor, session), answers())

@@ -1,6 +1,6 @@
 """The dialect `claude`: Claude's AskUserQuestion, also in its extended form, and other hosts' ask_user_question.
 
-Answers are keyed by question text. Based on Claude Code 2.1.330 (its extended form: CLAUDE_CODE_QUESTION_EXTENDED),
+Answers are keyed by question text. Based on Claude Code 2.1.332 (its extended form: CLAUDE_CODE_QUESTION_EXTENDED),
 Mistral Vibe 3.0.3, Qwen Code 0.24.4 and pydantic-ai-harness 0.62.0.
 """
 

@@ -22,7 +22,9 @@ def not_portable(schema: Any) -> list[dict[str, Any]]:
 def _is_portable(schema: dict[str, Any]) -> bool:
     if "anyOf" in schema:  # Vertex AI refuses anything next to it
         return schema.keys() == {"anyOf"} and {"type": "null"} not in schema["anyOf"]
-    if "anyOf" in schema.get("items", {}):  # langchain-google-genai drops alternatives of a list's items
+    if "anyOf" in schema.get(
+        "items", {}
+    ):  # langchain-google-genai drops alternatives of a list's items
         return False
     if "additionalProperties" in schema or not isinstance(schema.get("type"), str):
         return False
