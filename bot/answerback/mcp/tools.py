@@ -255,8 +255,8 @@ def _properties(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 def _merge_properties(shapes: Sequence[dialect.Tool]) -> dict[str, JsonValue]:
     """Merge the arguments of several shapes.
 
-    The alternatives are whole lists of questions: model APIs reject them at the top level, and LangChain's converter for
-    Gemini drops those inside a list's ``items``.
+    The alternatives are whole lists of questions: model APIs reject them at the top level, and LangChain's converter
+    for Gemini drops those inside a list's ``items``.
     """
     properties: dict[str, JsonValue] = {}
     lists: list[JsonValue] = []

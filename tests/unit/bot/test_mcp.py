@@ -15,12 +15,12 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
-from answerback.mcp.tools import DEFAULT_TOOLS
 from answerback.service.question_routing import ToolRule
 from tests.mcp_clients import mcp_client
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
-from tests.unit.bot.tool_schema_support import not_portable
+from tests.unit.bot.tool_schema_support import every_schema, not_portable
+from tests.unit.cases import read_case
 
 BOTH = pytest.mark.parametrize("mode", ["auto", "legacy"])
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
@@ -272,24 +272,16 @@ async def test_a_disabled_tool_is_not_listed_and_refused(tmp_path: Path) -> None
     assert "switched off" in text(refused)
 
 
-@pytest.mark.rule("MCP-1", "DIALECT-20")
-@pytest.mark.parametrize(
-    ("enabled", "alternatives"),
-    [
-        (("single", "copilot"), None),
-        (("single", "gemini"), 0),
-        (("ask_user", "gemini", "copilot"), 2),
-    ],
-)
-def test_a_tool_offers_the_shapes_that_are_enabled(
-    enabled: tuple[str, ...], alternatives: int | None
-) -> None:
-    definition = DEFAULT_TOOLS[0].definition(enabled)
-    assert definition is not None
-    assert not_portable(definition.input_schema) == []
-    questions = definition.input_schema["properties"].get("questions")
-    assert (questions is None) is (alternatives is None)
-    assert len((questions or {}).get("anyOf", [])) == (alternatives or 0)
+@pytest.mark.rule("DIALECT-20")
+async def test_every_listed_property_has_one_type(service: Served) -> None:
+    case = read_case("mcp-tool-schema-for-gemini")["mcp"]
+    async with client(service) as mcp:
+        assert case == {"method": "tools/list"}
+        listed = (await mcp.list_tools()).tools
+    for tool in listed:
+        for schema in every_schema(tool.input_schema):
+            assert isinstance(schema.get("type"), str) or "anyOf" in schema
+            assert "type" not in schema or "anyOf" not in schema
 
 
 @pytest.mark.rule("MCP-9")

@@ -25,6 +25,7 @@ from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.test_late_answers_mcp import check
 from tests.unit.bot.test_mcp import BOTH, GO, client
+from tests.unit.cases import read_case
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -124,7 +125,10 @@ async def wait_until_left(service: Served, ask: Ask) -> None:
 @BOTH
 @pytest.mark.parametrize("how", ["cancel", "timeout"])
 async def test_the_answer_to_a_cancelled_call_is_late(service: Served, mode: str, how: str) -> None:
-    call = {**GO, "conversation": "c1"}
+    asking, *_, checking = read_case("mcp-cancelled-call-then-answer")["mcp"]["steps"]
+    call, again = (
+        json.loads(step[step.index("{") : step.rindex("}") + 1]) for step in (asking, checking)
+    )
     async with client(service, mode) as mcp:
         if how == "timeout":
             with pytest.raises(Exception, match=r"(?i)timed? ?out"):
@@ -137,10 +141,10 @@ async def test_the_answer_to_a_cancelled_call_is_late(service: Served, mode: str
             calling.cancel()
             await asyncio.gather(calling, return_exceptions=True)
         await service.wait_for_waiters(ask, 0)
-        await service.act(ask, action="answer", value=True)
-        (given,) = (await check(mcp, conversation="c1"))["answers"]
+        await service.act(ask, action="answer", value="8443")
+        (given,) = (await check(mcp, **again))["answers"]
         assert given["ask_id"] == ask.id
-        assert (await check(mcp, conversation="c1"))["answers"] == []
+        assert (await check(mcp, **again))["answers"] == []
 
 
 @pytest.mark.rule("MCP-14", "WAITING-2")

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from answerback.core.json_schema import schemas
 from answerback.dialects import registry, strict_schemas, tool_definitions
 from answerback.dialects.dialect import Tool
+from answerback.mcp.tools import DEFAULT_TOOLS
 from tests.unit.bot.dialect_support import CALLS
 from tests.unit.bot.tool_schema_support import every_schema, not_portable
 
@@ -127,3 +128,23 @@ def test_a_strict_definition_has_the_strict_flag(form: Any, where: tuple[str, ..
         for key in where:
             made = made[key]
         assert made.get("strict", False) is strict
+
+
+@pytest.mark.rule("MCP-1", "DIALECT-20")
+@pytest.mark.parametrize(
+    ("enabled", "alternatives"),
+    [
+        (("single", "copilot"), None),
+        (("single", "gemini"), 0),
+        (("ask_user", "gemini", "copilot"), 2),
+    ],
+)
+def test_a_tool_offers_the_shapes_that_are_enabled(
+    enabled: tuple[str, ...], alternatives: int | None
+) -> None:
+    definition = DEFAULT_TOOLS[0].definition(enabled)
+    assert definition is not None
+    assert not_portable(definition.input_schema) == []
+    questions = definition.input_schema["properties"].get("questions")
+    assert (questions is None) is (alternatives is None)
+    assert len((questions or {}).get("anyOf", [])) == (alternatives or 0)

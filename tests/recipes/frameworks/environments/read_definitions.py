@@ -2,9 +2,9 @@
 
 Standard input has JSON, ``{"anthropic": […], "gemini": […], "strict": […], "mcp": […], "openai": […]}``: definitions in
 these formats, and strict schemas. Standard output has the same as the SDKs read it, without the fields that they do not
-know: ``mcp`` as Google's SDK converts an MCP server's tools, and ``openai`` as LangChain converts definitions for Gemini.
-``langchain`` has the MCP server's tools again, as LangChain converts its own tools for Gemini, and ``langchain-openai``
-as it converts them for OpenAI.
+know: ``mcp`` as Google's SDK converts an MCP server's tools, and ``openai`` as LangChain converts definitions for
+Gemini. ``langchain`` has the MCP server's tools again, as LangChain converts its own tools for Gemini, and
+``langchain-openai`` as it converts them for OpenAI.
 """
 
 import json
@@ -16,8 +16,8 @@ from google.genai._mcp_utils import (  # type: ignore[import-not-found,import-un
     mcp_to_gemini_tools,
 )
 from google.genai.types import Tool  # type: ignore[import-not-found,import-untyped,unused-ignore]
-from langchain_core.tools import StructuredTool  # type: ignore[import-not-found]
-from langchain_core.utils.function_calling import (  # type: ignore[import-not-found]
+from langchain_core.tools import StructuredTool
+from langchain_core.utils.function_calling import (
     convert_to_openai_tool,
 )
 from langchain_google_genai._function_utils import (  # type: ignore[import-not-found]
