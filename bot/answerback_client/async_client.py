@@ -219,6 +219,25 @@ class AsyncClient:
         except StaleError as error:
             return error.ask
 
+    async def receipt(self, ask_id: str) -> dict[str, JsonValue]:
+        """Fetch the receipt of an ask that has ended: it proves to anybody who decided what, and when.
+
+        Raises:
+            NotFoundError: there is none.
+            RefusedError: the ask is open.
+        """
+        return await self.call("GET", f"/v1/asks/{quote(ask_id, safe='')}/receipt")
+
+    async def consume(self, ask_id: str) -> Ask:
+        """Consume an approval: of all callers, one gets it, so that it opens one door once.
+
+        Raises:
+            RefusedError: it was consumed before, or nobody has allowed it.
+        """
+        # Not retried automatically: the first call may have consumed it.
+        path = f"/v1/asks/{quote(ask_id, safe='')}/consume"
+        return Ask.of(await self.call("POST", path, repeat=False))
+
     async def retry(
         self, ask_id: str, text: str | None = None, *, actor: Mapping[str, JsonValue] | None = None
     ) -> Ask:

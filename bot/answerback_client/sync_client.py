@@ -90,6 +90,14 @@ class Client:
         """Report that an approval's host is about to be told no; see `AsyncClient.report_no_answer`."""
         return self._run(self._client.report_no_answer(ask_id))
 
+    def receipt(self, ask_id: str) -> dict[str, JsonValue]:
+        """Fetch the receipt of an ask that has ended; see `AsyncClient.receipt`."""
+        return self._run(self._client.receipt(ask_id))
+
+    def consume(self, ask_id: str) -> Ask:
+        """Consume an approval, once; see `AsyncClient.consume`."""
+        return self._run(self._client.consume(ask_id))
+
     def add_context(self, ask_id: str, text: str) -> Ask:
         """Answer what somebody asked back; see `AsyncClient.add_context`."""
         return self._run(self._client.add_context(ask_id, text))

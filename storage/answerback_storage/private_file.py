@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from answerback.core.errors import StoreError
@@ -32,6 +34,25 @@ def replace(path: Path, text: str, what: str) -> None:
     Raises:
         StoreError: the file cannot be written.
     """
+    _write(path, text, what, lambda temporary: temporary.replace(path))
+
+
+def create(path: Path, text: str, what: str) -> None:
+    """Create the file atomically with mode 0600, unless it exists: of several processes, one creates it.
+
+    Raises:
+        StoreError: the file cannot be written.
+    """
+
+    def link(temporary: Path) -> None:
+        with suppress(FileExistsError):
+            path.hardlink_to(temporary)
+        temporary.unlink()
+
+    _write(path, text, what, link)
+
+
+def _write(path: Path, text: str, what: str, put_in_place: Callable[[Path], object]) -> None:
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
         with open(
@@ -40,7 +61,7 @@ def replace(path: Path, text: str, what: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(path)
+        put_in_place(temporary)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise StoreError(

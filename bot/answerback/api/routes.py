@@ -24,6 +24,7 @@ from answerback.api.operation import (
     ResponseSpec,
 )
 from answerback.api.people_routes import PEOPLE_OPERATIONS
+from answerback.api.receipt_routes import RECEIPT_OPERATIONS
 from answerback.api.responses import BAD, KEY, KEY_OF_ACTION, NEXT, NOT_FOUND, NOT_JSON, TOO_LARGE
 from answerback.api.service_routes import SERVICE_OPERATIONS
 from answerback.service.record_wire import DeliveryBody
@@ -304,6 +305,7 @@ OPERATIONS: Final = (
         },
         query=asks.RecordQuery,
     ),
+    *RECEIPT_OPERATIONS,
     Operation(
         "deliveries",
         "GET",

@@ -16,6 +16,7 @@ from answerback.api.late_answers import response_tracker_of, send_response
 from answerback.api.operation import SURFACE_ONLY, Api, Call, Operation
 from answerback.api.origin_guard import guard_route, refuse_cross_origin
 from answerback.api.problems import problem_middleware
+from answerback.api.receipt_routes import KEYS
 from answerback.api.routes import OPERATIONS
 from answerback.core.errors import ProblemError
 from answerback.http.response_arrival import ARRIVAL_TRACKER, ArrivalTracker
@@ -51,7 +52,9 @@ def build_local_app(
 def build_public_app(
     api: Api, *, pages: Iterable[web.RouteDef], hooks: Sequence[web.RouteDef]
 ) -> web.Application:
-    """Build the application of the public listener: for platforms and remote people, with nothing of the agents' API.
+    """Build the application of the public listener: for platforms, remote people, and whoever checks receipts.
+
+    It has nothing else of the agents' API.
 
     Args:
         hooks: what platforms call. Their surface handles every error in them, and they bypass the
@@ -67,7 +70,7 @@ def build_public_app(
         return _finish(api, request, removal or await problem_middleware(request, handler))
 
     app = web.Application(middlewares=[all_but_hooks])
-    app.add_routes([*hooks, *pages])
+    app.add_routes([*hooks, *pages, _route(api, KEYS)])
     return app
 
 

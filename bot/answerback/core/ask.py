@@ -134,6 +134,8 @@ class Ask(StrictDataclass):
     """How many asides a waiting call has reported to the agent."""
     tried_again: TriedAgain | None = None
     """A person's request to try again what nobody had allowed in time."""
+    consumed_at: EpochSeconds | None = None
+    """When what an approval allowed was done, for those who make sure that it is done once."""
     erased_at: EpochSeconds | None = None
     """When its content was erased; None if it was not."""
 

@@ -22,7 +22,7 @@ ERASED: Final = "erased"
 _KEPT: Final = frozenset(
     {
         *("answer_type", "exclusive", "persistence", "source", "other", "remembered"),
-        *("reason", "status", "reminded", "erased", "gave_up"),
+        *("reason", "status", "reminded", "erased", "gave_up", "consumed"),
     }
 )
 """The keys that stay in the body of a record entry: kinds, never content."""

@@ -157,6 +157,10 @@ class Form(_Frozen):
         chosen = [kind for kind in kinds if kind is not None]
         return bool(chosen) and set(chosen) == {OptionKind.DENY}
 
+    def question(self, question_id: str) -> Question | None:
+        """Return the question with this id, or None."""
+        return next((each for each in self.questions if each.id == question_id), None)
+
     def digest_of(self, question: Question) -> str:
         """Return a digest of one of the questions as people see it: an answer is reused for that question alone."""
         shown = [self.tool, self.context_format, question.model_dump(mode="json")]

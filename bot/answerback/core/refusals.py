@@ -49,6 +49,10 @@ REPLY_NEEDS_TEXT: Final = Refusal(
 NOT_AN_APPROVAL: Final = Refusal(
     "not_an_approval", "This ask is a question, which people may still answer.", "/decision"
 )
+NOT_APPROVED: Final = Refusal(
+    "not_approved", "Nobody has allowed this, so there is nothing to consume.", ""
+)
+CONSUMED: Final = Refusal("consumed", "This approval was consumed before.", "")
 NOTHING_TO_TRY_AGAIN: Final = Refusal(
     "nothing_to_try_again", "Only an approval that nobody answered in time can be tried again."
 )

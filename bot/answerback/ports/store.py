@@ -15,6 +15,7 @@ from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
 from answerback.ports.late_answers import LateAnswerStore
 from answerback.ports.live_messages import MessageQueries
+from answerback.ports.receipts import NewReceipt, ReceiptStore
 from answerback.ports.search import AskSearch
 from answerback.ports.store_values import (
     NO_LIMITS,
@@ -47,6 +48,8 @@ class Write(NamedTuple):
     """Whether the ask's outcome, or what a person has said since, is to be reported to its agent."""
     claim: Claim | None = None
     """Claims the message together with the change, if it is outdated and nobody else holds it."""
+    receipt: NewReceipt | None = None
+    """The receipt of the outcome, if this change ends the ask."""
 
 
 class Decision(NamedTuple, Generic[T]):
@@ -195,8 +198,9 @@ class Erasure(Protocol):
         """Erase what was written in an ended ask, everywhere; return the ask after that, or None.
 
         `answerback.core.erasure` decides what stays, with ``opaque``. One transaction erases the ask's request, the
-        lines of its record, its deliveries (which are no longer sent), drafts, remembered answers, its idempotency key
-        and the late answer that its agent has not seen. An open or already erased ask stays as it is.
+        lines of its record, its deliveries (which are no longer sent), drafts, remembered answers, its idempotency key,
+        what stands beside its receipt, and the late answer that its agent has not seen. An open or already erased ask
+        stays as it is.
         """
 
     async def scrub(self) -> None:
@@ -234,6 +238,7 @@ class Store(Protocol):
     messages: MessageQueries
     search: AskSearch
     record: Record
+    receipts: ReceiptStore
     late_answers: LateAnswerStore
     outbox: Outbox
     claims: Claims

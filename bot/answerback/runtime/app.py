@@ -37,6 +37,7 @@ from answerback.runtime.from_settings import (
 )
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.plugins import installed_plugins
+from answerback.runtime.receipts import open_signing_key, read_service_id
 from answerback.runtime.reload import SettingsReloader
 from answerback.runtime.replica_lifecycle import Replica, release_claims
 from answerback.runtime.sockets import bind_socket, serve_app, serve_public, socket_url
@@ -44,6 +45,7 @@ from answerback.runtime.supervision import run_supervised
 from answerback.service.agent_requests import Callers
 from answerback.service.notify import Hooks
 from answerback.service.question_routing import Rules
+from answerback.service.receipts import Receipts
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
 from answerback.webhooks.address_policy import CallbackPolicy, guarded_session
@@ -51,6 +53,7 @@ from answerback.webhooks.outbox import WebhookDispatcher
 from answerback.webhooks.sender import WebhookSender
 from answerback.workers.inquiry import HttpInquiryBackend
 from answerback.workers.message_sync import MessageSync
+from answerback.workers.receipt_linker import ReceiptLinker
 from answerback.workers.retention import RetentionPolicy
 from answerback.workers.scheduler import Scheduler
 
@@ -92,7 +95,8 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         holders = await person_keys.build_holders_reader(settings)
         http = await stack.enter_async_context(chat_http_session())
         connected: dict[str, Surface] = {}
-        service = _build_service(settings, opened, connected, routes, callbacks, metrics)
+        receipts = await _build_receipts(settings, opened, connected)
+        service = _build_service(settings, opened, connected, routes, callbacks, metrics, receipts)
         surfaces = await _build_surfaces(settings, opened, sockets, holders, http, service)
         connected.update((built.surface.name, built.surface) for built in surfaces)
         cut_off: set[ClaimKind] = set()
@@ -103,7 +107,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
             await surface.start()
         dispatcher = await _build_dispatcher(service, callbacks, stack)
         message_sync, replica = await _start_background(
-            settings, service, dispatcher, cut_off, stack
+            settings, service, dispatcher, cut_off, stack, receipts
         )
         tokens = build_agent_tokens(settings)
         api = Api(
@@ -200,6 +204,15 @@ async def _build_surfaces(
     return surfaces
 
 
+async def _build_receipts(
+    settings: Settings, opened: OpenStore, surfaces: Mapping[str, Surface]
+) -> Receipts | None:
+    key = await open_signing_key(settings, opened.store, opened.clock.now())
+    if key is None:
+        return None
+    return Receipts(key, await read_service_id(opened.store), surfaces)
+
+
 def _build_service(
     settings: Settings,
     opened: OpenStore,
@@ -207,6 +220,7 @@ def _build_service(
     routes: Routes,
     callbacks: CallbackPolicy,
     metrics: Metrics,
+    receipts: Receipts | None,
 ) -> Service:
     store, claim, clock = opened
     hooks = Hooks()
@@ -225,6 +239,7 @@ def _build_service(
         limits=build_anonymous_limits(settings),
         claim=claim,
         hooks=hooks,
+        receipts=receipts,
     )
 
 
@@ -270,6 +285,7 @@ async def _start_background(
     dispatcher: WebhookDispatcher,
     cut_off: set[ClaimKind],
     stack: AsyncExitStack,
+    receipts: Receipts | None,
 ) -> tuple[MessageSync, Replica | None]:
     """Start the background loops. They stop with the stack; work that does not stop in time is added to ``cut_off``."""
     inquiry = None
@@ -286,6 +302,9 @@ async def _start_background(
         ("presence", service.presence.run),
         ("leases", service.carriers.run),
     ]
+    if receipts is not None:
+        linker = ReceiptLinker(service.store, receipts.key, service.claim, service.hooks)
+        loops.append(("receipts", linker.run))
     replica = None
     if service.claim is not SOLE_CLAIM:
         replica = Replica(service, message_sync, scheduler, dispatcher)

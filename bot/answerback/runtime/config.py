@@ -33,6 +33,7 @@ from answerback.dialects import detection
 from answerback.dialects.call_reader import did_you_mean
 from answerback.dialects.installed import installed_dialects
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
+from answerback.ports.receipt_key import SigningKey
 from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
 from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.service.question_routing import NotBlank, ToolRule
@@ -225,6 +226,23 @@ class RetentionSettings(Table):
     """Lines of the record about refused calls are deleted after this many days."""
 
 
+def _check_receipt_key(secret: SecretStr) -> SecretStr:
+    SigningKey(secret.get_secret_value())
+    return secret
+
+
+class ReceiptSettings(Table):
+    """Receipts of what people decided, and the key that signs them."""
+
+    enabled: bool = True
+    key: Annotated[
+        tuple[Annotated[SecretStr, AfterValidator(_check_receipt_key)], ...],
+        NoDecode,
+        BeforeValidator(split_list),
+    ] = ()
+    """The private key; a second one is the key that it replaces. If empty, it is in a file next to the database."""
+
+
 class LogSettings(Table):
     """What is logged to standard error, and in which format; by default, text on a terminal and otherwise JSON."""
 
@@ -257,6 +275,7 @@ class Settings(BaseSettings):
     tools: dict[Annotated[str, AfterValidator(_check_tool_name)], ToolRule] = {}
     labels: Labels = Labels()
     retention: RetentionSettings = RetentionSettings()
+    receipts: ReceiptSettings = ReceiptSettings()
     log: LogSettings = LogSettings()
 
     @model_validator(mode="after")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
+from answerback.core.errors import StoreError
 from answerback.ports.claims import SOLE_CLAIM, Claim
 from answerback.ports.clock import Clock
 from answerback.ports.store import Store
@@ -53,6 +55,26 @@ async def open_configured_store(
         clock = SharedClock(postgres.changes.time)
         await clock.start()
         yield OpenStore(store, Claim(secrets.token_hex(8), _LEASE), clock)
+
+
+@asynccontextmanager
+async def open_to_read(storage: StorageSettings) -> AsyncIterator[Store]:
+    """Open the store next to a running service, to read from it.
+
+    Raises:
+        StoreError: there is none, or it cannot be opened.
+    """
+    if storage.uses_postgres:
+        async with open_configured_store(storage) as opened:
+            yield opened.store
+        return
+    if not await asyncio.to_thread(storage.sqlite_path.exists):
+        raise StoreError(
+            f"There is no database {storage.name}. Run this in the service's folder, or name its configuration file "
+            "with --config."
+        )
+    async with _open(SqliteStore(storage.sqlite_path)) as store:
+        yield store
 
 
 @asynccontextmanager

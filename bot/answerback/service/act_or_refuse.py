@@ -36,6 +36,7 @@ from answerback.service import question_routing, record_wire
 from answerback.service.may_act import NeedsGroups, look_up_groups, missing_groups
 from answerback.service.memory_of_answers import answer_to_remember
 from answerback.service.notify import Hooks, Signals
+from answerback.service.receipts import Receipts
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class ChangeCommitter:
         has_inquiry: whether an inquiry backend is configured.
         claim: this process's claim on the work that follows from a change.
         hooks: what else in this process reacts to changes.
+        receipts: makes the receipts of asks that end; None: there are to be none.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class ChangeCommitter:
         claim: Claim,
         *,
         has_inquiry: bool,
+        receipts: Receipts | None = None,
     ) -> None:
         self.store = store
         self.clock = clock
@@ -71,6 +74,7 @@ class ChangeCommitter:
         self.hooks = hooks
         self._has_inquiry = has_inquiry
         self._claim = claim
+        self._receipts = receipts
 
     async def change(
         self, ask_id: str, decide: Callable[[Ask, float], Change | None]
@@ -187,7 +191,10 @@ class ChangeCommitter:
             event = ask.status.value if ask.outcome is not None else CLARIFY
             deliveries = (record_wire.build_webhook(ask, ask.request.callback, at, event),)
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
-        return Write(ask, change.entries, deliveries, memory, owed=owed, claim=self._claim)
+        receipt = None
+        if self._receipts is not None and change.entries and change.entries[-1].kind == "ended":
+            receipt = self._receipts.make(ask)
+        return Write(ask, change.entries, deliveries, memory, owed, self._claim, receipt)
 
     def publish_result(self, result: object) -> None:
         """Notify of a change if the decision was one, even if the caller has hung up meanwhile."""
@@ -200,6 +207,7 @@ class ChangeCommitter:
         if any(entry.kind == "ended" for entry in write.entries):
             extra = {"action": ask.status.value, "ask_id": ask.id, "agent": ask.request.agent}
             logger.info("An ask has ended", extra=extra)
+            self.hooks.ended()
         self.signals.notify(ask)
         if ask.shown_revision < ask.revision or ask.to_retire is not None:
             self.hooks.show(ask)

@@ -162,6 +162,8 @@ class Hooks:
         """The outbox has a new delivery."""
         self.due = Event[[float]]()
         """A timer is due at this time."""
+        self.ended = Event[[]]()
+        """An ask has ended."""
         self.acted = Event[[str, str, str, float]]()
         """Somebody acted: the surface, the action, its result and how many seconds it took."""
         self.limited = Event[[str, str]]()

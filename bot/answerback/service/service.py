@@ -41,6 +41,7 @@ from answerback.service.carriers import Carriers
 from answerback.service.expiry import expire_change
 from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.notify import Follower, Hooks
+from answerback.service.receipts import Receipts
 from answerback.service.repeated_calls import RepeatedCalls
 from answerback.service.submission_request import NO_ROUTES, Agent, Routes
 from answerback.service.submit import Submitter
@@ -64,6 +65,7 @@ class Service(AskActions):
         limits: what may be asked if there are no tokens.
         hooks: what else in this process reacts to commits.
         claim: this process's claim on the work that others with the same store could also do.
+        receipts: makes the receipts of asks that end; None: there are to be none.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Service(AskActions):
         limits: AskLimits = NO_LIMITS,
         claim: Claim = SOLE_CLAIM,
         hooks: Hooks | None = None,
+        receipts: Receipts | None = None,
     ) -> None:
         self.store, self.clock, self.surfaces = store, clock, surfaces
         self.rules = rules or question_routing.Rules()
@@ -89,6 +92,7 @@ class Service(AskActions):
         commits = ChangeCommitter(
             *(store, clock, surfaces, self.rules, self.hooks, routes.people, claim),
             has_inquiry=has_inquiry,
+            receipts=receipts,
         )
         self.late_answer_tracker = LateAnswerTracker(store.late_answers, clock)
         wait_until_reported = self.late_answer_tracker.wait_until_reported

@@ -11,7 +11,14 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Write
 from answerback.ports.store_values import NO_LIMITS, AskLimits, Delivery, Idempotency
 from answerback_storage import rows
-from answerback_storage.postgres import asks, late_answers, outbox, record_lines, search
+from answerback_storage.postgres import (
+    asks,
+    late_answers,
+    outbox,
+    receipts,
+    record_lines,
+    search,
+)
 from answerback_storage.postgres.sql import (
     Parameters,
     column_list,
@@ -50,6 +57,7 @@ class AskWriteRows:
     seen: list[rows.Row] = field(default_factory=list)
     owed: Ask | None = None
     ended: Ask | None = None
+    receipt: rows.Row | None = None
 
     def add(self, write: Write, delivery: str | None = None, digest: str = "") -> None:
         """Add a write. If it contains something that is not text, raise StoreError and add nothing."""
@@ -81,6 +89,8 @@ class AskWriteRows:
             self.owed = ask
         if any(entry.kind == "ended" for entry in write.entries):
             self.ended = ask
+        if write.receipt is not None:
+            self.receipt = (ask.id, *write.receipt)
         if delivery is not None:
             self.seen.append((ask.id, delivery, ask.updated_at, digest))
 
@@ -116,7 +126,7 @@ def build_update(
         WHERE true {fence_condition} ORDER BY asks.id FOR UPDATE OF asks"""
     parts["stored"] = f"""UPDATE asks SET version = asks.version + 1, {sets}, {_CLAIMED},
         due_holder = CASE WHEN asks.due IS NOT DISTINCT FROM new.c{_DUE_COLUMN} THEN due_holder END
-        FROM new WHERE asks.id = c0 AND asks.id IN (SELECT id FROM locked) RETURNING asks.id"""
+        FROM new WHERE asks.id = c0 AND asks.id IN (SELECT id FROM locked) RETURNING asks.id, asks.seq"""
     if ended := [unit.ended for unit in writes.values() if unit.ended is not None]:
         parts["indexed"] = search.add_answers(params, ended)
     parts |= _related_parts(params, writes.values())
@@ -164,7 +174,7 @@ def build_insert(
     parts["stored"] = f"""INSERT INTO asks
         (seq, id, created_at, conversation, agent, {asks.WRITE_COLUMNS}, show_holder, show_until)
         SELECT seq, {params.row(identity, _NEW_TYPES)}, {now_plus(params.add(seconds, "float8"))}
-        FROM requested RETURNING id"""
+        FROM requested RETURNING id, seq"""
     parts["indexed"] = search.insert(params, ask)
     parts |= _related_parts(params, [write_rows])
     result = "SELECT stored.id, reached, wait FROM admitted LEFT JOIN stored ON true"
@@ -189,6 +199,8 @@ def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mappin
         parts["answers_remembered"] = _remember(params, memories)
     if ended := [unit.owed for unit in writes if unit.owed is not None]:
         parts["outcomes_owed"] = late_answers.insert_owed(params, ended)
+    if new_receipts := [unit.receipt for unit in writes if unit.receipt is not None]:
+        parts["receipts_stored"] = receipts.insert(params, new_receipts)
     if seen := [row for unit in writes for row in unit.seen]:
         parts["deliveries_seen"] = f"""INSERT INTO seen (id, at, digest) SELECT c1, c2, c3
             FROM ({params.rows(seen, _SEEN_TYPES)}) AS new ({column_list(0, len(_SEEN_TYPES) - 1)}, n)

@@ -33,7 +33,7 @@ _DERIVED_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], ob
     "drafts": ("hash", lambda row: unique_hash(row["key"])),
 }
 """The column of each table that only this store has, and the function that computes it from the row."""
-_NUMBERED: Final = ("requests", "record", "deliveries", "owed")
+_NUMBERED: Final = ("requests", "record", "deliveries", "owed", "receipt_keys")
 
 
 class PostgresCopyEndpoint:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from answerback.core.errors import DatabaseTooNewError, StoreError
-from answerback_storage.postgres import ask_limits, content_statistics, search
+from answerback_storage.postgres import ask_limits, content_statistics, receipts, search
 from answerback_storage.postgres.connections import Connection, Database
 from answerback_storage.postgres.sql import index_expression
 from answerback_storage.schema_upgrades import log_upgrade
@@ -307,6 +307,7 @@ MIGRATIONS: Final = (
     Migration("limited", ask_limits.STATEMENTS),
     Migration("left_behind", _LEFT_BEHIND),
     Migration("changes", _CHANGES),
+    Migration("receipts", receipts.TABLES),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

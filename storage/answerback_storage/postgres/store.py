@@ -1,7 +1,7 @@
 """`PostgresStore`: asks in a PostgreSQL database that any number of processes share.
 
-Every write is a single statement, and so a single transaction. The exceptions are erasure, late answers, clock changes
-and migrations.
+Every write is a single statement, and so a single transaction. The exceptions are erasure, late answers, the chain of
+receipts, clock changes and migrations.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from answerback_storage.postgres.maintenance import PostgresMaintenance
 from answerback_storage.postgres.messages import PostgresMessageQueries
 from answerback_storage.postgres.migrations import migrate
 from answerback_storage.postgres.outbox import PostgresOutbox
+from answerback_storage.postgres.receipts import PostgresReceipts
 from answerback_storage.postgres.record_lines import PostgresRecord
 from answerback_storage.postgres.search import PostgresSearch
 
@@ -59,6 +60,7 @@ class PostgresStore(Store):
         self.messages = PostgresMessageQueries(db)
         self.search = PostgresSearch(db)
         self.record = PostgresRecord(db)
+        self.receipts = PostgresReceipts(db)
         self.late_answers = PostgresLateAnswers(db)
         self.outbox = PostgresOutbox(db)
         self.claims = PostgresClaims(db)

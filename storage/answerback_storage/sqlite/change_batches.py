@@ -21,7 +21,7 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback_storage import rows
-from answerback_storage.sqlite import asks, late_answers, outbox, record_lines
+from answerback_storage.sqlite import asks, late_answers, outbox, receipts, record_lines
 from answerback_storage.sqlite import claim_statements as claims
 
 T = TypeVar("T")
@@ -273,6 +273,8 @@ def insert_related(db: sqlite3.Connection, write: Write) -> None:
         outbox.insert(db, write.deliveries)
     if write.owed:
         late_answers.insert_owed(db, write.ask)
+    if write.receipt is not None:
+        receipts.insert(db, write.ask.id, write.receipt)
     if (memory := write.memory) is not None:
         db.execute(
             "INSERT OR REPLACE INTO remembered"

@@ -10,7 +10,7 @@ from typing import Final
 
 from sqlite_utils import Database, Migrations
 
-from answerback_storage.sqlite import full_text_index, record_lines
+from answerback_storage.sqlite import full_text_index, receipts, record_lines
 
 APPLICATION_ID: Final = 0x416E7362
 """``PRAGMA application_id`` of our files: "Ansb"."""
@@ -333,3 +333,10 @@ def left_behind(db: Database) -> None:
     db.execute(
         "CREATE INDEX asks_left_behind ON asks (left_channel, left_until) WHERE left_channel IS NOT NULL"
     )
+
+
+@migrations()
+def receipts_and_keys(db: Database) -> None:
+    """Store receipts, their chain, and the public keys that check them."""
+    for statement in receipts.TABLES:
+        db.execute(statement)

@@ -21,6 +21,7 @@ from answerback_storage.sqlite.late_answers import SqliteLateAnswers
 from answerback_storage.sqlite.maintenance import SqliteMaintenance
 from answerback_storage.sqlite.messages import SqliteMessageQueries
 from answerback_storage.sqlite.outbox import SqliteOutbox
+from answerback_storage.sqlite.receipts import SqliteReceipts
 from answerback_storage.sqlite.record_lines import SqliteRecord
 from answerback_storage.sqlite.runner import Runner
 from answerback_storage.sqlite.search import SqliteSearch
@@ -50,6 +51,7 @@ class SqliteStore(Store):
         self.messages = SqliteMessageQueries(db)
         self.search = SqliteSearch(db)
         self.record = SqliteRecord(db)
+        self.receipts = SqliteReceipts(db)
         self.late_answers = SqliteLateAnswers(db)
         self.outbox = SqliteOutbox(db)
         self.claims = SqliteClaims(db)

@@ -220,6 +220,8 @@ SAMPLES = {
     "inquiry.timeout": "7",
     "retention.days": "30",
     "retention.audit_days": "0.5",
+    "receipts.enabled": "false",
+    "receipts.key": "A" * 43,
     "limits.asks_per_minute": "1",
     "limits.open_asks": "2",
     "limits.open_asks_per_conversation": "3",

@@ -15,6 +15,7 @@ import pytest
 from answerback.core.ask import RecordEntry, Thread
 from answerback.core.errors import StoreError
 from answerback.ports.late_answers import LateAnswerQuery
+from answerback.ports.receipts import NewLink
 from answerback.ports.search import Search, split_words
 from answerback.ports.store import Store, Write
 from answerback.ports.store_values import DeliveryState, Existing, Idempotency, RememberedAnswer
@@ -27,6 +28,7 @@ from answerback.testing.store_examples import (
     new_delivery,
     read_only_decision,
 )
+from answerback.testing.store_receipts import end_with_receipt, take_lease
 from answerback_storage import rows
 from answerback_storage.copy import TABLES, CopyEndpoint, TableDigest, copy
 from answerback_storage.postgres.copy import PostgresCopyEndpoint, PostgresCopyTransaction
@@ -69,6 +71,11 @@ async def fill(store: Store) -> None:
     )
     await store.asks.change("ask_2", answer_decision(deliveries=(new_delivery(),)), delivery="Ev1")
     await store.outbox.save_results([delivery_result(new_delivery(), DeliveryState.DEAD)], [])
+    await end_with_receipt(store, 10)
+    await store.receipts.add_links([NewLink("ask_10", 1, ODD)], await take_lease(store))
+    await end_with_receipt(store, 11)
+    await store.receipts.use_key("first", [], 1.0)
+    await store.receipts.use_key("second", ["first"], 2.0)
     ended = end_decision()(await store.asks.get("ask_3")).write
     assert ended is not None
     await store.asks.create(Write(replace(ended.ask, id="ask_9"), owed=True), None)
@@ -93,8 +100,15 @@ async def holds_everything(store: Store) -> None:
     stored = await store.outbox.get("msg_1")
     assert stored is not None
     assert stored.state is DeliveryState.DEAD
+    receipts = store.receipts
+    assert [(each.ask_id, each.n, each.link) for each in await receipts.list_linked(0, 9)] == [
+        ("ask_10", 1, ODD)
+    ]
+    await receipts.add_links([NewLink("ask_11", 2, "{}")], await take_lease(store))
+    assert await receipts.public_keys() == ["first", "second"]
+    assert await receipts.use_key("third", ["second"], 3.0)
     counts = await store.counts()
-    assert (counts["open"], counts["withdrawn"], counts["dead"]) == (4, 1, 1)
+    assert (counts["open"], counts["withdrawn"], counts["dead"]) == (4, 3, 1)
     before = await store.record.read("ask_2")
     await store.record.add("ask_2", RecordEntry(at=9.0, kind="note"))
     after = await store.record.read("ask_2")
@@ -110,6 +124,8 @@ async def holds_everything(store: Store) -> None:
     assert [ask.id for ask in searched.rows] == [
         "ask_8",
         "ask_9",
+        "ask_11",
+        "ask_10",
         "ask_4",
         "ask_3",
         "ask_2",
@@ -118,6 +134,7 @@ async def holds_everything(store: Store) -> None:
 
 
 @pytest.mark.rule("DATA-21")
+@pytest.mark.rule("RCPT-10")
 def test_everything_is_copied_to_the_other_kind_and_back(
     full: CopyEndpoint, file: Path, tmp_path: Path, database: str
 ) -> None:
@@ -167,7 +184,7 @@ def test_a_copy_that_differs_from_its_source_is_rolled_back(
     with pytest.raises(StoreError, match=r"differs from what was read \(in record\)"):
         copy(full, PostgresCopyEndpoint(database))
     monkeypatch.undo()
-    assert copy(full, PostgresCopyEndpoint(database))["asks"].rows == 5
+    assert copy(full, PostgresCopyEndpoint(database))["asks"].rows == 7
 
 
 def test_a_database_error_during_the_copy_is_explained(

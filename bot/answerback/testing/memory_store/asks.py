@@ -14,6 +14,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.claims import ClaimKind, Fence
 from answerback.ports.live_messages import MessageQueries
+from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
     MINUTE,
@@ -180,6 +181,8 @@ def _add_related(tables: Tables, write: Write) -> None:
         tables.deliveries[delivery.id] = rows.new_delivery(delivery)
     if write.owed:
         tables.late_answers.add(write.ask)
+    if (new := write.receipt) is not None:
+        tables.receipts[write.ask.id] = StoredReceipt(write.ask.id, *new, None, None)
     if (memory := write.memory) is not None:
         key = (memory.agent, memory.conversation, memory.turn, memory.tool, memory.question)
         tables.remembered[key] = (rows.dump(memory.value), write.ask.updated_at)

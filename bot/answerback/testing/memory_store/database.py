@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import Claim, ClaimKind, Fence
+from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store_values import StoredDelivery, StoredEntry
 from answerback.testing.memory_store.late_answers import LateAnswersTable
 from answerback_storage.rate_limit_pauses import RateLimitPauses
@@ -34,6 +35,8 @@ class Tables:
     """The holder of each claim, and when the claim ends."""
     leases: dict[str, tuple[str, int, float]] = field(default_factory=dict)
     """The holder, the epoch, and when the lease ends."""
+    receipts: dict[str, StoredReceipt] = field(default_factory=dict)
+    receipt_keys: list[str] = field(default_factory=list)
     late_answers: LateAnswersTable = field(default_factory=LateAnswersTable)
     rate_limit_pauses: RateLimitPauses = field(default_factory=RateLimitPauses)
     listeners: list[tuple[object, Callable[[str | None], None]]] = field(default_factory=list)

@@ -64,3 +64,5 @@ def _forget(tables: Tables, ask: Ask) -> None:
     for names in rows.memory_keys(ask.request):
         tables.remembered.pop(names, None)
     tables.late_answers.rows.pop(ask.id, None)
+    if (receipt := tables.receipts.get(ask.id)) is not None:
+        tables.receipts[ask.id] = receipt._replace(beside=None)

@@ -27,6 +27,7 @@ from answerback.testing.memory_store.claims import (
 from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback.testing.memory_store.erasure import MemoryErasure
 from answerback.testing.memory_store.outbox import MemoryOutbox
+from answerback.testing.memory_store.receipts import MemoryReceipts
 from answerback.testing.memory_store.search import MemorySearch
 from answerback_storage import change_cursors, rows
 from answerback_storage.base_store import BaseDrafts, Part
@@ -45,6 +46,7 @@ class MemoryStore(Store):
         self.messages = MemoryMessageQueries(db)
         self.search = MemorySearch(db)
         self.record = MemoryRecord(db)
+        self.receipts = MemoryReceipts(db)
         self.late_answers = MemoryLateAnswers(db)
         self.outbox = MemoryOutbox(db)
         self.claims = MemoryClaims(db)

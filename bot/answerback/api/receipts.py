@@ -1,0 +1,55 @@
+"""Receipts of ended asks, the keys that check them, and approvals that open one door once."""
+
+from __future__ import annotations
+
+from aiohttp import web
+from pydantic import JsonValue
+from typing_extensions import TypedDict
+
+from answerback.api.operation import Call, ask_response, json_response
+from answerback.api.problems import problem_response
+from answerback.core.ask import Ask
+from answerback.core.errors import Problem, ProblemError
+from answerback.ports.receipt_key import PublicKey
+from answerback.service.receipts import consume as consume_once
+from answerback.service.receipts import receipt_body
+
+
+class KeysBody(TypedDict):
+    """The keys that check receipts, as a JSON Web Key Set; the last one is in use."""
+
+    keys: list[dict[str, JsonValue]]
+
+
+async def receipt(call: Call) -> web.Response:
+    """``GET /v1/asks/{id}/receipt``."""
+    ask = await call.ask()
+    if ask.open:
+        raise _problem(409, "open", "The ask is open. Its receipt is made when it ends.")
+    stored = await call.api.store.receipts.get(ask.id)
+    if stored is None:
+        raise _problem(404, "no_receipt", "This ask has no receipt: none was made when it ended.")
+    return json_response(receipt_body(stored, ask))
+
+
+async def consume(call: Call) -> web.Response:
+    """``POST /v1/asks/{id}/consume``."""
+    ask = await call.ask()
+    change = consume_once(call.api.store, ask.id, call.service.clock.now())
+    done = await call.api.run_to_completion(change)
+    if isinstance(done, Ask):
+        return ask_response(call, call.mark_seen_by_agent(done))
+    errors: list[JsonValue] = [problem.model_dump() for problem in done]
+    return problem_response(409, "Not consumed", done[0].message, more={"errors": errors})
+
+
+async def keys(call: Call) -> web.Response:
+    """``GET /.well-known/answerback-receipts.json``."""
+    found = await call.api.store.receipts.public_keys()
+    body: KeysBody = {"keys": [PublicKey(x).jwk() for x in found]}
+    return json_response(body, headers={"Cache-Control": "public, max-age=300"})
+
+
+def _problem(status: int, code: str, message: str) -> ProblemError:
+    title = "Not ended" if code == "open" else "No receipt"
+    return ProblemError(status, title, message, [Problem(pointer="", code=code, message=message)])

@@ -1,0 +1,165 @@
+"""``answerback verify``: checks a receipt without a service, or the chain in the database."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from answerback.cli.options import Config, Json
+from answerback.cli.output import EXIT_FAILED, fail, print_result, say, warn
+from answerback.presentation.sanitize import as_json
+
+if TYPE_CHECKING:
+    from answerback.ports.receipt_key import PublicKey
+    from answerback.runtime.config import Settings
+    from answerback.service.receipt_checks import ChainVerdict, Verdict
+    from answerback.service.receipts import ReceiptBody
+
+_EXIT_USAGE: Final = 2
+
+
+def command(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="A receipt, as `GET /v1/asks/ID/receipt` returns it; `-` reads stdin.",
+        ),
+    ] = None,
+    keys: Annotated[
+        Path | None,
+        typer.Option(
+            help="The keys to trust: the service's `/.well-known/answerback-receipts.json`, saved when you "
+            "trusted it. By default, the keys of the service that is configured here."
+        ),
+    ] = None,
+    store: Annotated[
+        bool,
+        typer.Option(
+            "--store",
+            help="Check the database's whole chain of receipts, and that it has the receipt in FILE.",
+        ),
+    ] = False,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Check a receipt, and say what it proves and what it does not.
+
+    Example: `answerback verify receipt.json --keys keys.json`
+
+    This needs no service and no network. With --store, it walks the chain of receipts in the database and names the
+    first line that was changed, removed or moved.
+    """
+    from answerback.runtime.config_file import load_settings
+    from answerback.service import receipt_checks
+
+    if file is None and not store:
+        fail("Name a file with a receipt, or add --store to check the database.", _EXIT_USAGE)
+    settings = load_settings(config) if store or keys is None else None
+    # Without --keys, those of the database check its chain.
+    trusted = {} if store and file is None and keys is None else _read_keys(keys, settings)
+    kept = None if file is None else _read_receipt(file)
+    verdict = None if kept is None else receipt_checks.check(kept, trusted)
+    chain = _check_store(settings, trusted, kept) if store and settings is not None else None
+    _report(verdict, chain, json=json)
+    if (verdict is not None and verdict.faults) or (chain is not None and chain.fault):
+        sys.exit(EXIT_FAILED)
+
+
+def _read_receipt(file: Path) -> ReceiptBody:
+    from answerback.service import receipt_checks
+
+    text = sys.stdin.buffer.read() if str(file) == "-" else _read(file)
+    body = receipt_checks.parse(text)
+    if body is None:
+        fail(f"{file} is not a receipt as `GET /v1/asks/ID/receipt` returns it.", _EXIT_USAGE)
+    return body
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        fail(f"The file {file} cannot be read: {error.strerror}.", _EXIT_USAGE)
+
+
+def _read_keys(file: Path | None, settings: Settings | None) -> dict[str, PublicKey]:
+    """Return the trusted keys by their ids."""
+    from pydantic_core import from_json
+
+    from answerback.ports.receipt_key import public_key_of
+    from answerback.runtime.receipts import read_keys
+
+    if file is None:
+        found = [key.public for key in read_keys(settings)] if settings is not None else []
+        if not found:
+            fail(
+                "There are no keys here to check receipts with. Name those of the service with --keys: save its "
+                "/.well-known/answerback-receipts.json.",
+                _EXIT_USAGE,
+            )
+    else:
+        try:
+            document = from_json(_read(file))
+        except ValueError:
+            document = None
+        jwks = document.get("keys") if isinstance(document, dict) else None
+        listed = [public_key_of(jwk) for jwk in jwks] if isinstance(jwks, list) else []
+        found = [key for key in listed if key is not None]
+        if not found:
+            fail(f"{file} holds no Ed25519 keys as a JSON Web Key Set.", _EXIT_USAGE)
+    return {key.kid: key for key in found}
+
+
+def _check_store(
+    settings: Settings, trusted: dict[str, PublicKey], kept: ReceiptBody | None
+) -> ChainVerdict:
+    import asyncio
+
+    from answerback.ports.receipt_key import PublicKey
+    from answerback.runtime.open_store import open_to_read
+    from answerback.service import receipt_checks
+
+    async def run() -> ChainVerdict:
+        async with open_to_read(settings.storage) as store:
+            if not trusted:
+                for x in await store.receipts.public_keys():
+                    trusted[PublicKey(x).kid] = PublicKey(x)
+            return await receipt_checks.check_store(store, trusted, kept)
+
+    return asyncio.run(run())
+
+
+def _report(verdict: Verdict | None, chain: ChainVerdict | None, *, json: bool) -> None:
+    from dataclasses import asdict
+
+    if json:
+        both = {"receipt": verdict and asdict(verdict), "store": chain and asdict(chain)}
+        print_result(as_json(both))
+        return
+    if verdict is not None:
+        _report_receipt(verdict)
+    if chain is not None and chain.fault is not None:
+        warn(f"The chain of receipts is broken. {chain.fault}")
+    elif chain is not None:
+        waiting = f"; {chain.unlinked} more are about to be added" if chain.unlinked else ""
+        say(f"The chain of receipts is whole: {chain.lines} lines{waiting}.")
+        if chain.digest is not None:
+            say(f"Its end is {chain.digest}. A chain that was cut off or restored ends elsewhere.")
+
+
+def _report_receipt(verdict: Verdict) -> None:
+    for fault in verdict.faults:
+        warn(fault)
+    if verdict.faults:
+        warn("This receipt proves nothing.")
+        return
+    print_result("This receipt proves:")
+    for line in verdict.proves:
+        print_result(f"- {line}")
+    print_result("It does not prove:")
+    for line in verdict.does_not_prove:
+        print_result(f"- {line}")

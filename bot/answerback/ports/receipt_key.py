@@ -1,0 +1,93 @@
+"""The keys that sign receipts: Ed25519 (RFC 8032), as JSON Web Keys (RFC 8037)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import Final
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from pydantic import JsonValue
+
+from answerback.core.canonical_json import canonical_of_texts
+
+_BYTES: Final = 32
+
+
+def encode(data: bytes) -> str:
+    """Encode bytes as base64url without padding."""
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def decode(text: str) -> bytes:
+    """Decode base64url without padding; raises ValueError for anything else."""
+    try:
+        data = base64.b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True)
+    except ValueError:
+        data = b""
+    if encode(data) != text:
+        raise ValueError("it is not base64url without padding")
+    return data
+
+
+def new_private_key() -> str:
+    """Return a new private key as text."""
+    return encode(secrets.token_bytes(_BYTES))
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """A key that checks signatures. ``x`` is the key itself in base64url."""
+
+    x: str
+
+    @property
+    def kid(self) -> str:
+        """The key's id: its thumbprint (RFC 7638)."""
+        members: JsonValue = {"crv": "Ed25519", "kty": "OKP", "x": self.x}
+        return encode(hashlib.sha256(canonical_of_texts(members)).digest())
+
+    def jwk(self) -> dict[str, JsonValue]:
+        """Return the key as a JSON Web Key."""
+        return {"kty": "OKP", "crv": "Ed25519", "x": self.x, "kid": self.kid, "use": "sig"}
+
+    def has_signed(self, message: bytes, signature: str) -> bool:
+        """Return whether a signature in base64url is this key's."""
+        try:
+            key = Ed25519PublicKey.from_public_bytes(decode(self.x))
+            key.verify(decode(signature), message)
+        except (ValueError, InvalidSignature):
+            return False
+        return True
+
+
+def public_key_of(jwk: JsonValue) -> PublicKey | None:
+    """Return the public key in a JSON Web Key, or None if that is another kind of key."""
+    if not isinstance(jwk, dict) or (jwk.get("kty"), jwk.get("crv")) != ("OKP", "Ed25519"):
+        return None
+    x = jwk.get("x")
+    return PublicKey(x) if isinstance(x, str) else None
+
+
+class SigningKey:
+    """A key that signs.
+
+    Args:
+        text: the private key; raises ValueError if it is none.
+    """
+
+    def __init__(self, text: str) -> None:
+        seed = decode(text)
+        if len(seed) != _BYTES:
+            raise ValueError(f"it has {len(seed)} bytes instead of {_BYTES}")
+        key = Ed25519PrivateKey.from_private_bytes(seed)
+        self._sign = key.sign
+        self.public = PublicKey(encode(key.public_key().public_bytes_raw()))
+        self.kid = self.public.kid
+
+    def sign(self, message: bytes) -> str:
+        """Sign a message; return the signature in base64url."""
+        return encode(self._sign(message))

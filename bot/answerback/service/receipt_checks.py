@@ -1,0 +1,255 @@
+"""Checks receipts and the chain that they are in, and says in words what they prove. Needs no service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeGuard, cast
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import from_json
+
+from answerback.core.ask import Ask
+from answerback.core.canonical_json import DIGEST, canonical, digest
+from answerback.core.errors import UnreadableRowError
+from answerback.ports.receipt_key import PublicKey
+from answerback.ports.receipts import StoredReceipt
+from answerback.ports.store import Store
+from answerback.service.receipt_payload import VERSION
+from answerback.service.receipts import LinkBody, ReceiptBody, SignedPayload, payload_again
+
+Keys = Mapping[str, PublicKey]
+"""The trusted keys by their ids."""
+_RECEIPT: Final = TypeAdapter(ReceiptBody)
+_BATCH: Final = 200
+_ABSENT: Final = "(a text that is not here)"
+_STRENGTHS: Final = {
+    "accounts": "a chat platform, or a proxy that signs people in, said who they are; not that nobody else used their "
+    "accounts",
+    "links": "they had a personal link or the service's own key: on a machine without tokens one person can make "
+    "several",
+    "vouched": "a front end said who they are, and nobody else did",
+}
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What a receipt proves, or what is wrong with it."""
+
+    faults: list[str] = field(default_factory=list)
+    proves: list[str] = field(default_factory=list)
+    does_not_prove: list[str] = field(default_factory=list)
+
+
+def parse(text: bytes) -> ReceiptBody | None:
+    """Read a receipt as the API returns it; None if it is none."""
+    try:
+        return _RECEIPT.validate_python(from_json(text, allow_inf_nan=False))
+    except (ValueError, ValidationError):
+        return None
+
+
+def check(body: ReceiptBody, keys: Keys) -> Verdict:
+    """Check a receipt, its texts and its link."""
+    receipt, link = body["receipt"], body["link"]
+    faults = [*_faults_of_signature(receipt, keys), *_faults_of_texts(body)]
+    if link is not None:
+        faults += _faults_of_link(link, receipt, keys)
+    if faults:
+        return Verdict(faults)
+    texts = {key: beside[1] for key, beside in body["disclosed"].items()}
+    return Verdict([], [*_proves(receipt["payload"], texts, link)], [*_does_not_prove(body)])
+
+
+def _faults_of_signature(receipt: SignedPayload, keys: Keys) -> Iterator[str]:
+    if (key := keys.get(receipt["kid"])) is None:
+        yield f"It is signed with the key {receipt['kid']}, which is not among the keys given."
+    elif not key.has_signed(canonical(receipt["payload"]), receipt["signature"]):
+        yield "Its signature is wrong: it was changed after it was signed, or somebody else signed it."
+    elif receipt["payload"].get("version") != VERSION:
+        yield "It was made by another version of Answerback. Use that version to check it."
+
+
+def _faults_of_texts(body: ReceiptBody) -> Iterator[str]:
+    for key, beside in body["disclosed"].items():
+        if len(beside) != 2 or digest(canonical(beside)) != key:
+            yield f"A text beside it was changed: {key} is not the digest of what is given for it."
+        elif key not in _digests(body["receipt"]["payload"]):
+            yield f"A text beside it does not belong to it: {key} is not in what was signed."
+
+
+def _faults_of_link(link: LinkBody, receipt: SignedPayload, keys: Keys) -> Iterator[str]:
+    number = link["n"]
+    signed: JsonValue = {"n": number, "digest": link["digest"], "previous": link["previous"]}
+    if link["digest"] != digest(canonical(_plain(receipt))):
+        yield f"Its link, line {number} of the chain, is another receipt's."
+    if (key := keys.get(link["kid"])) is None:
+        yield f"Its link is signed with the key {link['kid']}, which is not among the keys given."
+    elif not key.has_signed(canonical(signed), link["signature"]):
+        yield "The signature of its link is wrong."
+
+
+def _plain(body: SignedPayload | LinkBody) -> JsonValue:
+    return cast("JsonValue", body)  # mypy does not know that it is plain JSON
+
+
+def _digests(value: JsonValue) -> set[str]:
+    """Return the digests in a payload."""
+    if isinstance(value, str):
+        return {value} if value.startswith(DIGEST) else set()
+    members = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    )
+    return set().union(*map(_digests, members))
+
+
+def _proves(
+    payload: Mapping[str, JsonValue], texts: Mapping[str, JsonValue], link: LinkBody | None
+) -> Iterator[str]:
+    def read(value: JsonValue) -> JsonValue:
+        if isinstance(value, list):
+            return [read(item) for item in value]
+        return texts.get(value, _ABSENT) if is_digest(value) else value
+
+    asker, about = payload.get("agent") or "an agent without a name", read(payload["headline"])
+    yield f"The service {payload['service_id']} was asked by {asker} at {payload['asked_at']}: {about}"
+    yield f"It ended as {payload['status']} at {payload['ended_at']}{_name(payload['ended_by'], read)}."
+    for question, value in _object(payload["answers"]).items():
+        given = _object(_object(payload["answered_by"]).get(question))
+        who = _name(given.get("by"), read) or f", by no person ({given.get('source')})"
+        yield f"The answer to {question} is {read(value)}{who}, at {given.get('at')}."
+    confirmed = payload["confirmed_by"]
+    for vote in confirmed if isinstance(confirmed, list) else ():
+        yield f"It was confirmed{_name(_object(vote)['by'], read)}, at {_object(vote)['at']}."
+    yield from (
+        f"The note on {question} is: {read(note)}"
+        for question, note in _object(payload["notes"]).items()
+    )
+    if payload["reply"] is not None:
+        yield f"The reply is: {read(payload['reply'])}"
+    shown = _object(payload["view"])
+    where = f"revision {shown['revision']} on {shown['surface']}"
+    if shown["digest"] in texts:
+        yield f"What was shown when it was decided ({where}) is as given in this file."
+    if link is not None:
+        yield f"It is line {link['n']} of the service's chain."
+
+
+def _does_not_prove(body: ReceiptBody) -> Iterator[str]:
+    payload = body["receipt"]["payload"]
+    if (strength := payload.get("strength")) in _STRENGTHS:
+        yield f"That the people are who they seem: {_STRENGTHS[str(strength)]}."
+    if _digests(payload) - body["disclosed"].keys():
+        yield "What the texts were that are not here: they were erased or left out, and only their digests are signed."
+    if body["link"] is None:
+        yield "That it was made at that time: it is not in the chain yet."
+    yield "That no other receipt was removed: only the store shows its whole chain (`answerback verify --store`)."
+    yield "That the agent did what was allowed, or nothing else, or only once."
+    yield "That the service told the truth: its clock set the times, and whoever has its private key can sign anything."
+
+
+def is_digest(value: JsonValue) -> TypeGuard[str]:
+    """Return whether a value of a payload stands for a text."""
+    return isinstance(value, str) and value.startswith(DIGEST)
+
+
+def _name(person: JsonValue, read: Callable[[JsonValue], JsonValue]) -> str:
+    if not isinstance(person, dict):
+        return ""
+    return f", by {read(person['user_id'])} on {person['surface']}"
+
+
+def _object(value: JsonValue) -> Mapping[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
+
+
+@dataclass(slots=True)
+class ChainVerdict:
+    """What is wrong with a store's chain, or its end."""
+
+    lines: int = 0
+    digest: str | None = None
+    """The digest of the last link, from which a later chain must go on."""
+    unlinked: int = 0
+    fault: str | None = None
+    """The first line that was changed, removed or moved."""
+
+
+async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None) -> ChainVerdict:
+    """Walk the chain of a store.
+
+    Args:
+        kept: a receipt that somebody has kept, which must be in the chain.
+    """
+    verdict = ChainVerdict()
+    kept_link = None if kept is None else kept["link"]
+    found = kept_link is None
+    async for stored, ask in _walk(store):
+        number = verdict.lines + 1
+        verdict.fault = _fault_of_line(number, verdict.digest, stored, ask, keys)
+        if verdict.fault is not None:
+            return verdict
+        verdict.lines = number
+        link = from_json(stored.link or "null")
+        verdict.digest = digest(canonical(link))
+        if kept_link is not None and kept_link["n"] == number:
+            found = kept_link == link
+    if not found and kept_link is not None:
+        verdict.fault = (
+            f"Line {kept_link['n']} of the chain is not the one in the receipt that was kept: the store was restored "
+            "from an older backup, or its chain was written anew from there or before."
+        )
+        return verdict
+    for stored in await store.receipts.list_unlinked(_BATCH):
+        fault = _fault_of_receipt(stored, await store.asks.get(stored.ask_id), keys)
+        if fault is not None:
+            verdict.fault = (
+                f"The receipt of {stored.ask_id}, which is not in the chain yet: {fault}"
+            )
+            return verdict
+        verdict.unlinked += 1
+    return verdict
+
+
+async def _walk(store: Store) -> AsyncIterator[tuple[StoredReceipt, Ask | None]]:
+    after = 0
+    while batch := await store.receipts.list_linked(after, _BATCH):
+        for stored in batch:
+            try:
+                yield stored, await store.asks.get(stored.ask_id)
+            except UnreadableRowError:
+                yield stored, None
+        after = batch[-1].n or 0
+
+
+def _fault_of_line(
+    number: int, previous: str | None, stored: StoredReceipt, ask: Ask | None, keys: Keys
+) -> str | None:
+    """Return what is wrong with a line of the chain, or None."""
+    line = f"Line {number}"
+    if stored.n != number:
+        return f"{line} is missing: line {stored.n} comes after line {number - 1}."
+    receipt, link = from_json(stored.receipt), from_json(stored.link or "{}")
+    if link.get("n") != number:
+        return f"{line} ({stored.ask_id}) was moved: it was signed as line {link.get('n')}."
+    if link.get("previous") != previous:
+        return f"{line} ({stored.ask_id}) does not follow the line before: one of them was changed, removed or moved."
+    faults = [*_faults_of_link(link, receipt, keys)]
+    fault = faults[0] if faults else _fault_of_receipt(stored, ask, keys)
+    return None if fault is None else f"{line} ({stored.ask_id}) was changed. {fault}"
+
+
+def _fault_of_receipt(stored: StoredReceipt, ask: Ask | None, keys: Keys) -> str | None:
+    receipt = from_json(stored.receipt)
+    if faults := [*_faults_of_signature(receipt, keys)]:
+        return faults[0]
+    if ask is None:
+        return "Its ask cannot be read."
+    payload = receipt["payload"]
+    again, _ = payload_again(payload, stored, ask)
+    if again is None:
+        return None
+    names = sorted(name for name in payload if payload[name] != again.get(name))
+    return (
+        f"What is stored of the ask is not what was signed: {', '.join(names)}." if names else None
+    )

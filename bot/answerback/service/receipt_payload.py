@@ -1,0 +1,215 @@
+"""What a receipt says of an ask that has ended, and the texts that stand beside it.
+
+Everything that an erasure deletes is in the signed payload only as a salted digest, with the text beside, so that a
+receipt can still be checked after the text is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+from pydantic import JsonValue
+
+from answerback.core import headline
+from answerback.core.ask import Ask
+from answerback.core.canonical_json import DIGEST, canonical, canonical_of_texts, digest
+from answerback.core.consumption import option_kinds
+from answerback.core.form import AnswerType, Question
+from answerback.core.person import AuthMethod
+from answerback.core.walker import GivenAnswer, Person, Source
+from answerback.ports.receipt_key import encode
+from answerback.service.people_wire import iso
+
+JsonObject = dict[str, JsonValue]
+VERSION: Final = 1
+"""How the payload and what is beside it are built. A change that a reader could notice needs another."""
+_ARGUMENTS: Final = "arguments"
+_HEADLINE: Final = "headline"
+_VIEW: Final = "view"
+_REPLY: Final = "reply"
+_IN_THE_CLEAR: Final = {AnswerType.BOOLEAN, AnswerType.SELECT, AnswerType.MULTI_SELECT}
+_SALT_BYTES: Final = 16
+
+
+class Beside(NamedTuple):
+    """What is kept beside a receipt until its ask is erased, because it cannot be read from the ask later."""
+
+    salt: bytes
+    """From which the salt of each text is derived."""
+    headline: str
+
+
+class _Hidden:
+    """Texts that are in the payload only as digests."""
+
+    def __init__(self, salt: bytes) -> None:
+        self._salt = salt
+        self.disclosed: dict[str, list[JsonValue]] = {}
+        """By digest: its salt and the text."""
+
+    def add(self, name: str, value: JsonValue) -> str:
+        """Return the digest that stands for a text."""
+        salt = encode(hmac.digest(self._salt, name.encode(), hashlib.sha256)[:_SALT_BYTES])
+        beside: list[JsonValue] = [salt, value]
+        # Only the arguments can have numbers of any size.
+        form = canonical(beside) if name == _ARGUMENTS else canonical_of_texts(beside)
+        key = digest(form)
+        self.disclosed[key] = beside
+        return key
+
+
+def payload_of(
+    ask: Ask, beside: Beside, service_id: str, opaque: Collection[str]
+) -> tuple[JsonObject, dict[str, list[JsonValue]]]:
+    """Return what a receipt says of an ended ask, and by digest the salts and texts that are beside it.
+
+    Args:
+        opaque: the surfaces whose ids do not reveal who a person is.
+    """
+    outcome, request, hidden = ask.outcome, ask.request, _Hidden(beside.salt)
+    if outcome is None:
+        raise AssertionError(f"{ask.id} is open, so there is no receipt of it")
+    payload: JsonObject = {
+        "version": VERSION,
+        "service_id": service_id,
+        "ask_id": ask.id,
+        "dialect": request.dialect,
+        "agent": request.agent,
+        "owner": request.origin.owner,
+        "headline": hidden.add(_HEADLINE, beside.headline),
+        "arguments": hidden.add(_ARGUMENTS, request.arguments),
+        "view": {
+            "digest": hidden.add(_VIEW, _view(ask, beside.headline)),
+            "revision": _decided_revision(ask),
+            "surface": ask.destination.surface,
+        },
+        "answers": {name: _answer(ask, given, hidden) for name, given in _given(ask)},
+        "notes": {
+            name: hidden.add(f"note/{name}", given.note)
+            for name, given in _given(ask)
+            if given.note is not None
+        },
+        "decisions": {name: kind.value for name, kind in option_kinds(ask).items()},
+        "reply": None if ask.walk.reply is None else hidden.add(_REPLY, ask.walk.reply),
+        "answered_by": _by(ask, hidden, opaque),
+        "confirmed_by": [
+            {"by": _person(vote.by, hidden, opaque), "at": iso(vote.at)} for vote in ask.walk.votes
+        ],
+        "ended_by": _person(outcome.ended_by, hidden, opaque),
+        "strength": strength_of(ask),
+        "asked_at": iso(ask.created_at),
+        "ended_at": iso(outcome.at),
+        "status": outcome.status.value,
+        "source": outcome.source and outcome.source.value,
+        "reason": outcome.reason and outcome.reason.value,
+        "gave_up": outcome.gave_up and outcome.gave_up.value,
+    }
+    return payload, hidden.disclosed
+
+
+def headline_of(ask: Ask) -> str:
+    """Return the headline that is kept beside the receipt."""
+    return headline.headline_of(ask.form)
+
+
+def _given(ask: Ask) -> Iterator[tuple[str, GivenAnswer]]:
+    return ((given.question_id, given) for given in ask.walk.answers)
+
+
+def _decided_revision(ask: Ask) -> int:
+    """Return the revision that was shown when the ask was decided."""
+    acted = ask.outcome is not None and ask.outcome.ended_by is not None
+    return (ask.acted_revision if acted and ask.acted_revision else ask.revision) - 1
+
+
+def _view(ask: Ask, shown_headline: str) -> JsonObject:
+    """Return what was shown when the ask was decided: the questions that were answered, and the one it ended at."""
+    answered = {given.question_id for given in ask.walk.answers}
+    questions = ask.form.questions
+    last = None if ask.walk.at is None else questions[ask.walk.at].id
+    cut: list[JsonValue] = [_HEADLINE] if shown_headline.endswith(headline.SHORTENED) else []
+    return {
+        "headline": shown_headline,
+        "questions": [_question(each) for each in questions if each.id in {*answered, last}],
+        "cut": cut,
+    }
+
+
+def _question(question: Question) -> JsonObject:
+    return {
+        "id": question.id,
+        "text": question.text,
+        "context": question.context,
+        "labels": [option.label for option in question.options],
+    }
+
+
+def _answer(ask: Ask, given: GivenAnswer, hidden: _Hidden) -> JsonValue:
+    """Return the value of a choice; anything that a person wrote only as a digest."""
+    value, name = given.value, f"answer/{given.question_id}"
+    question = ask.form.question(given.question_id)
+    if given.other and isinstance(value, list):
+        return [*value[:-1], hidden.add(name, value[-1])]
+    is_choice = question is not None and question.answer_type in _IN_THE_CLEAR
+    return value if value is None or (is_choice and not given.other) else hidden.add(name, value)
+
+
+def _by(ask: Ask, hidden: _Hidden, opaque: Collection[str]) -> JsonObject:
+    """Return by question id who answered it, when, and where the answer came from."""
+    return {
+        name: {
+            "source": given.source.value,
+            "by": _person(given.by, hidden, opaque),
+            "at": None if given.at is None else iso(given.at),
+        }
+        for name, given in _given(ask)
+    }
+
+
+def _person(person: Person | None, hidden: _Hidden, opaque: Collection[str]) -> JsonValue:
+    if person is None:
+        return None
+    name = f"person/{person.surface}/{person.user_id}"
+    is_clear = person.surface in opaque
+    return {
+        "surface": person.surface,
+        "user_id": person.user_id if is_clear else hidden.add(name, person.user_id),
+        "known": person.known and person.known.value,
+        "via": person.via,
+    }
+
+
+def strength_of(ask: Ask) -> str | None:
+    """Return how well it is known who decided, by the person who is known least; None if nobody did."""
+    people = [given.by for given in ask.walk.answers if given.source is Source.HUMAN]
+    people += [vote.by for vote in ask.walk.votes]
+    if ask.outcome is not None:
+        people.append(ask.outcome.ended_by)
+    found = {_strength(person) for person in people if person is not None}
+    return next((each for each in ("vouched", "links", "accounts") if each in found), None)
+
+
+def _strength(person: Person) -> str:
+    if person.via is not None:
+        return "vouched"
+    return "links" if person.known in {AuthMethod.LINK, AuthMethod.KEY} else "accounts"
+
+
+def surfaces_in_the_clear(payload: JsonObject) -> set[str]:
+    """Return the surfaces whose people a payload names by their ids."""
+    found: set[str] = set()
+
+    def collect(value: JsonValue) -> None:
+        if isinstance(value, dict) and "user_id" in value:
+            if not str(value["user_id"]).startswith(DIGEST):
+                found.add(str(value["surface"]))
+        elif isinstance(value, (dict, list)):
+            for member in value.values() if isinstance(value, dict) else value:
+                collect(member)
+
+    for name in ("answered_by", "confirmed_by", "ended_by"):
+        collect(payload[name])
+    return found

@@ -1,0 +1,134 @@
+"""Receipts: made with outcomes, read by agents and people, and consumed by deploy scripts."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Annotated, Final, TypeAlias
+
+from pydantic import Field, JsonValue
+from pydantic_core import from_json, to_json
+from typing_extensions import TypedDict
+
+from answerback.core import consumption
+from answerback.core.ask import Ask
+from answerback.core.canonical_json import canonical_of_texts
+from answerback.core.errors import Problem
+from answerback.core.walker import Refused
+from answerback.ports.receipt_key import SigningKey, decode, encode
+from answerback.ports.receipts import NewReceipt, StoredReceipt
+from answerback.ports.store import Decision, Store, Write
+from answerback.ports.surface import Surface
+from answerback.service.people_wire import strict
+from answerback.service.receipt_payload import (
+    Beside,
+    JsonObject,
+    headline_of,
+    payload_of,
+    surfaces_in_the_clear,
+)
+
+_SALT_BYTES: Final = 32
+Digest: TypeAlias = Annotated[str, Field(pattern="^sha256:[0-9a-f]{64}$")]
+
+
+@strict
+class SignedPayload(TypedDict):
+    """What a receipt says, and its signature."""
+
+    payload: dict[str, JsonValue]
+    signature: str
+    """Ed25519 over the RFC 8785 form of `payload`, in base64url without padding."""
+    kid: str
+    """The key at `/.well-known/answerback-receipts.json`."""
+
+
+@strict
+class LinkBody(TypedDict):
+    """A receipt's place in the service's one chain."""
+
+    n: int
+    digest: Digest
+    """Of the RFC 8785 form of `receipt`."""
+    previous: Digest | None
+    """Of the RFC 8785 form of the link before; null for the first."""
+    signature: str
+    """Over the RFC 8785 form of `n`, `digest` and `previous`."""
+    kid: str
+
+
+@strict
+class ReceiptBody(TypedDict):
+    """The receipt of an ask that has ended."""
+
+    receipt: SignedPayload
+    link: LinkBody | None
+    """Null until it is in the chain, which takes less than a second."""
+    disclosed: dict[str, list[JsonValue]]
+    """For each digest in the payload: its salt and what it stands for. The digest is that of the RFC 8785 form of
+    both, as an array. Empty once the ask was erased."""
+
+
+class Receipts:
+    """Makes the receipts of a service.
+
+    Args:
+        service_id: names the service in all its receipts.
+        surfaces: the configured surfaces by name.
+    """
+
+    def __init__(self, key: SigningKey, service_id: str, surfaces: Mapping[str, Surface]) -> None:
+        self.key = key
+        self.service_id = service_id
+        self._surfaces = surfaces
+
+    def make(self, ask: Ask) -> NewReceipt:
+        """Make the receipt of an ask that ends now."""
+        beside = Beside(secrets.token_bytes(_SALT_BYTES), headline_of(ask))
+        opaque = {name for name, surface in self._surfaces.items() if surface.live}
+        payload, _ = payload_of(ask, beside, self.service_id, opaque)
+        form = canonical_of_texts(payload)
+        kid, signature = self.key.kid, self.key.sign(form)
+        receipt = f'{{"kid":"{kid}","payload":{form.decode()},"signature":"{signature}"}}'
+        kept = to_json({"salt": encode(beside.salt), "headline": beside.headline}).decode()
+        return NewReceipt(receipt, kept)
+
+
+def receipt_body(stored: StoredReceipt, ask: Ask) -> ReceiptBody:
+    """Put together what is read of a receipt."""
+    receipt: SignedPayload = from_json(stored.receipt)
+    _, texts = payload_again(receipt["payload"], stored, ask)
+    return {
+        "receipt": receipt,
+        "link": None if stored.link is None else from_json(stored.link),
+        "disclosed": texts,
+    }
+
+
+def payload_again(
+    payload: JsonObject, stored: StoredReceipt, ask: Ask
+) -> tuple[JsonObject | None, dict[str, list[JsonValue]]]:
+    """Return the payload as the stored ask gives it now, and by digest the texts beside it.
+
+    Once the ask was erased, neither is there.
+    """
+    if stored.beside is None or ask.erased_at is not None:
+        return None, {}
+    kept = from_json(stored.beside)
+    beside = Beside(decode(kept["salt"]), kept["headline"])
+    return payload_of(ask, beside, str(payload["service_id"]), surfaces_in_the_clear(payload))
+
+
+async def consume(store: Store, ask_id: str, at: float) -> Ask | tuple[Problem, ...]:
+    """Consume an approval once, over all processes; return the ask, or why it was not consumed."""
+
+    def decide(ask: Ask | None) -> Decision[Ask | tuple[Problem, ...]]:
+        if ask is None:
+            raise AssertionError(f"{ask_id} was read before")
+        change = consumption.consume(ask, at=at)
+        if isinstance(change, Refused):
+            return Decision(None, change.problems)
+        return Decision(Write(change.ask, change.entries), change.ask)
+
+    done, _ = await store.asks.change(ask_id, decide)
+    return done

@@ -1,0 +1,70 @@
+"""The client fetches receipts and consumes approvals."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from answerback_client import Ask, AsyncClient, Client, RefusedError, UnreachableError
+from tests.unit.bot.agent_support import Served, served
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def client(service: Served) -> AsyncIterator[AsyncClient]:
+    async with AsyncClient(service.url, service.key, patience=1.0) as made:
+        yield made
+
+
+@pytest.mark.rule("CLIENT-6")
+async def test_an_approval_is_consumed_once_and_has_a_receipt(
+    service: Served, client: AsyncClient
+) -> None:
+    arguments: Any = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
+    ask = await client.submit("PermissionRequest", arguments, dialect="approval", to="web")
+    with pytest.raises(RefusedError, match="The ask is open"):
+        await client.receipt(ask.id)
+    with pytest.raises(RefusedError, match="Nobody has allowed this"):
+        await client.consume(ask.id)
+    await service.act(await service.newest(), action="answer", value="allow")
+    receipt: Any = await client.receipt(ask.id)
+    assert receipt["receipt"]["payload"]["decisions"] == {"decision": "allow_once"}
+
+    def work() -> Ask:
+        with Client(service.url, patience=1.0) as blocking:
+            assert blocking.receipt(ask.id)["receipt"] == receipt["receipt"]
+            return blocking.consume(ask.id)
+
+    assert (await asyncio.to_thread(work)).id == ask.id
+    with pytest.raises(RefusedError, match="consumed before"):
+        await client.consume(ask.id)
+
+
+async def test_consuming_is_not_repeated_by_itself() -> None:
+    calls = 0
+
+    async def consumed(_request: web.Request) -> web.Response:
+        nonlocal calls
+        calls += 1
+        return web.Response(status=503)
+
+    app = web.Application()
+    app.router.add_post("/v1/asks/a/consume", consumed)
+    async with (
+        TestServer(app) as server,
+        AsyncClient(str(server.make_url("")), patience=5.0) as own,
+    ):
+        with pytest.raises(UnreachableError):
+            await own.consume("a")
+    assert calls == 1

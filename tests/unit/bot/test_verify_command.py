@@ -1,0 +1,199 @@
+"""The commands about receipts, run in this process: `verify` and `receipts`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from answerback.cli import main
+from answerback.core.errors import StoreError
+from answerback.ports.receipt_key import SigningKey
+from answerback.ports.store import Store
+from answerback_storage import private_file
+from answerback_storage.postgres.store import PostgresStore
+from answerback_storage.receipt_key_file import ReceiptKeyFile
+from answerback_storage.sqlite.store import SqliteStore
+from tests import postgres
+from tests.unit.bot.receipt_support import Signed
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.setenv("ANSWERBACK_STORAGE__URL", f"sqlite:///{tmp_path}/answerback.db")
+    return tmp_path
+
+
+def run(*arguments: str, text: bytes | None = None) -> tuple[int, str, str]:
+    """Run a command; returns its exit status, standard output and standard error."""
+    done = CliRunner().invoke(main.app, list(arguments), input=text, catch_exceptions=False)
+    return done.exit_code, done.stdout, done.stderr
+
+
+async def fill(store: Store, folder: Path, lines: int = 2) -> None:
+    """Make receipts with the key beside the database, and save the last one and the public keys."""
+    await store.open()
+    keys = await asyncio.to_thread(ReceiptKeyFile(folder / "answerback.db").ensure)
+    signed = Signed(store, key=SigningKey(keys[0]))
+    await store.receipts.use_key(
+        signed.key.public.x, [SigningKey(k).public.x for k in keys[1:]], 1.0
+    )
+    *_, ask = [await signed.decided() for _ in range(lines)]
+    await signed.linker.link_all()
+    body, jwks = await signed.receipt(ask), {"keys": [signed.key.public.jwk()]}
+    await store.close()
+    for name, document in (("receipt", body), ("keys", jwks)):
+        await asyncio.to_thread((folder / f"{name}.json").write_text, json.dumps(document))
+
+
+@pytest.fixture
+def filled(folder: Path) -> Path:
+    asyncio.run(fill(SqliteStore(folder / "answerback.db"), folder))
+    return folder
+
+
+@pytest.mark.rule("RCPT-9")
+def test_a_receipt_is_explained_in_words(filled: Path) -> None:
+    (filled / "answerback.db").unlink()
+    (filled / "answerback.db.receipts").unlink()
+    status, out, _ = run("verify", "receipt.json", "--keys", "keys.json")
+    assert status == 0
+    assert "The service svc_test was asked by an agent without a name" in out
+    assert ": Run make deploy" in out
+    assert "The answer to decision is allow, by U1 on chat, at 2027-01-15T08:00:00.000Z." in out
+    assert "It is line 2 of the service's chain." in out
+    proves, _, does_not = out.partition("It does not prove:")
+    assert "What was shown when it was decided (revision 1 on chat)" in proves
+    assert "a chat platform, or a proxy that signs people in, said who they are" in does_not
+    assert "only once" in does_not
+    text = (filled / "receipt.json").read_bytes()
+    assert run("verify", "-", "--keys", "keys.json", text=text)[:2] == (0, out)
+    status, out, _ = run("verify", "receipt.json", "--keys", "keys.json", "--json")
+    assert (status, json.loads(out)["store"]) == (0, None)
+    assert json.loads(out)["receipt"]["faults"] == []
+
+
+@pytest.mark.rule("RCPT-9")
+def test_a_changed_receipt_proves_nothing(filled: Path) -> None:
+    body: Any = json.loads((filled / "receipt.json").read_text())
+    body["receipt"]["payload"]["answers"]["decision"] = "deny"
+    (filled / "receipt.json").write_text(json.dumps(body))
+    status, out, err = run("verify", "receipt.json")
+    assert (status, out) == (1, "")
+    assert "Its signature is wrong" in err
+    assert "This receipt proves nothing." in err
+
+
+@pytest.mark.rule("RCPT-9")
+def test_what_cannot_be_checked_is_said(filled: Path) -> None:
+    for arguments, expected in (
+        ((), "Name a file with a receipt"),
+        (("nothing.json",), "nothing.json cannot be read"),
+        (("keys.json",), "is not a receipt"),
+        (("receipt.json", "--keys", "receipt.json"), "holds no Ed25519 keys"),
+        (("receipt.json", "--keys", "answerback.db"), "holds no Ed25519 keys"),
+    ):
+        status, _, err = run("verify", *arguments)
+        assert (status, expected in err) == (2, True), (arguments, err)
+    (filled / "keys.json").write_text(
+        '{"keys": [{"kty": "RSA"}, {"kty": "OKP", "crv": "Ed25519"}]}'
+    )
+    assert "holds no Ed25519 keys" in run("verify", "receipt.json", "--keys", "keys.json")[2]
+    (filled / "answerback.db.receipts").unlink()
+    status, _, err = run("verify", "receipt.json")
+    assert (status, "There are no keys here" in err) == (2, True)
+
+
+@pytest.mark.rule("RCPT-8")
+def test_the_chain_of_the_database_is_checked(filled: Path) -> None:
+    status, _, err = run("verify", "--store")
+    assert (status, "The chain of receipts is whole: 2 lines." in err) == (0, True)
+    assert "Its end is sha256:" in err
+    status, out, _ = run("verify", "receipt.json", "--store", "--json")
+    assert (status, json.loads(out)["store"]["lines"]) == (0, 2)
+    asyncio.run(fill(SqliteStore(filled / "answerback.db"), filled, 1))
+    with closing(sqlite3.connect(filled / "answerback.db", isolation_level=None)) as db:
+        db.execute("UPDATE receipts SET n = NULL, link = NULL WHERE n = 3")
+    status, _, err = run("verify", "--store")
+    assert (status, "2 lines; 1 more are about to be added" in err) == (0, True)
+    status, out, err = run("verify", "receipt.json", "--store")
+    assert (status, "restored from an older backup" in err) == (1, True)
+    assert "This receipt proves:" in out
+    with closing(sqlite3.connect(filled / "answerback.db", isolation_level=None)) as db:
+        db.execute("DELETE FROM receipts WHERE n = 1")
+    status, _, err = run("verify", "--store", "--keys", "keys.json")
+    assert (status, "Line 1 is missing: line 2 comes after line 0." in err) == (1, True)
+
+
+def test_an_empty_database_has_an_empty_chain(folder: Path) -> None:
+    with pytest.raises(StoreError, match="There is no database"):
+        run("verify", "--store")
+    asyncio.run(_make(folder))
+    status, _, err = run("verify", "--store")
+    assert (status, "The chain of receipts is whole: 0 lines.") == (0, err.strip())
+
+
+async def _make(folder: Path) -> None:
+    store = SqliteStore(folder / "answerback.db")
+    await store.open()
+    await store.close()
+
+
+@pytest.mark.rule("RCPT-8")
+def test_the_chain_of_a_postgresql_database_is_checked(
+    folder: Path, postgres_server: postgres.Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with postgres_server.database() as name:
+        monkeypatch.setenv("ANSWERBACK_STORAGE__URL", postgres_server.url(name))
+        asyncio.run(fill(PostgresStore(postgres_server.url(name)), folder))
+        status, _, err = run("verify", "receipt.json", "--store", "--keys", "keys.json")
+        assert (status, "The chain of receipts is whole: 2 lines." in err) == (0, True)
+
+
+@pytest.mark.rule("CLI-30")
+def test_a_key_is_rotated(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = ReceiptKeyFile(filled / "answerback.db")
+    [old] = file.read()
+    status, out, err = run("receipts", "rotate")
+    new, former = file.read()
+    assert (status, out.strip(), former) == (0, SigningKey(new).kid, old)
+    assert "Restart the service" in err
+    asyncio.run(fill(SqliteStore(filled / "answerback.db"), filled, 1))
+    assert run("verify", "--store")[0] == 0, "the database has both keys"
+    assert run("verify", "receipt.json")[0] == 0
+    monkeypatch.setenv("ANSWERBACK_RECEIPTS__KEY", old)
+    status, out, err = run("receipts", "rotate")
+    newest, _, former = out.strip().partition(",")
+    assert (status, former, SigningKey(newest).kid != SigningKey(old).kid) == (0, old, True)
+    assert "Set `receipts.key` to this" in err
+    assert file.read() == [new, old]
+
+
+@pytest.mark.rule("CLI-30")
+def test_a_lost_key_is_replaced(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = ReceiptKeyFile(filled / "answerback.db")
+    [old] = file.read()
+    file.path.unlink()
+    status, _, err = run("receipts", "rotate")
+    assert (status, "There is no key at" in err) == (1, True)
+    status, out, _ = run("receipts", "rotate", "--lost")
+    assert (status, out.strip()) == (0, SigningKey(file.read()[0]).kid)
+    monkeypatch.setenv("ANSWERBACK_RECEIPTS__KEY", old)
+    status, _, err = run("receipts", "rotate", "--lost")
+    assert (status, "one that was replaced" in err) == (1, True)
+
+
+def test_the_first_of_several_processes_makes_the_key(folder: Path) -> None:
+    file = ReceiptKeyFile(folder / "answerback.db")
+    private_file.create(file.path, "first\n", "file")
+    private_file.create(file.path, "second\n", "file")
+    assert file.read() == file.ensure() == ["first"]
+    assert [path.name for path in folder.iterdir()] == [file.path.name]
