@@ -38,7 +38,7 @@ CONTEXT: Final = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
         __name__,
-        *(f"answerback.cli.{name}" for name in main.COMMANDS),
+        *(f"answerback.cli.{name.replace('-', '_')}" for name in main.COMMANDS),
         *(
             "answerback.cli.serving",
             "answerback.cli.bridged_server",

@@ -1,28 +1,12 @@
-"""``answerback acp``: runs the agent as a child process, with a thread for each direction.
-
-Standard output is reserved for the protocol. The exit status is the agent's; if a signal ended the agent, it is 128
-plus the signal's number, as in a shell.
-"""
+"""``answerback acp``: runs an agent for an editor, behind a proxy."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterable
-from types import FrameType
-from typing import IO, TYPE_CHECKING, Annotated, Final
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from answerback.agents.acp.proxy import LineWriter
-
-_EXIT_CANNOT_RUN: Final = 126
-_EXIT_NOT_FOUND: Final = 127
 
 
 def command(
@@ -47,59 +31,27 @@ def command(
 
     The first answer counts, and the other side is notified. If the service cannot be reached, only the editor asks.
     """
-    from answerback.agents.acp.ask_people import AskClient
-    from answerback.agents.acp.proxy import LineWriter, Proxy
+    from answerback.agents.acp.proxy import Proxy
+    from answerback.agents.pipe.ask_people import AskClient
+    from answerback.agents.pipe.lines import LineWriter, read_lines
     from answerback.agents.pipe.service_calls import ServiceCalls
+    from answerback.cli.piped_program import own_streams, start_program, start_relay
 
-    try:
-        agent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    except OSError as error:
-        _warn(f"Cannot run {words[0]}: {error.strerror}.")
-        sys.exit(_EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else _EXIT_CANNOT_RUN)
-    _forward_signals(agent)
-    if agent.stdin is None or agent.stdout is None:
-        raise AssertionError("both are pipes")
-    # Not sys.stdin and sys.stdout: the interpreter closes those when it exits, and a thread may still block on them.
-    editor_in, editor_out = open(0, "rb"), open(1, "wb")  # noqa: SIM115 - closed by their threads
+    agent = start_program(words, _warn)
+    editor_in, editor_out = own_streams()
     service = ServiceCalls(url.rstrip("/"), os.environ.get(token_env) or None, token_env)
-    people = AskClient(service, to)
     to_agent, to_editor = LineWriter(agent.stdin), LineWriter(editor_out)
-    proxy = Proxy(people, to_agent, to_editor, _warn)
-    _start(proxy.relay_from_editor, editor_in, to_agent)
-    from_agent = _start(proxy.relay_from_agent, agent.stdout, to_editor)
-    status = agent.wait()
+    proxy = Proxy(AskClient(service, to), to_agent, to_editor, _warn)
+    start_relay(
+        lambda source: proxy.relay_from_editor(read_lines(source)), editor_in, to_agent, _warn
+    )
+    from_agent = start_relay(
+        lambda source: proxy.relay_from_agent(read_lines(source)), agent.stdout, to_editor, _warn
+    )
+    status = agent.exit_status()
     from_agent.join()
     proxy.end()
-    sys.exit(status if status >= 0 else 128 - status)
-
-
-def _start(
-    pump: Callable[[Iterable[bytes]], None], source: IO[bytes], target: LineWriter
-) -> threading.Thread:
-    """Start relaying in one direction; when it ends, both streams are closed, so that each side sees the other go."""
-
-    from answerback.agents.acp.proxy import LineTooLongError, read_lines
-
-    def work() -> None:
-        try:
-            with contextlib.suppress(ConnectionError), source:
-                pump(read_lines(source))
-        except LineTooLongError as error:
-            _warn(f"Stopped relaying: {error}.")
-        finally:
-            target.close()
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    return thread
-
-
-def _forward_signals(agent: subprocess.Popen[bytes]) -> None:
-    def forward(number: int, _frame: FrameType | None) -> None:
-        agent.send_signal(number)
-
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, forward)
+    sys.exit(status)
 
 
 def _warn(words: str) -> None:

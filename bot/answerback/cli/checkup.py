@@ -9,6 +9,7 @@ from pathlib import Path
 
 import aiohttp
 
+from answerback.agents.mcp_proxy.policy import PolicyError, load_policies, weaknesses
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
 from answerback.dialects.installed import installed_dialects
@@ -23,7 +24,11 @@ from answerback_storage.sqlite.store import SqliteStore
 
 
 async def findings(
-    settings: Settings, http: aiohttp.ClientSession, *, fix: bool = False
+    settings: Settings,
+    http: aiohttp.ClientSession,
+    mcp_policy: Path | None = None,
+    *,
+    fix: bool = False,
 ) -> AsyncIterator[Finding]:
     """Run all checks, one after the other."""
     try:
@@ -53,8 +58,28 @@ async def findings(
             context = build_checkup(settings, plugin, http, fix=fix)
             async for finding in plugin.findings(table, context):
                 yield finding
-    for finding in _broken_plugins():
+    for finding in (*_broken_plugins(), *await asyncio.to_thread(_mcp_policy, mcp_policy)):
         yield finding
+
+
+def _mcp_policy(path: Path | None) -> list[Finding]:
+    """The policy of the gateway in front of MCP servers."""
+    if path is None:
+        return []
+    try:
+        policies = load_policies(path)
+    except PolicyError as error:
+        fix = "Until then `answerback mcp-proxy` does not start."
+        return [Finding("MCP policy", str(error), fix)]
+    findings = [
+        Finding(f"MCP policy for {policy.name}", wrong, warning=wrong is not None)
+        for policy in policies.values()
+        for wrong in (*weaknesses(policy),) or (None,)
+    ]
+    if path.stat().st_mode & 0o022:
+        wrong = "other users of this machine can change it"
+        findings.append(Finding(f"MCP policy {path}", wrong, f"Run `chmod go-w {path}`."))
+    return findings
 
 
 def _broken_plugins() -> Iterator[Finding]:

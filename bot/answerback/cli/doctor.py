@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,6 +25,13 @@ def command(
             "--fix", help="Fix the platform settings that an app can change through the API."
         ),
     ] = False,
+    mcp_policy: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="ANSWERBACK_MCP_POLICY",
+            help="The policy of `answerback mcp-proxy`, if you use it.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Check tokens, scopes, channels, clock and database, and explain how to fix any problem.
@@ -36,21 +44,24 @@ def command(
 
     from answerback.runtime.config_file import load_settings
 
-    results = asyncio.run(_collect(load_settings(config), fix=fix, verbose=not json))
+    settings = load_settings(config)
+    results = asyncio.run(_collect(settings, mcp_policy, fix=fix, verbose=not json))
     if json:
         print_result(as_json([asdict(finding) for finding in results]))
     if not all(finding.is_ok for finding in results):
         raise typer.Exit(EXIT_FAILED)
 
 
-async def _collect(settings: Settings, *, fix: bool, verbose: bool) -> list[Finding]:
+async def _collect(
+    settings: Settings, mcp_policy: Path | None, *, fix: bool, verbose: bool
+) -> list[Finding]:
     import aiohttp
 
     from answerback.cli.checkup import findings
 
     results = []
     async with aiohttp.ClientSession() as http:
-        async for finding in findings(settings, http, fix=fix):
+        async for finding in findings(settings, http, mcp_policy, fix=fix):
             results.append(finding)
             if verbose:
                 _print_finding(finding)

@@ -46,8 +46,9 @@ COMMANDS: Final = {
     "acp": "Run an ACP agent for an editor; people can answer it in the editor or in chat.",
     "bridge": "Forward what an agent's own server asks its client to people, and their answers back.",
     "mcp": "Serve the tools to an MCP client over standard input and output.",
+    "mcp-proxy": "Run an MCP server behind a gateway: people allow or deny the calls of its tools.",
 }
-"""The commands, ``answerback.cli.<name>``, with the first sentence of their help, in the order shown."""
+"""The commands with the first sentence of their help, in the order shown; their modules have ``_`` for ``-``."""
 
 
 _NEEDS: Final = {"mcp": MCP}
@@ -84,7 +85,7 @@ def load_command(name: str) -> Command:
     extra, packages = _NEEDS.get(name, ("", ()))
     if (sentence := missing_extra_message(extra, packages, f"`answerback {name}`")) is not None:
         fail(sentence)
-    module = importlib.import_module(f"answerback.cli.{name}")
+    module = importlib.import_module(f"answerback.cli.{name.replace('-', '_')}")
     loaded = getattr(module, "app", None)
     if not isinstance(loaded, typer.Typer):
         loaded = typer.Typer(rich_markup_mode="markdown", add_completion=False)

@@ -5,6 +5,7 @@ One table of tools decides how the use of a tool reads, whatever a host calls th
 
 from __future__ import annotations
 
+import json
 import re
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -22,6 +23,7 @@ _MAX_NAME: Final = 40
 """Characters of a part of a headline that something else follows."""
 _MAX_ARGUMENT: Final = 80
 """Characters of an argument that is short enough to stand for the use of a tool."""
+_PLAIN_NAME: Final = re.compile(r"[\w./:-]+")
 _MCP: Final = re.compile(r"mcp__(.+?)__(.+)", re.DOTALL)
 
 
@@ -168,7 +170,11 @@ def call(tool: McpTool) -> str:
     """Return ``Call create_issue on github``."""
     server = one_line(tool.server)
     server = server if len(server) <= _MAX_NAME else f"{server[:_MAX_NAME]}…"
-    return fit(tool.name, "Call ", f" on {server}")
+    # Otherwise a name could read as if it went on after its end.
+    name = (
+        tool.name if _PLAIN_NAME.fullmatch(tool.name) else json.dumps(tool.name, ensure_ascii=False)
+    )
+    return fit(name, "Call ", f" on {server}")
 
 
 def start_subagent(description: str) -> str:

@@ -11,9 +11,10 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from typing import Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
-from pydantic import JsonValue
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 MAX_DEPTH: Final = 64
 """Maximum depth of nested arrays and objects."""
@@ -25,7 +26,7 @@ class NotJsonError(ValueError):
     """A text is not JSON within our bounds; the message says why."""
 
 
-def parse(text: str) -> JsonValue:
+def parse(text: str, max_depth: int = MAX_DEPTH) -> JsonValue:
     """Parse JSON as defined by RFC 8259, within our bounds.
 
     Raises:
@@ -37,14 +38,14 @@ def parse(text: str) -> JsonValue:
         where = f"line {error.lineno}, column {error.colno}"
         raise NotJsonError(f"{error.msg.lower()} at {where}") from error
     except RecursionError as error:
-        raise _too_deep() from error
-    if size(value, MAX_DEPTH).depth > MAX_DEPTH:
-        raise _too_deep()
+        raise _too_deep(max_depth) from error
+    if size(value, max_depth).depth > max_depth:
+        raise _too_deep(max_depth)
     return value
 
 
-def _too_deep() -> NotJsonError:
-    return NotJsonError(f"it is nested deeper than {MAX_DEPTH} levels")
+def _too_deep(max_depth: int) -> NotJsonError:
+    return NotJsonError(f"it is nested deeper than {max_depth} levels")
 
 
 def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

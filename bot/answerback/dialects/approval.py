@@ -12,7 +12,7 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import Problem
 from answerback.core.form import Form
 from answerback.dialects import results
-from answerback.dialects.approvals import agents, codex, codex_permissions, frameworks
+from answerback.dialects.approvals import agents, codex, codex_permissions, frameworks, mcp_proxy
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.call_reader import ArgumentNode, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
@@ -36,6 +36,7 @@ VARIANTS: Final[dict[str, Variant]] = {
     "DeferredToolRequests": frameworks.PYDANTIC_AI,
     "adk_request_confirmation": frameworks.ADK,
     "permission.asked": agents.OPENCODE,
+    "tools/call": mcp_proxy.MCP_PROXY,
 }
 """How each host asks and gets its answer, by the name of its request."""
 

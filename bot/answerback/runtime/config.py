@@ -41,7 +41,7 @@ from answerback.service.submission_request import Route
 
 ENV_PREFIX: Final = "ANSWERBACK_"
 NON_SETTING_VARIABLES: Final = frozenset(
-    {"ANSWERBACK_CONFIG", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"}
+    {"ANSWERBACK_CONFIG", "ANSWERBACK_MCP_POLICY", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"}
 )
 """Variables that the commands read; every other variable with our prefix must be a setting."""
 POSTGRES_SCHEMES: Final = frozenset({"postgresql", "postgres"})

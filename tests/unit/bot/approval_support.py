@@ -52,11 +52,13 @@ CALLS: dict[str, Json] = {
     "permission.asked": {
         "permission": "bash", "patterns": ["ls *"], "always": ["ls *"], "metadata": {"command": "ls -la"}
     },
+    "tools/call": {"server": "shop", "name": "delete", "arguments": ARGS},
 }  # fmt: skip
 HEADLINES = {
     "mcpServer/elicitation/request": "Call delete on shop",
     "mcp_approval_request": "Call delete on shop",
     "droid.request_permission": "Run ls",
+    "tools/call": "Call delete on shop",
     "PermissionRequest": "Run ls",
     "permissionRequest": "Run ls",
     "item/commandExecution/requestApproval": "Run ls",

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerback.agents.acp import messages
-from answerback.agents.acp.ask_people import AskClient, AskOutcome
-from answerback.agents.acp.proxy import LineWriter, Proxy
+from answerback.agents.acp.proxy import Proxy
+from answerback.agents.pipe.ask_people import AskClient, AskOutcome
+from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.service_calls import ServiceCalls
 from tests.acceptance.process import PATIENCE
 from tests.recipes.receiving import listening

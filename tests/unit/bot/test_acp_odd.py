@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 
 from answerback.agents.acp import messages, proxy
-from answerback.agents.acp.ask_people import AskClient, AskOutcome, Call
-from answerback.agents.acp.proxy import LineTooLongError, LineWriter, read_lines
+from answerback.agents.pipe import json_rpc
+from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
+from answerback.agents.pipe.lines import LineTooLongError, LineWriter, read_lines
 from answerback.agents.pipe.service_calls import (
     RefusedError,
     Response,
     ServiceCalls,
     ServiceUnavailableError,
 )
-from answerback.cli import acp
+from answerback.cli import piped_program
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import INITIALIZE, elicitation, notice, permission, selected
 from tests.unit.bot.agent_support import Json
@@ -157,7 +158,7 @@ def test_only_the_latest_tool_calls_are_remembered(monkeypatch: pytest.MonkeyPat
     parts.proxy.relay_from_agent(
         [line(notice("session/update", sessionId="s", update=each)) for each in updates]
     )
-    assert [*parts.proxy._tool_calls] == [messages.id_key(["s", f"call_{n}"]) for n in (3, 4)]
+    assert [*parts.proxy._tool_calls] == [json_rpc.id_key(["s", f"call_{n}"]) for n in (3, 4)]
 
 
 def drain(lines: Iterable[bytes]) -> None:
@@ -168,18 +169,21 @@ def drain(lines: Iterable[bytes]) -> None:
 
 @pytest.mark.rule("ACP-6")
 def test_a_line_without_an_end_is_not_kept_whole(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     lines = read_lines(io.BytesIO(b"{}\n" + b"x" * 100), 10)
     assert next(lines) == b"{}\n"
     with pytest.raises(LineTooLongError):
         next(lines)
-    monkeypatch.setattr(proxy, "read_lines", lambda source: read_lines(source, 10))
     target = io.BytesIO()
-    thread = acp._start(drain, io.BytesIO(b"x" * 100), LineWriter(target))
+    warnings: list[str] = []
+    source, sink = io.BytesIO(b"x" * 100), LineWriter(target)
+    thread = piped_program.start_relay(
+        lambda each: drain(read_lines(each, 10)), source, sink, warnings.append
+    )
     thread.join(WAIT)
     assert target.closed
-    assert "a line has more than 10 bytes" in capsys.readouterr().err
+    assert warnings == ["Stopped relaying: a line has more than 10 bytes."]
 
 
 def test_a_call_without_an_id_of_its_session_is_asked_without_one() -> None:

@@ -76,6 +76,7 @@ DECISIONS: dict[str, dict[str, Any]] = {
     },
     "adk_request_confirmation": {"approve": {"confirmed": True}, "reject": {"confirmed": False}},
     "permission.asked": {each: {"reply": each} for each in ("once", "always", "reject")},
+    "tools/call": {each: {"behavior": each} for each in ("allow", "deny")},
 }
 WORDS = "not today"
 REFUSED: dict[str, Any] = {
@@ -101,6 +102,7 @@ REFUSED: dict[str, Any] = {
     },
     "adk_request_confirmation": {"confirmed": False},
     "permission.asked": {"reply": "reject", "message": WORDS},
+    "tools/call": {"behavior": "deny", "message": WORDS},
 }
 
 

@@ -14,10 +14,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from answerback.agents.acp import ask_people as acp_ask_people
-from answerback.agents.acp.ask_people import AskClient
 from answerback.agents.bridges.ask_people import Request, RequestAsker
 from answerback.agents.pipe import exchange
+from answerback.agents.pipe.ask_people import AskClient, Call
 from answerback.agents.pipe.service_calls import RefusedError, ServiceCalls
 from answerback.core.errors import DeclinedCallError
 from answerback.dialects.registry import render_refusal
@@ -274,7 +273,7 @@ def acp_client(full: Full, pause: Callable[[float], None]) -> AskClient:
     return AskClient(ServiceCalls(full.service.url, pause=pause), patience=0.0)
 
 
-ACP_CALL = acp_ask_people.Call("ask_user", "single", CALL, "session-1")
+ACP_CALL = Call("ask_user", "single", CALL, "session-1")
 
 
 @pytest.mark.rule("LIMIT-4")

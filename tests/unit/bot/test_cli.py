@@ -23,7 +23,7 @@ from tests.meta.project import PYTHONPATH
 def test_every_command_module_is_in_the_table() -> None:
     folder = Path(cli.__file__).parent
     modules = {
-        path.stem
+        path.stem.replace("_", "-")
         for path in folder.glob("*.py")
         if path.stem != "main"
         and re.search(r"^def command\(|^app\b.*= typer", path.read_text(), re.MULTILINE)
@@ -176,6 +176,7 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "bridge": (["codex", "--url", SERVICE, "--", "true"], set()),
     "demo": (["--help"], {"markdown_it"}),
     "mcp": (["--help"], {"markdown_it"}),
+    "mcp-proxy": (["--", "true"], set()),
 }
 """How each command is started, and which of `UNUSED` it needs. The last two run until they are stopped."""
 MOST = 930

@@ -6,9 +6,10 @@ Versions 1 and 2: https://agentclientprotocol.com/protocol/v1/overview. One JSON
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Final
 
-from answerback.agents.acp.ask_people import AskOutcome, Call, Json
+from answerback.agents.pipe.ask_people import AskOutcome, Call, is_decided
+from answerback.agents.pipe.json_rpc import Json, as_object, id_key, params
 
 PERMISSION: Final = "session/request_permission"
 ELICITATION: Final = "elicitation/create"
@@ -32,21 +33,7 @@ def parse_message(line: bytes) -> Json:
 
 def new_session(response: Json) -> object:
     """The id of the session that was created, according to the response to its request; None for another response."""
-    return _object(response.get("result")).get("sessionId")
-
-
-def params(message: Json) -> Json:
-    """The parameters of a message; empty if they are not an object."""
-    return _object(message.get("params"))
-
-
-def _object(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def id_key(request_id: object) -> str:
-    """A request id in comparable form: 1, "1" and true are three different ids."""
-    return json.dumps(request_id)
+    return as_object(response.get("result")).get("sessionId")
 
 
 def asks_people(message: Json) -> bool:
@@ -67,8 +54,8 @@ def announce_elicitation(initialize: Json) -> frozenset[str] | None:
     supported: set[str] = set()
     is_changed = False
     for place in places:
-        capabilities = _object(request_params.get(place))
-        announced = _object(capabilities.get("elicitation"))
+        capabilities = as_object(request_params.get(place))
+        announced = as_object(capabilities.get("elicitation"))
         supported |= {mode for mode in ALL_MODES if isinstance(announced.get(mode), dict)}
         missing: Json = {mode: {} for mode in sorted(ALL_MODES - supported)}
         is_changed = is_changed or bool(missing)
@@ -88,7 +75,7 @@ def call_from_request(request: Json, known: Json) -> Call:
     tool_call = tool_call_of(request_params)
     if request["method"] == PERMISSION and tool_call:
         request_params = _with_tool_call(request_params, {**known, **_non_null_fields(tool_call)})
-    is_question = _object(tool_call.get("_meta")).get("qwenInteractionKind") == "user_question"
+    is_question = as_object(tool_call.get("_meta")).get("qwenInteractionKind") == "user_question"
     return Call(
         name=request["method"],
         dialect="claude" if is_question else _DIALECTS[request["method"]],
@@ -104,8 +91,8 @@ def _text(value: object) -> str | None:
 
 def tool_call_of(request_params: Json) -> Json:
     """The tool call that a permission request is about."""
-    subject = _object(request_params.get("subject"))
-    return _object(request_params.get("toolCall") or subject.get("toolCall"))
+    subject = as_object(request_params.get("subject"))
+    return as_object(request_params.get("toolCall") or subject.get("toolCall"))
 
 
 def _with_tool_call(request_params: Json, tool_call: Json) -> Json:
@@ -139,13 +126,6 @@ def _non_null_fields(tool_call: Json) -> Json:
     return {name: value for name, value in tool_call.items() if value is not None}
 
 
-def is_decided(outcome: AskOutcome) -> bool:
-    """Whether people ended the ask. Otherwise, as after a deadline or a default, the editor decides."""
-    ask = outcome.ask or {}
-    by_people = ask.get("status") == "answered" and ask.get("source") == "human"
-    return by_people or ask.get("status") in ("cancelled", "turn_ended")
-
-
 def is_turn_ended(outcome: AskOutcome) -> bool:
     """Whether a person ended the turn."""
     return outcome.ask is not None and outcome.ask["status"] == "turn_ended"
@@ -153,7 +133,7 @@ def is_turn_ended(outcome: AskOutcome) -> bool:
 
 def result_of(method: str, outcome: AskOutcome) -> Json:
     """The result of the agent's request."""
-    tool_result = _object((outcome.ask or {}).get("tool_result"))
+    tool_result = as_object((outcome.ask or {}).get("tool_result"))
     structured = tool_result.get("structured")
     if not is_decided(outcome) or not isinstance(structured, dict):
         return cancelled_result(method)
@@ -165,18 +145,3 @@ def cancelled_result(method: str) -> Json:
     if method == ELICITATION:
         return {"action": "cancel"}
     return {"outcome": {"outcome": "cancelled"}}
-
-
-def encode_response(request_id: object, result: Json) -> bytes:
-    """Encode the result of a request as a line."""
-    return encode_message({"id": request_id, "result": result})
-
-
-def encode_notification(method: str, **notification_params: Any) -> bytes:
-    """Encode a notification as a line."""
-    return encode_message({"method": method, "params": notification_params})
-
-
-def encode_message(message: Json) -> bytes:
-    """Encode a message as a line."""
-    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"

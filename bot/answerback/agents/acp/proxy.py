@@ -7,78 +7,24 @@ Each direction has a thread that blocks on its pipes, so a slow reader slows its
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import IO, Any, Final, Protocol
+from typing import Final
 
 from answerback.agents.acp import messages
-from answerback.agents.acp.ask_people import AskClient, AskOutcome, Call, Json
+from answerback.agents.pipe import json_rpc
+from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call, Json, is_decided
+from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.origins import MAX_FOLDERS, Folders
 from answerback.agents.pipe.service_calls import ANSWER_PATIENCE
 
-MAX_LINE: Final = 64 * 2**20
-"""Bytes of a message from the editor or the agent."""
 _MAX_TOOL_CALLS: Final = 200
 """Tool calls in progress that are remembered, those that changed last."""
 _END_TIMEOUT: Final = 5.0
 """Seconds that the proxy waits at its end until its open asks are withdrawn."""
-
-
-class LineTooLongError(Exception):
-    """A program sent a line that is longer than any message."""
-
-
-def read_lines(source: IO[bytes], most: int = MAX_LINE) -> Iterator[bytes]:
-    """Read the lines of a stream.
-
-    Raises:
-        LineTooLongError: a line has more bytes than ``most``.
-    """
-    while line := source.readline(most + 1):
-        if len(line) > most:
-            raise LineTooLongError(f"a line has more than {most} bytes")
-        yield line
-
-
-class Sink(Protocol):
-    """A stream that bytes are written to."""
-
-    def write(self, data: bytes, /) -> Any:
-        """Write bytes."""
-
-    def flush(self) -> None:
-        """Send the bytes written so far."""
-
-    def close(self) -> None:
-        """Close the stream."""
-
-
-class LineWriter:
-    """Writes whole lines to a sink, from several threads."""
-
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-        self._lock = threading.Lock()
-
-    def write_line(self, line: bytes) -> None:
-        """Write a line; blocks until the reader takes it."""
-        with self._lock:
-            self._sink.write(line)
-            self._sink.flush()
-
-    def try_write_line(self, line: bytes) -> None:
-        """Write a line that originates in the proxy; nobody misses it if the reader is gone."""
-        with contextlib.suppress(OSError, ValueError):
-            self.write_line(line)
-
-    def close(self) -> None:
-        """Close the sink: no more lines follow."""
-        with self._lock, contextlib.suppress(OSError):
-            self._sink.close()
 
 
 @dataclass(eq=False)
@@ -97,14 +43,14 @@ class _Race:
 
     @property
     def id_key(self) -> str:
-        return messages.id_key(self.request["id"])
+        return json_rpc.id_key(self.request["id"])
 
     @property
     def session(self) -> object:
-        return messages.params(self.request).get("sessionId")
+        return json_rpc.params(self.request).get("sessionId")
 
     def result(self, result: Json) -> bytes:
-        return messages.encode_response(self.request["id"], result)
+        return json_rpc.encode_response(self.request["id"], result)
 
     def cancelled(self) -> bytes:
         return self.result(messages.cancelled_result(self.request["method"]))
@@ -145,7 +91,7 @@ class Proxy:
 
     def _start_race(self, request: Json, line: bytes) -> None:
         race = _Race(request, messages.is_for_editor(request, self._elicits))
-        params = messages.params(request)
+        params = json_rpc.params(request)
         tool_call = messages.tool_call_key(params, messages.tool_call_of(params))
         call = messages.call_from_request(request, self._tool_calls.get(tool_call, {}))
         call = call._replace(origin=self._folders.origin(race.session))
@@ -157,7 +103,7 @@ class Proxy:
 
     def _track(self, message: Json) -> None:
         if "method" not in message:
-            requested = self._requested_folders.pop(messages.id_key(message.get("id")), None)
+            requested = self._requested_folders.pop(json_rpc.id_key(message.get("id")), None)
             self._folders.remember(messages.new_session(message), requested)
         if (update := messages.parse_tool_call_update(message)) is not None:
             tool_call, fields, is_over = update
@@ -167,7 +113,7 @@ class Proxy:
             if len(self._tool_calls) > _MAX_TOOL_CALLS:
                 del self._tool_calls[next(iter(self._tool_calls))]
         elif message.get("method") == messages.CANCEL_REQUEST:
-            cancelled = messages.id_key(messages.params(message).get("requestId"))
+            cancelled = json_rpc.id_key(json_rpc.params(message).get("requestId"))
             for race in self._end_matching(lambda race: race.id_key == cancelled):
                 if not race.editor_has_it:
                     # In another thread: this one alone reads from the agent, which may not read until it has written.
@@ -191,16 +137,16 @@ class Proxy:
                 self._with_elicitation(message, line) if method == "initialize" else line
             )
             if method == messages.CANCEL_SESSION:
-                self._answer_cancelled(messages.params(message).get("sessionId"))
+                self._answer_cancelled(json_rpc.params(message).get("sessionId"))
 
     def _track_session(self, request: Json) -> None:
         """Note the folder of a session that the editor starts or continues, before the agent can ask anything in it."""
-        params = messages.params(request)
+        params = json_rpc.params(request)
         if (folder := params.get("cwd")) is None:
             return
         self._folders.remember(params.get("sessionId"), folder)
         if len(self._requested_folders) < MAX_FOLDERS:
-            self._requested_folders[messages.id_key(request.get("id"))] = folder
+            self._requested_folders[json_rpc.id_key(request.get("id"))] = folder
 
     def _answer_cancelled(self, session: object) -> None:
         """Cancel the requests of a session that the editor cancelled but never received."""
@@ -211,11 +157,11 @@ class Proxy:
     def _with_elicitation(self, message: Json, line: bytes) -> bytes:
         elicits = messages.announce_elicitation(message)
         self._elicits = messages.ALL_MODES if elicits is None else elicits
-        return line if elicits is None else messages.encode_message(message)
+        return line if elicits is None else json_rpc.encode_message(message)
 
     def _relay_response(self, message: Json, line: bytes) -> None:
         """Relay a response, unless people answered first."""
-        key = messages.id_key(message["id"])
+        key = json_rpc.id_key(message["id"])
         with self._lock:
             if self._late_responses[key]:
                 self._late_responses -= Counter([key])
@@ -258,17 +204,17 @@ class Proxy:
     def _answer(self, race: _Race, outcome: AskOutcome) -> None:
         if outcome.ask is None and race.ask_id is not None and not race.editor_has_it:
             outcome = self.people.report_no_answer(race.ask_id)._replace(words=outcome.words)
-        is_decided = messages.is_decided(outcome)
+        decided = is_decided(outcome)
         with self._lock:
             if race.is_over:
                 return
-            self._end(race, is_decided)
+            self._end(race, decided)
         if outcome.ask is None:
             self._withdraw(race)
-        if race.editor_has_it and not is_decided:
+        if race.editor_has_it and not decided:
             return
         result = race.result(messages.result_of(race.request["method"], outcome))
-        self.agent.try_write_line(result if is_decided else race.error or result)
+        self.agent.try_write_line(result if decided else race.error or result)
         self._notify_editor(race)
         if messages.is_turn_ended(outcome) and race.session is not None:
             self._end_turn(race.session)
@@ -276,7 +222,7 @@ class Proxy:
     def _end_turn(self, session: object) -> None:
         """Interrupt the agent as an editor does, and answer its other requests in this session as cancelled."""
         self.agent.try_write_line(
-            messages.encode_notification(messages.CANCEL_SESSION, sessionId=session)
+            json_rpc.encode_notification(messages.CANCEL_SESSION, sessionId=session)
         )
         for race in self._end_matching(lambda race: race.session == session, is_answered=True):
             self.agent.try_write_line(race.cancelled())
@@ -286,7 +232,7 @@ class Proxy:
         if race.editor_has_it:
             request_id = race.request["id"]
             self.editor.try_write_line(
-                messages.encode_notification(messages.CANCEL_REQUEST, requestId=request_id)
+                json_rpc.encode_notification(messages.CANCEL_REQUEST, requestId=request_id)
             )
 
     # --- ends ----------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from answerback.core.form import (
     When,
 )
 from answerback.dialects.approvals import tool_use
+from answerback.dialects.approvals.arguments_markdown import Block
 from answerback.dialects.call_reader import ArgumentNode
 
 DECISION: Final = "decision"
@@ -49,13 +50,20 @@ class ApprovalRequest:
     """What the tool does, as ACP says it."""
     headline: str | None = None
     """What would be allowed, where that is not the use of a tool."""
+    lead: tuple[Block, ...] = ()
+    """What is shown first."""
     further: tuple[Question, ...] = ()
     """Follow-up questions for some of the decisions."""
 
     def questions(self) -> tuple[Question, ...]:
         """Return the approval question and its follow-up questions."""
         use = tool_use.describe(
-            self.tool, self.arguments, self.notes, server=self.server, acp_kind=self.acp_kind
+            self.tool,
+            self.arguments,
+            self.notes,
+            server=self.server,
+            acp_kind=self.acp_kind,
+            lead=self.lead,
         )
         question = Question(
             id=self.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -48,6 +48,7 @@ def describe(
     *,
     server: str | None = None,
     acp_kind: JsonValue = None,
+    lead: Sequence[Block] = (),
 ) -> ToolUse:
     """Describe the use of a tool.
 
@@ -55,6 +56,7 @@ def describe(
         notes: what the host says besides; it is shown after the arguments.
         server: the label of the MCP server that has the tool.
         acp_kind: what the tool does, as ACP says it.
+        lead: what is shown first.
     """
     mcp = McpTool(server, tool) if server else headline.mcp_tool(tool)
     kind = ToolKind.MCP if mcp else headline.kind_of(tool, acp_kind)
@@ -67,7 +69,8 @@ def describe(
         line = headline.call(mcp) if mcp else headline.use(tool, arguments)
         parts = _other(line, arguments, notes)
     return ToolUse(
-        parts.headline, render_context(parts.lead, parts.arguments or None, parts.notes or None)
+        parts.headline,
+        render_context([*lead, *parts.lead], parts.arguments or None, parts.notes or None),
     )
 
 

@@ -124,6 +124,13 @@ class AskClient:
         return ask
 
 
+def is_decided(outcome: AskOutcome) -> bool:
+    """Whether people ended the ask. Otherwise a deadline, a default or another machine did."""
+    ask = outcome.ask or {}
+    by_people = ask.get("status") == "answered" and ask.get("source") == "human"
+    return by_people or ask.get("status") in ("cancelled", "turn_ended")
+
+
 def _is_ask(body: Json) -> bool:
     result = body.get("tool_result")
     is_ask = isinstance(body.get("id"), str) and body.get("status") in _STATUSES

@@ -1,0 +1,173 @@
+"""The messages of the Model Context Protocol that the proxy reads and writes, of both generations.
+
+https://modelcontextprotocol.io/specification. In the newer generation (2026-07-28) a server elicits in its result,
+and the client sends its request again with the answers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import IO, Final, NamedTuple
+
+from answerback.agents.pipe.json_rpc import Json, as_object, encode_message, params
+from answerback.core import strict_json
+
+MAX_LINE: Final = 4 * 2**20
+"""Bytes of a message."""
+_MAX_DEPTH: Final = 500
+_MAX_NAME: Final = 128
+"""Characters of a tool's name, as the protocol recommends."""
+TOOL_CALL: Final = "tools/call"
+TOOL_LISTING: Final = "tools/list"
+ELICITATION: Final = "elicitation/create"
+CANCELLED: Final = "notifications/cancelled"
+VERSION_META: Final = "io.modelcontextprotocol/protocolVersion"
+_PARSE_ERROR: Final = -32700
+INVALID_PARAMS: Final = -32602
+_NOT_ALLOWED: Final = -32000
+_KEPT: Final = 256
+"""Bytes of the beginning and the end of a line that is too long: its id may be there."""
+_ID: Final = rb'"id"\s*:\s*(-?\d{1,15}|"[\w.:/-]{1,100}")'
+_ID_AT_START: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"\s*[,}]")
+_ID_AT_END: Final = re.compile(_ID + rb'(?:\s*,\s*"jsonrpc"\s*:\s*"2\.0")?\s*\}\s*$')
+
+
+class RefusedLineError(Exception):
+    """A line that no side may get; the message says why."""
+
+    def __init__(self, why: str, line: bytes) -> None:
+        super().__init__(why)
+        found = _ID_AT_START.match(line) or _ID_AT_END.search(line)
+        self.id: object = json.loads(found[1]) if found else None
+        """The id of the message, as far as it can be told."""
+
+    def response(self) -> bytes:
+        """The error for whoever sent the line, or waits for it."""
+        error = {"code": _PARSE_ERROR, "message": f"Answerback refused a message: {self}."}
+        return encode_message({"id": self.id, "error": error})
+
+
+def read_bounded(source: IO[bytes]) -> Iterator[bytes | RefusedLineError]:
+    """Read lines; what is too long is skipped up to the next line."""
+    while line := source.readline(MAX_LINE + 1):
+        if len(line) <= MAX_LINE:
+            yield line
+            continue
+        start = tail = line[:_KEPT]
+        while line and not line.endswith(b"\n"):
+            line = source.readline(2**16)
+            tail = (tail + line)[-_KEPT:]
+        yield RefusedLineError(f"it has more than {MAX_LINE} bytes", start + b"\n" + tail)
+
+
+def parse(line: bytes) -> Json:
+    """Parse a message, as every other program would.
+
+    Raises:
+        RefusedLineError: programs may read the line differently, or not at all.
+    """
+    text = line.removesuffix(b"\n").removesuffix(b"\r")
+    if len(text) > MAX_LINE:
+        raise RefusedLineError(f"it has more than {MAX_LINE} bytes", text[:_KEPT] + text[-_KEPT:])
+    if b"\r" in text or b"\n" in text:  # some programs would read several lines
+        raise RefusedLineError("it has a line end inside", text)
+    try:
+        message = strict_json.parse(text.decode(), _MAX_DEPTH)
+    except UnicodeDecodeError as error:
+        raise RefusedLineError(f"byte {error.start} is not UTF-8", text) from None
+    except strict_json.NotJsonError as error:
+        raise RefusedLineError(f"it is not valid JSON: {error}", text) from None
+    if not isinstance(message, dict):
+        raise RefusedLineError("it is not an object", text)
+    return message
+
+
+class ToolCall(NamedTuple):
+    """A call of a tool."""
+
+    name: str
+    arguments: Json
+
+
+def is_tool_call(message: Json) -> bool:
+    """Whether a server could take a message for a call of a tool."""
+    return str(message.get("method")).strip().casefold() == TOOL_CALL
+
+
+def read_tool_call(message: Json) -> ToolCall | str:
+    """Read a call of a tool; or return what is wrong with it."""
+    fields = params(message)
+    name, arguments = fields.get("name"), fields.get("arguments")
+    if message["method"] != TOOL_CALL or not isinstance(message.get("id"), str | int):
+        return f"a tool is called by a request {TOOL_CALL} with an id"
+    if not isinstance(name, str) or len(name) > _MAX_NAME or not isinstance(arguments, dict | None):
+        return f"the name must be a string of up to {_MAX_NAME} characters, the arguments an object"
+    return ToolCall(name, arguments or {})
+
+
+def error_response(message: Json, code: int, words: str) -> bytes:
+    """The error that answers a request."""
+    return encode_message({"id": message.get("id"), "error": {"code": code, "message": words}})
+
+
+def denial(message: Json, words: str) -> bytes:
+    """The response to a call that is not allowed: a result for the model, or an error where a task is expected."""
+    fields = params(message)
+    if "task" in fields:
+        return error_response(message, _NOT_ALLOWED, words)
+    result: Json = {"content": [{"type": "text", "text": words}], "isError": True}
+    if is_modern(message):
+        result["resultType"] = "complete"
+    return encode_message({"id": message["id"], "result": result})
+
+
+def is_modern(message: Json) -> bool:
+    """Whether a request is of the newer generation."""
+    return VERSION_META in as_object(params(message).get("_meta"))
+
+
+def progress_token(message: Json) -> object:
+    """What a client wants progress to be reported under; None if it wants none."""
+    return as_object(params(message).get("_meta")).get("progressToken")
+
+
+def elicitations(result: Json) -> dict[str, Json]:
+    """The elicitations among the requests for input in a result, by their keys."""
+    wanted = as_object(result.get("inputRequests"))
+    return {
+        key: params(each)
+        for key, each in wanted.items()
+        if isinstance(each, dict) and each.get("method") == ELICITATION
+    }
+
+
+def without_elicitations(response: Json) -> Json | None:
+    """A response with the other requests for input only; None if there are none."""
+    result = response["result"]
+    answered = elicitations(result)
+    rest = {key: each for key, each in result["inputRequests"].items() if key not in answered}
+    return {**response, "result": {**result, "inputRequests": rest}} if rest else None
+
+
+def with_answers(request: Json, result: Json, answers: Json) -> Json:
+    """A request as its client sends it again, with answers to the input that the result requires."""
+    fields = {
+        key: value
+        for key, value in params(request).items()
+        if key not in ("inputResponses", "requestState")
+    }
+    if "requestState" in result:
+        fields["requestState"] = result["requestState"]
+    return {**request, "params": {**fields, "inputResponses": answers}}
+
+
+def round_key(request: Json, state: object) -> str:
+    """What makes a request the same when it is sent again after input was required."""
+    again = {
+        key: value
+        for key, value in params(request).items()
+        if key not in ("_meta", "inputResponses", "requestState")
+    }
+    return json.dumps([request.get("method"), again, state], sort_keys=True)

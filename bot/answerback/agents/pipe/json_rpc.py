@@ -1,0 +1,38 @@
+"""JSON-RPC messages, one on a line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def params(message: Json) -> Json:
+    """The parameters of a message; empty if they are not an object."""
+    return as_object(message.get("params"))
+
+
+def as_object(value: object) -> Json:
+    """A value if it is an object, or else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def id_key(request_id: object) -> str:
+    """A request id in comparable form: 1, "1" and true are three different ids."""
+    return json.dumps(request_id)
+
+
+def encode_response(request_id: object, result: Json) -> bytes:
+    """Encode the result of a request as a line."""
+    return encode_message({"id": request_id, "result": result})
+
+
+def encode_notification(method: str, **notification_params: Any) -> bytes:
+    """Encode a notification as a line."""
+    return encode_message({"method": method, "params": notification_params})
+
+
+def encode_message(message: Json) -> bytes:
+    """Encode a message as a line."""
+    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"

@@ -1,0 +1,64 @@
+"""Lines of bytes between programs: read within bounds, and written whole from several threads."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import IO, Any, Final, Protocol
+
+MAX_LINE: Final = 64 * 2**20
+"""Bytes of a message from the editor or the agent."""
+
+
+class LineTooLongError(Exception):
+    """A program sent a line that is longer than any message."""
+
+
+def read_lines(source: IO[bytes], most: int = MAX_LINE) -> Iterator[bytes]:
+    """Read the lines of a stream.
+
+    Raises:
+        LineTooLongError: a line has more bytes than ``most``.
+    """
+    while line := source.readline(most + 1):
+        if len(line) > most:
+            raise LineTooLongError(f"a line has more than {most} bytes")
+        yield line
+
+
+class Sink(Protocol):
+    """A stream that bytes are written to."""
+
+    def write(self, data: bytes, /) -> Any:
+        """Write bytes."""
+
+    def flush(self) -> None:
+        """Send the bytes written so far."""
+
+    def close(self) -> None:
+        """Close the stream."""
+
+
+class LineWriter:
+    """Writes whole lines to a sink, from several threads."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._lock = threading.Lock()
+
+    def write_line(self, line: bytes) -> None:
+        """Write a line; blocks until the reader takes it."""
+        with self._lock:
+            self._sink.write(line)
+            self._sink.flush()
+
+    def try_write_line(self, line: bytes) -> None:
+        """Write a line that originates in the proxy; nobody misses it if the reader is gone."""
+        with contextlib.suppress(OSError, ValueError):
+            self.write_line(line)
+
+    def close(self) -> None:
+        """Close the sink: no more lines follow."""
+        with self._lock, contextlib.suppress(OSError):
+            self._sink.close()

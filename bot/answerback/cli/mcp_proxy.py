@@ -1,0 +1,230 @@
+"""``answerback mcp-proxy``: runs an MCP server for a client, and asks people before its tools are called."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import IO, TYPE_CHECKING, Annotated, Final, NoReturn
+from urllib.parse import urlsplit
+
+import typer
+
+from answerback.cli.options import Json
+
+if TYPE_CHECKING:
+    from answerback.agents.mcp_proxy.gateway import Gateway
+    from answerback.agents.mcp_proxy.policy import ServerPolicy
+
+_EXIT_USAGE: Final = 2
+
+
+def command(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COMMAND]", help="The server's command, with its arguments."),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(help="The server's address, if it is reached by HTTP instead of a command."),
+    ] = None,
+    header_env: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VARIABLE",
+            help="A header for that address, and the environment variable with its value.",
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="ANSWERBACK_MCP_POLICY",
+            help="The TOML file that says what passes, what is asked and what is denied; without it, all is asked.",
+        ),
+    ] = None,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            help="The server's name in the policy, which people read; by default the only one there."
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where the definitions of allowed tools are kept; by default ~/.local/state/answerback.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TOOLS",
+            help="A JSON file with tools or calls, or - for standard input: say what would be asked, and do nothing.",
+        ),
+    ] = None,
+    service: Annotated[
+        str, typer.Option(envvar="ANSWERBACK_URL", help="The address of the Answerback service.")
+    ] = "http://127.0.0.1:8420",
+    token_env: Annotated[
+        str, typer.Option(help="The environment variable that holds the agent's token.")
+    ] = "ANSWERBACK_TOKEN",
+    to: Annotated[
+        str | None,
+        typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run an MCP server behind a gateway: people allow or deny the calls of its tools.
+
+    Example, for an MCP client: `answerback mcp-proxy --policy mcp.toml --server github -- github-mcp-server stdio`
+
+    Everything else passes unchanged. What the server asks its user goes to people, too.
+    """
+    from answerback.agents.mcp_proxy.definitions import Definitions, DefinitionsError
+    from answerback.agents.mcp_proxy.gateway import Gateway
+    from answerback.agents.mcp_proxy.policy import PolicyError
+    from answerback.agents.pipe.ask_people import AskClient
+    from answerback.agents.pipe.lines import LineWriter
+    from answerback.agents.pipe.origins import origin_of
+    from answerback.agents.pipe.service_calls import ServiceCalls
+    from answerback.cli.piped_program import own_streams
+
+    try:
+        chosen = _choose_policy(policy, server, words or [], url)
+        if dry_run is not None:
+            _print_dry_run(chosen, dry_run, as_json=json)
+            return
+        if bool(words) == (url is not None):
+            _fail("Give either the server's command after --, or its address with --url.")
+        headers = {} if url is None else _check_address(url, header_env or [])
+        definitions = Definitions((state or _state_folder()) / f"mcp-proxy-{chosen.name}.json")
+    except (PolicyError, DefinitionsError) as error:
+        _fail(str(error))
+    client_in, client_out = own_streams()
+    calls = ServiceCalls(service.rstrip("/"), os.environ.get(token_env) or None, token_env)
+    gateway = Gateway(
+        policy=chosen,
+        definitions=definitions,
+        people=AskClient(calls, to),
+        client=LineWriter(client_out),
+        send=lambda _line, _message: None,
+        warn=_warn,
+        origin=origin_of(str(Path.cwd()), None),
+    )
+    if url is not None:
+        _run_over_http(gateway, client_in, url, headers)
+    else:
+        _run_program(gateway, client_in, words or [])
+
+
+def _choose_policy(
+    path: Path | None, server: str | None, words: list[str], url: str | None
+) -> ServerPolicy:
+    """The policy for the server; without a file, the server has the name of its program or host."""
+    from answerback.agents.mcp_proxy.policy import choose_server, load_policies, named_server
+
+    if path is not None:
+        return choose_server(load_policies(path), server)
+    name = urlsplit(url).hostname if url else Path(words[0]).name if words else None
+    return named_server(server or name or "server")
+
+
+def _state_folder() -> Path:
+    folder = os.environ.get("XDG_STATE_HOME")
+    return (Path(folder) if folder else Path.home() / ".local" / "state") / "answerback"
+
+
+def _print_dry_run(policy: ServerPolicy, path: Path, *, as_json: bool) -> None:
+    from answerback.agents.mcp_proxy.dry_run import as_lines, decide_all, read_tools
+    from answerback.cli.output import print_result
+    from answerback.presentation import sanitize
+
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        _fail(f"Cannot read {path}: {error}.")
+    decided = decide_all(policy, read_tools(text))
+    print_result(sanitize.as_json(decided) if as_json else "\n".join(as_lines(decided)))
+
+
+def _check_address(url: str, pairs: list[str]) -> dict[str, str]:
+    """Check that the server can be reached by HTTP, and return the headers to send."""
+    from answerback.ports.install_extras import MCP, missing_extra_message
+
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        _fail(f"{url} is not the address of an MCP server. Use http://host:port/path.")
+    if (sentence := missing_extra_message(*MCP, "`answerback mcp-proxy --url`")) is not None:
+        _fail(sentence)
+    headers = {}
+    for pair in pairs:
+        name, _, variable = pair.partition("=")
+        value = os.environ.get(variable)
+        if not name or not value:
+            _fail(f"--header-env {pair}: use NAME=VARIABLE, with a variable that is set.")
+        headers[name] = value
+    return headers
+
+
+def _run_program(gateway: Gateway, client_in: IO[bytes], words: list[str]) -> NoReturn:
+    from answerback.agents.mcp_proxy.messages import read_bounded
+    from answerback.agents.pipe.lines import LineWriter
+    from answerback.cli.piped_program import start_program, start_relay
+
+    program = start_program(words, _warn)
+    to_server = LineWriter(program.stdin)
+    gateway.send = lambda line, _message: to_server.try_write_line(line)
+    start_relay(
+        lambda source: gateway.relay_from_client(read_bounded(source)), client_in, to_server, _warn
+    )
+    from_server = start_relay(
+        lambda source: gateway.relay_from_server(read_bounded(source)),
+        program.stdout,
+        gateway.client,
+        _warn,
+    )
+    status = program.exit_status()
+    from_server.join()
+    gateway.end()
+    sys.exit(status)
+
+
+def _run_over_http(
+    gateway: Gateway, client_in: IO[bytes], url: str, headers: dict[str, str]
+) -> None:
+    from answerback.agents.mcp_proxy.http_server import HttpServer
+    from answerback.agents.mcp_proxy.messages import read_bounded
+
+    server = HttpServer(
+        url,
+        headers,
+        lambda line: gateway.relay_from_server([line]),
+        gateway.definitions.listed,
+        _warn,
+    )
+    gateway.send = server.send
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, _stop)
+    try:
+        gateway.relay_from_client(read_bounded(client_in))
+    finally:
+        gateway.end()
+        server.end()
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
+
+
+def _fail(words: str) -> NoReturn:
+    _warn(words)
+    sys.exit(_EXIT_USAGE)
+
+
+def _warn(words: str) -> None:
+    from answerback.core.visible_text import one_line
+
+    # It may say what a server or a client has sent.
+    print(f"answerback mcp-proxy: {one_line(words)}", file=sys.stderr)

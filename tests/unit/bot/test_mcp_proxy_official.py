@@ -1,0 +1,143 @@
+"""`answerback mcp-proxy` between the official client and server, in both generations and over both transports."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp_types import ElicitResult
+
+from answerback.core.headline import headline_of
+from tests.acceptance.process import PATIENCE
+from tests.meta.project import PYTHONPATH
+from tests.unit.bot.agent_support import Served, served
+from tests.unit.bot.hook_support import END, REPLY, value
+from tests.unit.bot.mcp_proxy_support import OFFICE
+
+POLICY = """
+[servers.office]
+rules = [{ tool = "read_note", do = "pass" }, { tool = "count", do = "pass" }]
+"""
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def http_office() -> AsyncIterator[str]:
+    """Run the server over HTTP, and return its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = await asyncio.create_subprocess_exec(
+        *OFFICE, str(port), stderr=asyncio.subprocess.PIPE
+    )
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while b"Uvicorn running" not in await process.stderr.readline():
+                assert process.returncode is None
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.kill()
+        await process.communicate()
+
+
+async def never(context: object, params: object) -> ElicitResult:
+    """The client's own way to ask its user, which announces that it has one."""
+    raise AssertionError("the server's question has to go to people")
+
+
+@asynccontextmanager
+async def connected(
+    service: Served, folder: Path, mode: str, transport: str
+) -> AsyncIterator[Client]:
+    """Connect a client by the proxy."""
+    policy = folder / "policy.toml"
+    policy.write_text(POLICY)
+    async with AsyncExitStack() as stack:
+        behind = ["--", *OFFICE]
+        if transport == "http":
+            url = await stack.enter_async_context(http_office())
+            behind = ["--url", url, "--header-env", "X-Key=PYTHONPATH"]
+        proxy = StdioServerParameters(
+            command=sys.executable,
+            args=[
+                *("-m", "answerback.cli.main", "mcp-proxy", "--service", service.url),
+                *("--policy", str(policy), "--state", str(folder), *behind),
+            ],
+            env={**os.environ, "PYTHONPATH": PYTHONPATH},
+        )
+        made = Client(stdio_client(proxy), mode=mode, elicitation_callback=never)
+        yield await stack.enter_async_context(made)
+
+
+def text(result: Any) -> str:
+    """The text of a result."""
+    found: str = result.content[0].text
+    return found
+
+
+BOTH = pytest.mark.parametrize("mode", ["legacy", "auto"])
+TRANSPORTS = pytest.mark.parametrize("transport", ["stdio", "http"])
+
+
+@BOTH
+@TRANSPORTS
+@pytest.mark.rule("GATEWAY-1", "GATEWAY-6")
+async def test_calls_pass_or_wait_for_people_and_the_servers_question_goes_to_people(
+    service: Served, tmp_path: Path, mode: str, transport: str
+) -> None:
+    async with connected(service, tmp_path, mode, transport) as client:
+        tools = (await client.list_tools()).tools
+        assert {tool.name for tool in tools} == {"read_note", "move", "count"}
+        assert text(await client.call_tool("read_note", {"name": "a"})) == "The note a."
+        [content] = (await client.read_resource("note://b")).contents
+        assert content.model_dump()["text"] == "The note b."
+        reports = []
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            reports.append(progress)
+
+        counted = await client.call_tool("count", {}, progress_callback=on_progress)
+        assert (text(counted), reports) == ("counted", [1, 2])
+
+        moving = asyncio.create_task(client.call_tool("move", {"thing": "Lämp"}))
+        ask = await service.newest()
+        assert ask.request.dialect == "approval"
+        assert headline_of(ask.form) == "Call move on office"
+        await service.act(ask, **value("allow"))
+        question = await service.newest(2)
+        said = "The server office asks: Answerback asks: which floor?"
+        assert headline_of(question.form) == said
+        await service.act(question, **value({"floor": 3}))
+        assert text(await moving) == "Lämp is on floor 3."
+
+
+@BOTH
+@pytest.mark.rule("GATEWAY-2")
+@pytest.mark.parametrize(
+    ("action", "said"),
+    [(value("deny"), "The user denied this call."), (REPLY, "Ask Ada."), (END, "ended the turn")],
+)
+async def test_a_call_that_people_deny_is_not_made(
+    service: Served, tmp_path: Path, mode: str, action: dict[str, Any], said: str
+) -> None:
+    async with connected(service, tmp_path, mode, "stdio") as client:
+        calling = asyncio.create_task(client.call_tool("move", {"thing": "Lamp"}))
+        await service.act(await service.newest(), **action)
+        denied = await calling
+        assert denied.is_error
+        assert said in text(denied)
