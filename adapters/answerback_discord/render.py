@@ -14,7 +14,7 @@ from answerback.core.ask import Status
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Line, Prompt, View
-from answerback.presentation import answer_summary, attribution, wording
+from answerback.presentation import answer_summary, attribution, durations, wording
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import fits_line, utf16_length
@@ -263,7 +263,10 @@ def _render_record(view: View, labels: Labels) -> Json:
     heading, short = _ending(view, labels)
     asks, asks_short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET)
     at = people_text.timestamp(view.outcome.at)
-    above = f"-# {asks}\n**{heading}** · {at}{_answered_by(view, labels)}"
+    waited = escape(durations.waited(view, labels))
+    above = f"-# {asks}\n**{heading}** · {at} · {waited}{_answered_by(view, labels)}"
+    if headline := wording.headline_above(view):
+        above += f"\n**{escape(headline)}**"
     budget = TEXT_BUDGET - utf16_length(above)
     reply_budget = budget // 3 if view.reply and view.lines else budget
     reply, reply_short = shorten(view.reply or "", reply_budget)
@@ -272,6 +275,7 @@ def _render_record(view: View, labels: Labels) -> Json:
     parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []
     is_cut = short or asks_short or left_out or reply_short
+    is_cut = is_cut or any(line.question.context for line in view.lines)
     parts += c.rows(_controls(view, labels, labels.details if is_cut else None))
     return c.message(
         [c.container(parts, _COLORS.get(wording.ending_status(view) or view.outcome.status, GREY))]

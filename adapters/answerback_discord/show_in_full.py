@@ -114,7 +114,10 @@ def _all_blocks(view: View, labels: Labels, list_state: ListState) -> Iterator[s
         yield from split_into_pieces(asides_text(view, labels))
     elif view.outcome is not None:
         yield wording.ending_with_person(view, labels, MARKS)
+        yield from split_into_pieces(wording.headline_above(view))
     for line in view.lines:
+        if view.outcome is not None:
+            yield from split_into_pieces(line.question.context or "")
         yield from _titled_blocks(line.text, answer_text(line, labels))
     if view.reply:
         yield from split_into_pieces(view.reply)

@@ -10,7 +10,7 @@ from answerback.core.ask import Status
 from answerback.core.labels import Labels
 from answerback.core.view import Line, View
 from answerback.core.walker import Person
-from answerback.presentation import answer_summary, attribution, text_fitting, wording
+from answerback.presentation import answer_summary, attribution, durations, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.sanitize import visible
 from answerback_slack.blocks import clock_mrkdwn, date_mrkdwn, escape, escape_within
@@ -36,6 +36,7 @@ def ending_mrkdwn(view: View, labels: Labels) -> str:
     ending = wording.ending_with_person(view, labels, attribution_format(NO_NAMES))
     return (
         f"{_MARKS[status or view.outcome.status]} {ending} · {date_mrkdwn(view.outcome.at)}{about}"
+        f" · {escape(durations.waited(view, labels))}"
     )
 
 

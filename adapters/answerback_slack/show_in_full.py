@@ -88,6 +88,8 @@ def split_into_pages(text: str) -> list[list[str]]:
 def full_text(view: View, labels: Labels) -> str:
     """Everything that a person may read about an ask: the question, its options, the answers, how it ended."""
     parts = [wording.asks_line(view, labels)]
+    if view.outcome is not None:
+        parts.append(wording.headline_above(view))
     if view.confirmation is not None:
         parts += [
             visible(view.confirmation.about.question.context or ""),
@@ -103,6 +105,8 @@ def full_text(view: View, labels: Labels) -> str:
     if view.prompt is not None and view.lines:
         parts.append(f"{labels.answered_so_far}:")
     for line in view.lines:
+        if view.outcome is not None:
+            parts.append(visible(line.question.context or ""))
         answer = (f"➜ {visible(each)}" for each in answer_summary.answer_texts(line, labels))
         parts.append("\n".join([visible(line.text), *answer]))
     if view.reply is not None:

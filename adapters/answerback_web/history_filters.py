@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from answerback.core.ask import Status
 from answerback.core.walker import Person
-from answerback.ports.search import Search, answerer_word, split_words
+from answerback.ports.search import Search, answerer_word, project_word, split_words
 from answerback_web import limits
 
 _LAST_DAY: Final = datetime(9999, 12, 30, tzinfo=UTC)
@@ -26,6 +26,7 @@ class Filters:
     q: str = ""
     status: str = ""
     agent: str = ""
+    project: str = ""
     by: str = ""
     since: str = ""
     until: str = ""
@@ -50,6 +51,8 @@ class Filters:
             ValueError: a date is invalid.
         """
         words = split_words(self.q)
+        if self.project:
+            words = (*words, project_word(self.project))
         if self.by:
             match = _OTHER_SURFACE.fullmatch(self.by)
             person = Person(surface=match[1], user_id=match[2]) if match else None

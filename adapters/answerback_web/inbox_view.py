@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.presentation import wording
+from answerback.presentation import answer_summary, durations, wording
 from answerback.presentation.list_row import row_detail
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten
@@ -36,8 +36,12 @@ class InboxItem:
     """How it ended, as a CSS class; None while it is open."""
     ended: str | None
     """How it ended and by whom, in words."""
+    answer: str
+    """What was answered; empty if nothing was."""
+    waited: str
+    """How long it waited for its end; empty while it is open."""
     at: float
-    """When it was asked, or when it ended."""
+    """When it was asked: lists have this order."""
     age: str
 
 
@@ -100,8 +104,7 @@ def statuses(labels: Labels, *, own: bool) -> dict[str, str]:
 
 def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
     view = view_of(ask)
-    outcome, origin = view.outcome, ask.request.origin
-    at = outcome.at if outcome else ask.created_at
+    origin = ask.request.origin
     status = wording.ending_status(view)
     return InboxItem(
         ask_id=ask.id,
@@ -117,17 +120,8 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         outcome=status.value if status else None,
         ended=one_line(wording.ending_with_person(view, labels, people_text.plain_format(labels)))
         or None,
-        at=at,
-        age=_age(now - at, labels),
+        answer=shorten(one_line(answer_summary.brief_answer(view, labels)), limits.DETAIL_LENGTH),
+        waited=durations.waited(view, labels),
+        at=ask.created_at,
+        age=durations.age(now - ask.created_at, labels),
     )
-
-
-def _age(seconds: float, labels: Labels) -> str:
-    minutes = int(seconds // 60)
-    if minutes < 1:
-        return labels.age_now
-    if minutes < 60:
-        return labels.age_minutes.format(n=minutes)
-    if minutes < 60 * 48:
-        return labels.age_hours.format(n=minutes // 60)
-    return labels.age_days.format(n=minutes // (60 * 24))

@@ -72,7 +72,7 @@ _DIFF: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
 def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
     """Render the context of a question; None if there is none."""
     source = prompt.question.context
-    return _with_source(source, prompt.context_format, labels) if source else None
+    return render_source(source, prompt.context_format, labels) if source else None
 
 
 def is_slow_to_render(ask: Ask) -> bool:
@@ -86,7 +86,7 @@ def is_slow_to_render(ask: Ask) -> bool:
 
 def render_preview(source: str, labels: Labels) -> Markup:
     """Render an option's preview as Markdown, as the tools that have previews specify."""
-    return _with_source(source, "markdown", labels)
+    return render_source(source, "markdown", labels)
 
 
 def render_asides(view: View, labels: Labels) -> Markup:
@@ -97,7 +97,7 @@ def render_asides(view: View, labels: Labels) -> Markup:
     return rendered + _original(chat.asides_text(view, labels), labels)
 
 
-def _with_source(source: str, context_format: ContextFormat, labels: Labels) -> Markup:
+def render_source(source: str, context_format: ContextFormat, labels: Labels) -> Markup:
     """Render a text from an agent and, where marks are rendered away, the text as it was written."""
     rendered = render_blocks(context_blocks(source, context_format), labels)
     return rendered + _original(source, labels) if hides_marks(source, context_format) else rendered

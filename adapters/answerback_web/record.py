@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.labels import Labels
-from answerback.core.view import view_of
-from answerback.core.walker import Source
+from answerback.core.view import answer_lines, view_of
+from answerback.core.walker import GivenAnswer, Source
 from answerback.ports.store_values import StoredEntry
 from answerback.presentation import wording
 from answerback.presentation.sanitize import as_json, visible
@@ -24,6 +24,9 @@ class RecordLine:
     at: float
     what: str
     said: str | None
+    """What the ask's message says there."""
+    raw: str | None
+    """The value as it is stored, if that is not what is said."""
     by: str | None
 
 
@@ -35,20 +38,49 @@ def record_lines(
 
 
 def _line(entry: RecordEntry, ask: Ask, labels: Labels) -> RecordLine:
-    what, value = _title_and_value(entry, ask, labels)
-    text = None
-    if value is not None:
-        text = visible(value if isinstance(value, str) else as_json(value))
-    return RecordLine(entry.at, what, text, people_text.byline(entry.by, labels))
+    what, said, raw = _contents(entry, ask, labels)
+    raw_text = None if raw is None else as_text(raw)
+    return RecordLine(
+        entry.at,
+        what,
+        None if said is None else visible(said),
+        None if raw_text in {None, said} else visible(str(raw_text)),
+        people_text.byline(entry.by, labels),
+    )
+
+
+def as_text(value: JsonValue) -> str:
+    """Return a stored value as text."""
+    return value if isinstance(value, str) else as_json(value)
+
+
+def _contents(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, str | None, JsonValue]:
+    """Return a line's title, what the ask's message says there, and the stored value."""
+    if entry.kind == "answered" and ask.erased_at is None:
+        return _answer_title(entry.body, labels), *_answer(entry, ask, labels)
+    title, value = _title_and_value(entry, ask, labels)
+    return title, *((None, value) if isinstance(value, dict) else (as_text(value), None))
+
+
+def _answer(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str | None, JsonValue]:
+    body, value = entry.body, entry.body.get("value")
+    question = next((each for each in ask.form.questions if each.id == entry.question_id), None)
+    if question is None:
+        return None, value
+    note = body.get("note")
+    given = GivenAnswer(
+        question_id=question.id,
+        value=value,
+        other=bool(body.get("other")),
+        remembered=bool(body.get("remembered")),
+        note=None if note is None else str(note),
+    )
+    return "\n".join(answer_lines(question, given, labels)), value
 
 
 def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:
     body = entry.body
     match entry.kind:
-        case "answered":
-            note, value = body.get("note"), body.get("value")
-            both: JsonValue = {"answer": value, "note": note}
-            return _answer_title(body, labels), value if note is None else both
         case "ended":
             ending = wording.ending(view_of(ask), labels)
             reply = body.get("reply")

@@ -20,7 +20,7 @@ from answerback.core.person import AuthMethod
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Control, Line, Prompt, View, answer_lines, view_of
 from answerback.core.walker import GivenAnswer, Person, question_index
-from answerback.presentation import wording
+from answerback.presentation import durations, wording
 from answerback.presentation.form_spec import field_index, native_fields
 from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.sent_call import SentCallText, sent_call_text
@@ -54,6 +54,10 @@ class Row:
     """When they answered."""
     edit: str | None
     """The value that the Edit button sends."""
+    context: Markup | None
+    """What an ask that has ended was decided on."""
+    folded: bool
+    """Whether the context is long, and starts collapsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,10 @@ class AskPage:
     ended_at: float | None
     sent: SentCallText
     """What is behind "Show in full"."""
+    waited: str
+    """How long it waited for its end; empty while it is open."""
+    headline: str
+    """What it was about, if the answers do not begin with it."""
     errors: tuple[Error, ...] = ()
     notice: str | None = None
     unsaved_texts: tuple[str, ...] = ()
@@ -194,6 +202,8 @@ def ask_page(
         audience=people_text.audience_line(view, ask.destination.surface, labels),
         ended_at=outcome.at if outcome else None,
         sent=sent_call_text(view.sent, labels),
+        waited=durations.waited(view, labels),
+        headline=one_line(wording.headline_above(view)) if outcome else "",
         errors=errors,
         notice=visible(notice) if notice else None,
         unsaved_texts=tuple(visible(text) for text in unsaved_texts),
@@ -241,6 +251,7 @@ def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator
 def _row(ask: Ask, line: Line, labels: Labels) -> Row:
     given = line.given
     index = question_index(ask.form, line.question.id)
+    context = "" if ask.open else line.question.context or ""
     return Row(
         question=visible(line.text),
         answers=_answer_texts(line.question, given, labels) if given else (),
@@ -250,6 +261,10 @@ def _row(ask: Ask, line: Line, labels: Labels) -> Row:
         by=people_text.byline(given.by, labels) if given else None,
         at=given.at if given and given.by else None,
         edit=f"{PageAction.EDIT}:{index}" if line.editable else None,
+        context=question_context.render_source(context, ask.form.context_format, labels)
+        if context
+        else None,
+        folded=len(context) > limits.MAX_OPEN_ANSWERS,
     )
 
 

@@ -14,7 +14,7 @@ from answerback.api.operation import Call, json_response
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
-from answerback.ports.search import Search, answerer_word, split_words
+from answerback.ports.search import Search, answerer_word, project_word, split_words
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor
 from answerback.service.inbox import list_waiting_for
@@ -59,6 +59,9 @@ class SearchQuery(BaseModel):
     ] = None
     status: Status | None = Field(None, description="Only asks with this status.")
     agent: str | None = Field(None, description="Only asks by this agent.")
+    project: str | None = Field(
+        None, max_length=100, description="Only asks from this project (`origin.project`)."
+    )
     answered_by: Annotated[
         str | None,
         Field(
@@ -130,6 +133,8 @@ def _words(query: SearchQuery) -> tuple[str, ...]:
     words = split_words(query.q or "")
     if query.q and not words:
         raise ProblemError(400, "Bad query", "`q` contains no words: search for letters or digits.")
+    if query.project:
+        words = (*words, project_word(query.project))
     if query.answered_by is None:
         return words
     surface, _, user_id = query.answered_by.partition(":")

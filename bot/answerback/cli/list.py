@@ -35,13 +35,27 @@ def command(
         bool, typer.Option("--all", help="Include asks that have ended.")
     ] = False,
     status: Annotated[Status, typer.Option(help="Only asks with this status.")] = Status.OPEN,
+    agent: Annotated[str | None, typer.Option(help="Only asks by this agent.")] = None,
+    project: Annotated[str | None, typer.Option(help="Only asks from this project.")] = None,
+    answered_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Only ended asks that this person answered, such as web:ann@example.com."
+        ),
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--from", help="Only asks from this day or time on (UTC).")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--to", help="Only asks before this day or time (UTC).")
+    ] = None,
     url: Url = None,
     token: Reader = None,
     json: Json = False,
 ) -> None:
     """List the asks that are waiting for an answer, oldest first.
 
-    Example: `answerback list`
+    Example: `answerback list --all --project app --from 2026-11-01`
 
     Each line shows the ask's id, when it was submitted, who asked, where it is shown, and the current question.
     An agent's token lists that agent's asks; the person's key lists those of all agents.
@@ -50,10 +64,15 @@ def command(
     from answerback.cli.ask_output import summary_line
     from answerback.cli.person_key import resolve_access
 
-    query = {"limit": str(_PAGE)} | ({} if everything else {"status": status.value})
+    filters = {"agent": agent, "project": project, "answered_by": answered_by}
+    filters |= {"from": since, "to": until}
+    narrowed = {name: value for name, value in filters.items() if value is not None}
+    ended = everything or (answered_by is not None and status is Status.OPEN)
+    query = {"limit": str(_PAGE)} | ({} if ended else {"status": status.value}) | narrowed
+    path = "/v1/search" if narrowed else "/v1/asks"
 
     async def read(client: AsyncClient) -> list[JsonObject]:
-        return await fetch_all(client, "/v1/asks", query, "asks")
+        return await fetch_all(client, path, query, "asks")
 
     asks = call_service(resolve_access(url, token), read)[::-1]
     if json:
@@ -63,6 +82,6 @@ def command(
     else:
         say(
             "Nothing is waiting for an answer."
-            if status is Status.OPEN and not everything
+            if status is Status.OPEN and not everything and not narrowed
             else "There are no such asks."
         )

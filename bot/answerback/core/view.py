@@ -163,6 +163,8 @@ class View(NamedTuple):
     """Who told the agent to try again what nobody had allowed in time."""
     can_try_again: bool = False
     """Whether people can still tell it to."""
+    asked_at: float = 0.0
+    """When it was asked, counted in time that has passed, in seconds since the epoch."""
     host: str = DEFAULT_ASKER
     """The asker's name alone, without where it asks from."""
     sent: SentCall | None = None
@@ -217,6 +219,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         erased=ask.erased_at is not None,
         tried_again=ask.tried_again,
         can_try_again=can_try_again(ask),
+        asked_at=ask.created_at - ask.set_back,
         host=ask.request.origin.label(ask.request.agent, ask.request.prompt_label),
         sent=sent_call(ask),
         confirmation=_confirmation(ask) if ask.confirming else None,

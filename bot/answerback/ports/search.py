@@ -41,18 +41,29 @@ def _strip_accents(text: str) -> str:
 
 def answerer_word(person: Person) -> str:
     """The word that finds the asks which this person answered."""
-    who = f"{person.surface}:{person.user_id}".encode("utf-8", "surrogatepass")
-    return f"by{hashlib.sha256(who).hexdigest()[:32]}"
+    return _word_for("by", f"{person.surface}:{person.user_id}")
+
+
+def project_word(project: str) -> str:
+    """The word that finds the asks from this project."""
+    return _word_for("in", project)
+
+
+def _word_for(kind: str, text: str) -> str:
+    """A word that nobody can write by chance."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{kind}{digest[:32]}"
 
 
 def question_words(ask: Ask) -> tuple[str, ...]:
-    """The words of an ask's questions."""
+    """The words of an ask's questions, and the one that stands for its project."""
     texts: list[str | None] = []
     for question in ask.request.form.questions:
         texts += (question.text, question.context, question.header, question.tool)
         for option in question.options:
             texts += (option.label, option.description)
-    return split_words(*filter(None, texts))
+    project = ask.request.origin.project
+    return split_words(*filter(None, texts), *([project_word(project)] if project else []))
 
 
 def answer_words(ask: Ask) -> tuple[str, ...]:
@@ -89,7 +100,7 @@ class Search(NamedTuple):
     """The criteria of a search; None: any."""
 
     words: tuple[str, ...] = ()
-    """From `split_words` and `answerer_word`: each must be one of the ask's words, or the beginning of one."""
+    """Of `split_words` and the like: each must be one of the ask's words, or the beginning of one."""
     status: Status | None = None
     agent: str | None = None
     since: float | None = None

@@ -39,6 +39,14 @@ def answer_texts(line: Line, labels: Labels) -> list[str]:
     return [*lines[:-1], f"{lines[-1]} ({about})"] if about else lines
 
 
+def brief_answer(view: View, labels: Labels) -> str:
+    """Return what was answered, in a few words: the only answer, or how many there are; empty if nothing was."""
+    given = [line for line in view.lines if line.given is not None]
+    if len(given) > 1:
+        return labels.answers_count.format(count=len(given))
+    return ", ".join(text for line in given for text in answer_texts(line, labels))
+
+
 def recent_answers(view: View, line_of: Callable[[Line], str]) -> RecentAnswers:
     """Return the answers to show above an open question: the newest few that fit.
 

@@ -12,8 +12,9 @@ from answerback.core import ask as asks
 from answerback.core.actions import Other, Reply
 from answerback.core.ask import ANYONE, Ask, Destination, Status
 from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.origin import Origin
 from answerback.core.walker import Person
-from answerback.ports.search import Search, answerer_word, split_words
+from answerback.ports.search import Search, answerer_word, project_word, split_words
 from answerback.ports.store import Decision, Store, Write
 from answerback.testing.store_examples import ANN, end_decision, new_ask
 
@@ -192,3 +193,11 @@ class SearchContract:
             await store.search.find(Search(), cursor, 10)
         with pytest.raises(ValueError, match="There is no page behind"):
             await store.search.list_for_responder("slack", "U1", cursor, 10)
+
+    @pytest.mark.rule("API-17")
+    async def test_an_ask_is_found_by_its_whole_project_open_or_ended(self, store: Store) -> None:
+        for number, project in enumerate(("app", "app", "application", None), 1):
+            origin = {"origin": Origin(project=project)}
+            await store.asks.create(Write(new_ask(number, request=origin)), None)
+        await store.asks.change("ask_2", end_decision())
+        assert await find_all_ids(store, Search((project_word("app"),))) == ["ask_2", "ask_1"]

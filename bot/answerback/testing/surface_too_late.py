@@ -75,3 +75,17 @@ class TooLateContract:
         read = await read_normalized_text(ada)
         assert LABELS.no_longer_waits.partition("{label}")[2].casefold() in read
         assert LABELS.denied.partition(" ")[0].casefold() not in read
+
+    @pytest.mark.rule("SURFACE-30")
+    async def test_an_ended_ask_says_what_was_decided_on_and_how_long_it_waited(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        question = GO.model_copy(update={"context": "git push --force origin main"})
+        form = Form(questions=(question,))
+        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        await ada.answer(question, True)
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        read = await read_normalized_text(ada)
+        for part in ("git push --force origin main", LABELS.waited.partition("{time}")[0]):
+            assert part.casefold() in read

@@ -24,7 +24,7 @@ from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text as block_text
 from answerback.core.too_late import TryAgain
 from answerback.core.view import Prompt, View
-from answerback.presentation import answer_summary, attribution, wording
+from answerback.presentation import answer_summary, attribution, durations, wording
 from answerback.presentation.asides import asides
 from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.form_spec import native_fields
@@ -47,7 +47,8 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     offers: list[JsonValue] = [control.value for control in view.controls]
     again: JsonValue = None
     for line in view.lines:
-        lines += [line.question.text, *answer_summary.answer_texts(line, labels)]
+        context = line.question.context if view.outcome else None
+        lines += [context or "", line.question.text, *answer_summary.answer_texts(line, labels)]
     lines.append(attribution.answered_by_line(view, labels, MARKS))
     if (prompt := view.prompt) is not None:
         question, again = prompt.question, _answer_again(prompt)
@@ -74,7 +75,10 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
         offers.append("submit")
     if view.outcome is not None:
         ended = wording.ending_with_person(view, labels, MARKS)
-        lines += [f"{ended} · {_time(view.outcome.at)}", view.reply or ""]
+        lines += [
+            f"{ended} · {_time(view.outcome.at)} · {durations.waited(view, labels)}",
+            view.reply or "",
+        ]
     if view.can_try_again:
         lines.append(labels.tell_to_try_again)
         offers.append("try_again")

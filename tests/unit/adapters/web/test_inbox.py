@@ -213,6 +213,7 @@ async def test_the_record_of_an_ended_ask_is_shown_to_people_but_not_to_anyone_w
     (link,) = asks_in(await visitor.open(f"{ALICES}/history"))
     page = await visitor.open(link)
     assert [t for t, _ in page.tags].count("li") == 3
+    assert "after 0 s" in page.text
     for words in (
         "Record",
         "Asked",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import quote
 
 import pytest
@@ -10,6 +11,7 @@ from answerback.api.inbox_and_search import check_may_read
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
 from tests.unit.bot.api.conftest import Json, Serve, Served
+from tests.unit.bot.api.test_export import run_command
 
 ROLES = {"one": "agent", "two": "agent", "console": "surface"}
 
@@ -139,3 +141,24 @@ async def test_an_agent_finds_only_its_own_asks(serve: Serve) -> None:
 async def test_an_invalid_search_is_refused(api: Served, query: str) -> None:
     status, _ = await api.get(f"/v1/search?{query}")
     assert status == 400
+
+
+@pytest.mark.rule("API-17", "CLI-13")
+async def test_search_and_the_list_filter_by_project_and_agent(serve: Serve) -> None:
+    async with serve(roles={"ci": "agent", "other": "agent", "console": "surface"}) as api:
+        for agent, project in (("ci", "app"), ("ci", "site"), ("other", "app")):
+            await api.asked(headers=api.bearer(agent), origin={"project": project})
+        status, page = await api.get("/v1/search?project=app&agent=ci", **api.bearer("console"))
+        assert (status, [ask["origin"]["project"] for ask in page["asks"]]) == (200, ["app"])
+        token = api.person["Authorization"].split()[1]
+        service = ("--json", "--url", api.running.api_url, "--token", token)
+        for filters, count in (
+            (("--project", "app"), 2),
+            (("--project", "app", "--agent", "other"), 1),
+            (("--answered-by", "web:ann"), 0),
+            (("--from", "2000-01-01", "--to", "2001-01-01"), 0),
+        ):
+            done = await run_command("list", *filters, *service)
+            assert (done.exit_code, len(json.loads(done.stdout))) == (0, count), done.output
+        done = await run_command("list", "--agent", "nobody", *service[1:])
+        assert "There are no such asks." in done.output

@@ -1,0 +1,130 @@
+"""What remains of ended asks: their rows in the history, their pages, and their records."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from answerback.core.ask import Outcome, RecordEntry, Status
+from answerback.core.form import Form
+from answerback.core.labels import Labels
+from answerback.ports.store import Write
+from answerback.ports.store_values import StoredEntry
+from answerback.testing.store_examples import new_ask
+from answerback_web.record import record_lines
+from answerback_web.render import ask_page
+from tests.browser.site import INBOX, Site, site
+from tests.unit.adapters.web.reader import Document, Reader, reader
+from tests.unit.adapters.web.test_people import ALICE, KEYS, asks_in
+
+HISTORY = f"{INBOX}/history"
+PERMISSION = {"tool_name": "Bash", "tool_input": {"command": "git push --force origin main"}}
+STORES = {
+    "id": "store",
+    "text": "Which store?",
+    "answer_type": "select",
+    "options": ["PostgreSQL", "SQLite"],
+}
+
+
+@pytest.fixture
+async def shared(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path, keys=KEYS) as running:
+        yield running
+
+
+@pytest.fixture
+async def visitor(shared: Site) -> AsyncIterator[Reader]:
+    async with reader(shared.url) as visiting:
+        yield visiting
+
+
+def lines_of(page: Document) -> list[str]:
+    return [line.strip() for line in page.text.splitlines() if line.strip()]
+
+
+@pytest.mark.rule("WEB-9")
+async def test_a_row_says_what_was_answered_by_whom_and_after_how_long(
+    shared: Site, visitor: Reader
+) -> None:
+    first = await shared.ask(name="PermissionRequest", arguments=PERMISSION)
+    assert first.question is not None
+    allow = first.question.options[0].value
+    both = await shared.ask(STORES, STORES | {"id": "other"})
+    for ask_id, *values in ((first.id, allow), (both.id, "PostgreSQL", "SQLite")):
+        for value in values:
+            await answer(shared, ask_id, value)
+    lines = lines_of(await visitor.open(HISTORY))
+    newest, oldest = lines.index("Which store?"), lines.index("Run git push --force origin main")
+    assert newest < oldest
+    ended = "Answered by Alice Adams (personal link) · after 0 s"
+    assert lines[newest + 1] == f"2 answers{ended}"
+    assert lines[oldest + 1] == f"Allow once{ended}"
+
+
+@pytest.mark.rule("WEB-9")
+async def test_a_row_shows_the_time_by_which_rows_are_sorted(shared: Site, visitor: Reader) -> None:
+    """An old ask that was answered just now stays where it is, and says when it was asked."""
+    now = shared.service.clock.now()
+    to = (await shared.ask(STORES)).destination
+    old = new_ask(7, to=to, at=now - 7_200)
+    await shared.service.store.asks.create(Write(old), None)
+    assert "2 h ago" in (await visitor.open(HISTORY)).text
+
+
+@pytest.mark.rule("WEB-9")
+async def test_the_history_finds_the_asks_of_a_project(shared: Site, visitor: Reader) -> None:
+    for project in ("app", "site"):
+        await shared.ask({**STORES, "text": f"For {project}?"}, origin={"project": project})
+    page = await visitor.open(f"{HISTORY}?project=app")
+    assert "For app?" in page.text
+    assert "For site?" not in page.text
+    assert page.value("project") == "app"
+
+
+@pytest.mark.rule("SURFACE-30")
+async def test_the_page_of_an_ended_ask_keeps_its_context_and_says_the_labels(
+    shared: Site, visitor: Reader
+) -> None:
+    ask = await shared.ask(name="PermissionRequest", arguments=PERMISSION)
+    assert ask.question is not None
+    option = ask.question.options[0]
+    await answer(shared, ask.id, option.value)
+    (link,) = asks_in(await visitor.open(HISTORY))
+    page = await visitor.open(link)
+    assert page.text.count("git push --force origin main") == 4, (
+        "headline, context, sent call, record"
+    )
+    assert page.text.count(option.label) == 2, "in the message and in the record"
+    assert option.value in page.text.partition("Record")[2], "as it is stored"
+
+
+@pytest.mark.rule("SURFACE-30")
+def test_a_long_context_is_folded() -> None:
+    question = new_ask().form.questions[0]
+    for context, folded in (("Short.", False), ("A long story. " * 300, True)):
+        form = Form(questions=(question.model_copy(update={"context": context}),))
+        ask = replace(new_ask(form=form), outcome=Outcome(status=Status.WITHDRAWN, at=1_180.0))
+        page = ask_page(ask, Labels())
+        assert (page.waited, page.headline) == ("after 3 min", "")
+        assert [row.folded for row in page.rows] == [folded]
+
+
+def test_a_line_about_a_question_that_is_gone_keeps_its_value() -> None:
+    ask = new_ask()
+    entry = RecordEntry(
+        at=1.0, kind="answered", question_id="gone", body={"value": {"a": 1}, "source": "human"}
+    )
+    [line] = record_lines([StoredEntry(1, entry)], ask, Labels())
+    assert (line.said, line.raw) == (None, '{\n  "a": 1\n}')
+
+
+async def answer(shared: Site, ask_id: str, value: str) -> None:
+    from answerback.core.actions import Answer
+    from answerback.ports.surface import Acted, Actor
+
+    result = await shared.service.act(ask_id, Answer(value=value), Actor(ALICE))
+    assert isinstance(result, Acted)
