@@ -15,6 +15,7 @@ from answerback.api.operation import Call, ask_response
 from answerback.api.problems import problem_response
 from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
+from answerback.core.intents import Intent
 from answerback.core.strict_json import digest_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
@@ -31,18 +32,23 @@ async def act(call: Call) -> web.Response:
     payload = await read_json(call.request)
     body = _read_action(payload)
     actor = actor_of(call, ask, body.actor)
+    # The key is part of the digest, so that an erased answer cannot be guessed from it.
+    digest = digest_of([key, ask.id, payload]) if key else ""
+    delivery = delivery_of(call, "action", key)
+    intent = Intent(ask.id, action_from_body(body), body.revision, delivery, digest=digest)
+    return await call.api.run_to_completion(apply_intent(call, intent, actor))
+
+
+def delivery_of(call: Call, kind: str, key: str | None) -> str | None:
+    """Return what identifies a change by the caller's idempotency key; None without one."""
     caller = call.agent.name if call.agent else None
-    change = call.service.act(
-        ask.id,
-        action_from_body(body),
-        actor,
-        revision=body.revision,
-        delivery=None if key is None else digest_of(["action", caller, key]),
-        # The key is part of the digest, so that an erased answer cannot be guessed from it.
-        digest="" if key is None else digest_of([key, ask.id, payload]),
-    )
+    return None if key is None else digest_of([kind, caller, key])
+
+
+async def apply_intent(call: Call, intent: Intent, actor: Actor) -> web.Response:
+    """Apply what a person wants, and build the response."""
     try:
-        result = await call.api.run_to_completion(change)
+        result = await call.service.apply(intent, actor)
     except IdempotencyKeyReusedError as error:
         title = "This Idempotency-Key was used for another body"
         detail = "Repeat the same action on the same ask, or use a new key for a new action."
@@ -50,7 +56,7 @@ async def act(call: Call) -> web.Response:
     return (
         ask_response(call, result.ask)
         if isinstance(result, Acted)
-        else refusal_response(call, result, body.revision)
+        else refusal_response(call, result, intent.revision)
     )
 
 

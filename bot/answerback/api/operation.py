@@ -87,13 +87,13 @@ class Call:
         """The service."""
         return self.api.service
 
-    async def ask(self) -> Ask:
-        """Load the ask that the path names.
+    async def ask(self, ask_id: str | None = None) -> Ask:
+        """Load the ask that the path names, or another one.
 
         Raises:
             ProblemError: 404; also for another agent's ask, so that its existence is not revealed.
         """
-        ask_id = self.request.match_info["id"]
+        ask_id = self.request.match_info["id"] if ask_id is None else ask_id
         ask = await self.service.get(ask_id)
         if ask is None or not self.may_see(ask):
             raise ProblemError(404, "Not found", f"There is no ask with the id {ask_id[:100]}.")

@@ -4,11 +4,38 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.api import asks, inbox_and_search, wire
+from answerback.api import asks, batches, inbox_and_search, wire
 from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
-from answerback.api.responses import BAD, NEXT, NOT_FOUND
+from answerback.api.responses import BAD, KEY_OF_ACTION, NEXT, NOT_FOUND, NOT_JSON, TOO_LARGE
 
 PEOPLE_OPERATIONS: Final = (
+    Operation(
+        "batch",
+        "POST",
+        "/v1/batches",
+        "Decide about several permissions",
+        batches.decide,
+        {
+            200: ResponseSpec("What became of each ask, in order.", batches.BatchResults),
+            400: BAD,
+            413: TOO_LARGE,
+            415: NOT_JSON,
+            422: ResponseSpec(
+                "The batch is invalid, or names an ask twice: nothing was decided.",
+                wire.ProblemBody,
+            ),
+        },
+        roles=SURFACE_ONLY,
+        body=batches.BatchBody,
+        example={
+            "asks": [{"id": "ask_0123456789abcdef01234567", "revision": 1}],
+            "decision": "deny",
+        },
+        headers=(KEY_OF_ACTION,),
+        description="Each ask is authorised, decided and recorded on its own, as by a single action; its `status` is "
+        "what that would have given. Show people the whole context of what they allow together. Asks whose answers "
+        "other people confirm are never decided in a batch.",
+    ),
     Operation(
         "inbox",
         "GET",

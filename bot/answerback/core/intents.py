@@ -8,14 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-from answerback.core import typed_answers
+from answerback.core import refusals, typed_answers
 from answerback.core.actions import Action, Answer, Edit, Other
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.core.option_labels import show_options
+from answerback.core.refusals import Refusal
 from answerback.core.too_late import TryAgain
 from answerback.core.view import view_of
 from answerback.core.walker import GivenAnswer
@@ -48,7 +49,15 @@ class TypedText:
     text: str
 
 
-UnresolvedAction = Choose | EditAt | TypedText
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Decide about a permission by the option that allows once, or else denies: one decision of a batch."""
+
+    action: ClassVar[str] = "answer"
+    allow: bool
+
+
+UnresolvedAction = Choose | EditAt | TypedText | Decide
 RequestedAction = Action | AskBack | TryAgain | UnresolvedAction
 
 
@@ -107,12 +116,29 @@ def resolve_action(
             return _unclear(labels.not_found, "/question_id")
         return Edit(question_id=lines[wanted.place].question.id)
     question = ask.question
+    if isinstance(wanted, Decide):
+        decided = decide_in_batch(ask, allow=wanted.allow)
+        return Unclear(decided.problem()) if isinstance(decided, Refusal) else decided
     if question is None:
         return _unclear(labels.not_found, "/action")
     if not question.options:
         prompt = view_of(ask).prompt
         return Answer(value=prompt.prefill if prompt else None)
     return _choice_answer(question, wanted.places, ask.walk.again, labels)
+
+
+def decide_in_batch(ask: Ask, *, allow: bool) -> Answer | Refusal:
+    """Return the answer that decides about a permission together with others, or why there is none."""
+    question = ask.question
+    if question is None or not question.is_approval:
+        return refusals.NOT_AN_APPROVAL
+    if ask.form.confirmation is not None:
+        return refusals.NOT_IN_A_BATCH
+    kind = OptionKind.ALLOW_ONCE if allow else OptionKind.DENY
+    offered = [each for each in question.options if each.kind is kind]
+    if not offered or (allow and len(offered) > 1):
+        return refusals.NO_SUCH_OPTION
+    return Answer(value=offered[0].value)
 
 
 def _choice_answer(

@@ -53,6 +53,16 @@ NOT_APPROVED: Final = Refusal(
     "not_approved", "Nobody has allowed this, so there is nothing to consume.", ""
 )
 CONSUMED: Final = Refusal("consumed", "This approval was consumed before.", "")
+NOT_IN_A_BATCH: Final = Refusal(
+    "not_in_a_batch",
+    "Other people have to confirm this decision, so it is not made together with others.",
+    "/decision",
+)
+NO_SUCH_OPTION: Final = Refusal(
+    "no_such_option",
+    "This ask has no option, or several, that would do just that. Decide about it by itself.",
+    "/decision",
+)
 NOTHING_TO_TRY_AGAIN: Final = Refusal(
     "nothing_to_try_again", "Only an approval that nobody answered in time can be tried again."
 )

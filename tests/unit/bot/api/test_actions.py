@@ -281,7 +281,7 @@ async def test_if_a_person_cannot_be_looked_up_they_are_asked_to_try_again(
     async def act(*_action: object, **_more: object) -> Rejected:
         return Rejected(RejectReason.UNCHECKED, stored)
 
-    monkeypatch.setattr(api.running.service, "act", act)
+    monkeypatch.setattr(api.running.service, "apply", act)
     status, body = await api.act(ask, action="answer", value=True)
     assert status == 503
     assert "Try again" in body["detail"]

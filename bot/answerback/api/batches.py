@@ -1,0 +1,107 @@
+"""Decide about many permissions at once: each is authorised, decided and recorded on its own."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Annotated, Final, Literal
+
+from aiohttp import web
+from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationError
+
+from answerback.api.action_bodies import ActorBody
+from answerback.api.actions import actor_of, apply_intent, delivery_of
+from answerback.api.asks import idempotency_key
+from answerback.api.json_bodies import read_json
+from answerback.api.operation import Call, json_response
+from answerback.api.problems import problem_middleware
+from answerback.api.wire import ProblemBody, Wire
+from answerback.core.errors import ProblemError
+from answerback.core.intents import Decide, Intent
+from answerback.core.strict_json import digest_of
+from answerback.service.body_errors import problems_of
+from answerback.service.wire import AskBody
+
+MAX_BATCH: Final = 100
+"""The most asks that are decided at once: what one person can look through."""
+_JSON: Final = TypeAdapter[JsonValue](JsonValue)
+_WITH_ASK: Final = frozenset({200, 409})
+"""The responses to an action whose body is the ask."""
+
+
+class BatchItem(Wire):
+    """An ask, and the revision that the person saw."""
+
+    id: str
+    revision: int
+
+
+def _check_unique(asks: tuple[BatchItem, ...]) -> tuple[BatchItem, ...]:
+    if len({each.id for each in asks}) < len(asks):
+        raise ValueError("an ask is named twice")
+    return asks
+
+
+class BatchBody(Wire):
+    """One decision about several permissions."""
+
+    asks: Annotated[
+        tuple[BatchItem, ...],
+        Field(min_length=1, max_length=MAX_BATCH),
+        AfterValidator(_check_unique),
+    ]
+    decision: Literal["allow_once", "deny"]
+    actor: ActorBody | None = None
+
+
+class BatchResult(Wire):
+    """What a single action would have given for this ask: its status, and the ask or the error."""
+
+    id: str
+    status: int
+    ask: AskBody | None = None
+    error: ProblemBody | None = None
+
+
+class BatchResults(Wire):
+    """The results, in the order of the request."""
+
+    results: tuple[BatchResult, ...]
+
+
+async def decide(call: Call) -> web.Response:
+    """``POST /v1/batches``."""
+    key = idempotency_key(call.request)
+    payload = await read_json(call.request)
+    try:
+        body = BatchBody.model_validate(payload)
+    except ValidationError as error:
+        raise ProblemError(422, "Invalid batch", None, problems_of(error)) from error
+    digest = digest_of([key, payload]) if key else ""
+
+    async def decide_each() -> list[JsonValue]:
+        one = partial(_decide_one, call, body, key, digest)
+        return list(await asyncio.gather(*map(one, body.asks)))
+
+    return json_response({"results": await call.api.run_to_completion(decide_each())})
+
+
+async def _decide_one(
+    call: Call, body: BatchBody, key: str | None, digest: str, item: BatchItem
+) -> JsonValue:
+    async def handle(_: web.Request) -> web.Response:
+        ask = await call.ask(item.id)
+        delivery = delivery_of(call, f"batch:{ask.id}", key)
+        wanted = Decide(allow=body.decision == "allow_once")
+        intent = Intent(ask.id, wanted, item.revision, delivery, digest=digest)
+        return await apply_intent(call, intent, actor_of(call, ask, body.actor))
+
+    response = await problem_middleware(call.request, handle)
+    if not isinstance(response, web.Response) or not isinstance(response.body, bytes):
+        raise TypeError("an action has a complete response")
+    name = "ask" if response.status in _WITH_ASK else "error"
+    return {
+        "id": item.id,
+        "status": response.status,
+        name: _JSON.validate_json(response.body),
+    }

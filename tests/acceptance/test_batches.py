@@ -1,0 +1,98 @@
+"""Kill -9 in the middle of a batch: every ask is decided or not, and repeating the batch decides the rest."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.acceptance.process import QUIET, serving
+from tests.person_keys import bearer
+from tests.postgres import STORES, database_of
+
+ROUNDS = 4
+ASKS = 100
+CALL = {
+    "name": "PermissionRequest",
+    "dialect": "approval",
+    "arguments": {"tool_name": "Bash", "tool_input": {"command": "make"}},
+    "to": "web",
+}
+
+
+@pytest.fixture(params=STORES)
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """Return a folder that configures its store."""
+    with database_of(request, tmp_path) as url:
+        (tmp_path / "answerback.toml").write_text(f"[storage]\nurl = '{url}'\n")
+        yield tmp_path
+
+
+async def ask(http: aiohttp.ClientSession) -> dict[str, Any]:
+    async with http.post("/v1/asks", json=CALL) as response:
+        made: dict[str, Any] = await response.json()
+        return {"id": made["id"], "revision": made["revision"]}
+
+
+async def is_decided(http: aiohttp.ClientSession, ask_id: str) -> bool:
+    """Return whether an ask is decided, and assert that it is so as a whole."""
+    async with http.get(f"/v1/asks/{ask_id}") as response:
+        stored = await response.json()
+    async with http.get(f"/v1/asks/{ask_id}/record") as response:
+        kinds = [each["type"] for each in (await response.json())["entries"]]
+    if stored["status"] == "open":
+        assert (stored["answers"], stored["revision"], kinds) == ({}, 1, ["request"])
+        return False
+    assert stored["answers"] == {"decision": "allow"}
+    assert stored["ended_by"] is not None
+    assert kinds == ["request", "response", "ended"]
+    return True
+
+
+@pytest.mark.long
+@pytest.mark.rule("BATCH-2")
+@pytest.mark.acceptance
+@pytest.mark.timeout(480)
+async def test_a_service_killed_in_a_batch_leaves_every_ask_decided_or_not(folder: Path) -> None:
+    rng = random.Random(7)
+    for number in range(ROUNDS):
+        async with (
+            serving(folder, QUIET) as (process, url),
+            aiohttp.ClientSession(url, headers=bearer(folder)) as http,
+        ):
+            asks = [await ask(http) for _ in range(ASKS)]
+            batch = {"asks": asks, "decision": "allow_once"}
+            key = {"Idempotency-Key": f"round {number}"}
+            sent = asyncio.create_task(_post(http, batch, key))
+            await asyncio.sleep(rng.uniform(0.0, 0.15))  # any moment may be the critical one
+            process.signal(signal.SIGKILL)
+            async with asyncio.timeout(60):
+                await sent
+        async with (
+            serving(folder, QUIET) as (_, url),
+            aiohttp.ClientSession(url, headers=bearer(folder)) as http,
+        ):
+            for each in asks:
+                await is_decided(http, each["id"])
+            results = await _post(http, batch, key)
+            assert results is not None
+            assert [each["status"] for each in results] == [200] * ASKS
+            assert all([await is_decided(http, each["id"]) for each in asks])
+
+
+async def _post(
+    http: aiohttp.ClientSession, batch: dict[str, Any], key: dict[str, str]
+) -> list[dict[str, Any]] | None:
+    """Send a batch; returns its results, or None if the service was killed before it had answered."""
+    try:
+        async with http.post("/v1/batches", json=batch, headers=key) as response:
+            results: list[dict[str, Any]] = (await response.json())["results"]
+            return results
+    except aiohttp.ClientError:
+        return None
