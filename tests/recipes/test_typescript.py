@@ -27,7 +27,7 @@ def compiled(environments: None, tmp_path_factory: pytest.TempPathFactory) -> Pa
     folder = tmp_path_factory.mktemp("typescript")
     (folder / "package.json").write_text(_PACKAGE)
     (folder / "node_modules").symlink_to(_NODE / "node_modules")
-    names = ["answerback.ts", "ai_sdk_approval.ts"]
+    names = ["answerback.ts", "ai_sdk_approval.ts", "verify_receipt.ts"]
     for name in names:
         (folder / name).write_text((RECIPES / name).read_text())
     command = [str(_NODE / "node_modules" / ".bin" / "tsc"), *_OPTIONS, *names]

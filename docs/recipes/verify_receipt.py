@@ -1,0 +1,62 @@
+"""Check a receipt without Answerback: `python verify_receipt.py receipt.json keys.json`."""
+
+import base64
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import rfc8785
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+
+# region check
+def faults(body: dict[str, Any], jwks: dict[str, Any]) -> list[str]:
+    """Return what is wrong with a receipt; nothing if it is whole."""
+    keys = {
+        key["kid"]: Ed25519PublicKey.from_public_bytes(decode(key["x"])) for key in jwks["keys"]
+    }
+    receipt, link, found = body["receipt"], body["link"], []
+    if not is_signed(keys, receipt, receipt["payload"]):
+        found.append("the receipt was changed, or somebody else signed it")
+    for name, (salt, value) in body["disclosed"].items():
+        if name != digest([salt, value]) or f'"{name}"' not in json.dumps(receipt["payload"]):
+            found.append(f"the text for {name} is not the one that was signed")
+    if link is not None:
+        if link["digest"] != digest(receipt):
+            found.append("the link is another receipt's")
+        if not is_signed(keys, link, {name: link[name] for name in ("n", "digest", "previous")}):
+            found.append("the link was changed, or somebody else signed it")
+    return found
+
+
+def is_signed(keys: dict[str, Ed25519PublicKey], signed: dict[str, Any], content: Any) -> bool:
+    """Return whether the key that is named has signed the content, in the form of RFC 8785."""
+    try:
+        keys[signed["kid"]].verify(decode(signed["signature"]), rfc8785.dumps(content))
+    except (KeyError, InvalidSignature):
+        return False
+    return True
+
+
+def digest(content: Any) -> str:
+    """Return the digest of the RFC 8785 form."""
+    return f"sha256:{hashlib.sha256(rfc8785.dumps(content)).hexdigest()}"
+
+
+def decode(text: str) -> bytes:
+    """Decode base64url without padding."""
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+# endregion check
+
+
+if __name__ == "__main__":
+    # RFC 8785 knows doubles only, as JavaScript does.
+    files = [Path(name).read_text("utf-8") for name in sys.argv[1:3]]
+    wrong = faults(*(json.loads(text, parse_int=float) for text in files))
+    print("\n".join(wrong) or "The receipt is whole.")
+    sys.exit(bool(wrong))

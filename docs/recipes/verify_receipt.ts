@@ -1,0 +1,59 @@
+// Check a receipt without Answerback and with nothing to install: node verify_receipt.js receipt.json keys.json
+import { createHash, createPublicKey, verify, type JsonWebKey, type KeyObject } from "node:crypto";
+import { readFileSync } from "node:fs";
+import process from "node:process";
+
+// region check
+type Signed = { signature: string; kid: string; [name: string]: unknown };
+type Keys = Map<string, KeyObject>;
+export type Body = {
+  receipt: Signed;
+  link: (Signed & { n: number; digest: string; previous: string | null }) | null;
+  disclosed: Record<string, [salt: string, value: unknown]>;
+};
+
+/** What is wrong with a receipt; nothing if it is whole. */
+export function faults(body: Body, jwks: { keys: JsonWebKey[] }): string[] {
+  const keys: Keys = new Map(
+    jwks.keys.map((key) => [String(key["kid"]), createPublicKey({ key, format: "jwk" })]),
+  );
+  const { receipt, link, disclosed } = body;
+  const found: string[] = [];
+  if (!isSigned(keys, receipt, receipt["payload"])) found.push("the receipt was changed, or somebody else signed it");
+  for (const [name, beside] of Object.entries(disclosed)) {
+    if (name !== digest(beside) || !canonical(receipt["payload"]).includes(`"${name}"`))
+      found.push(`the text for ${name} is not the one that was signed`);
+  }
+  if (link !== null) {
+    if (link.digest !== digest(receipt)) found.push("the link is another receipt's");
+    const content = { n: link.n, digest: link.digest, previous: link.previous };
+    if (!isSigned(keys, link, content)) found.push("the link was changed, or somebody else signed it");
+  }
+  return found;
+}
+
+/** Whether the key that is named has signed the content, in the form of RFC 8785. */
+function isSigned(keys: Keys, signed: Signed, content: unknown): boolean {
+  const key = keys.get(signed.kid);
+  const signature = Buffer.from(signed.signature, "base64url");
+  return key !== undefined && verify(null, Buffer.from(canonical(content)), key, signature);
+}
+
+/** The digest of the RFC 8785 form. */
+function digest(content: unknown): string {
+  return `sha256:${createHash("sha256").update(canonical(content)).digest("hex")}`;
+}
+
+/** JSON in the form of RFC 8785, which JavaScript's own numbers and strings have already. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value === null || typeof value !== "object") return JSON.stringify(value);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
+}
+// endregion check
+
+const [body, jwks] = process.argv.slice(2, 4).map((name) => JSON.parse(readFileSync(name, "utf-8")));
+const wrong = faults(body, jwks);
+console.log(wrong.join("\n") || "The receipt is whole.");
+process.exitCode = wrong.length ? 1 : 0;

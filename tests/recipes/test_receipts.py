@@ -1,0 +1,102 @@
+"""The independent checkers of receipts, in Python and TypeScript: a whole receipt passes, and any change is found."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from answerback_client import AsyncClient
+from tests.meta.project import PYTHONPATH, RECIPES
+from tests.recipes.conftest import Person, Served
+from tests.recipes.test_typescript import compiled as compiled
+
+_ARGUMENTS: Final[dict[str, Any]] = {
+    "tool_name": "Bash",
+    "tool_input": {
+        "command": "printf 'ünïcode 😀\\u2028\\n'",
+        "half": 0.5,
+        "huge": 2**60,
+        "large": 1e21,
+        "\ue000": 1,
+        "😀": -0.0,
+    },
+}
+_ZEROS: Final = "sha256:" + "0" * 64
+
+
+@pytest.fixture
+async def documents(served: Served, person: Person) -> tuple[Any, Any]:
+    """A receipt that is in the chain, and the published keys."""
+    async with AsyncClient(served.url, served.token) as agent:
+        ask = await agent.submit("PermissionRequest", _ARGUMENTS, dialect="approval", to="web")
+        await person.answers("allow")
+        body = await agent.receipt(ask.id)
+        while body["link"] is None:
+            body = await agent.receipt(ask.id)
+        return body, await agent.call("GET", "/.well-known/answerback-receipts.json")
+
+
+def _changed(body: Any, *path: Any, to: Any) -> Any:
+    changed = copy.deepcopy(body)
+    *before, last = path
+    place = changed
+    for name in before:
+        place = place[name]
+    place[last] = to
+    return changed
+
+
+@pytest.mark.rule("RCPT-5")
+@pytest.mark.rule("RCPT-9")
+def test_a_whole_receipt_passes_and_every_change_is_found(
+    documents: tuple[Any, Any], compiled: Path, tmp_path: Path
+) -> None:
+    body, keys = documents
+    text = next(name for name, (_, value) in body["disclosed"].items() if value == _ARGUMENTS)
+    changes = {
+        "whole": body,
+        "erased": _changed(body, "disclosed", to={}),
+        "receipt": _changed(body, "receipt", "payload", "answers", "decision", to="deny"),
+        "signature": _changed(body, "receipt", "signature", to="A" * 86),
+        "kid": _changed(body, "receipt", "kid", to="other"),
+        "text": _changed(body, "disclosed", text, 1, to={"tool_name": "Bash"}),
+        "salt": _changed(body, "disclosed", text, 0, to="c2FsdA"),
+        "added": _changed(body, "disclosed", _ZEROS, to=["salt", "more"]),
+        "moved": _changed(body, "link", "n", to=body["link"]["n"] + 1),
+        "cut": _changed(body, "link", "previous", to=_ZEROS),
+        "other": _changed(body, "link", "digest", to=_ZEROS),
+    }
+    (tmp_path / "keys.json").write_text(json.dumps(keys))
+    for name, changed in changes.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(changed))
+    checkers: dict[str, Callable[[str], list[str]]] = {
+        "python": lambda name: [sys.executable, str(RECIPES / "verify_receipt.py"), f"{name}.json"],
+        "typescript": lambda name: ["node", str(compiled / "verify_receipt.js"), f"{name}.json"],
+        "ours": lambda name: [
+            *(sys.executable, "-m", "answerback.cli.main", "verify", f"{name}.json"),
+            "--keys",
+        ],
+    }
+    for language, command in checkers.items():
+        passed = set()
+        for name in changes:
+            done = subprocess.run(
+                [*command(name), "keys.json"],
+                cwd=tmp_path,
+                env={**os.environ, "PYTHONPATH": PYTHONPATH},
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+            assert done.returncode in {0, 1}, (language, name, done.stderr)
+            passed |= {name} if done.returncode == 0 else set()
+        assert passed == {"whole", "erased"}, language
