@@ -16,14 +16,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from sqlite_utils import Database
-
-from answerback.core.errors import CommitUnknownError, DatabaseTooNewError, StoreError
+from answerback.core.errors import CommitUnknownError, StoreError
 from answerback_storage.rows import concerns_one_row, invalid_text_error
-from answerback_storage.schema_upgrades import log_upgrade
 from answerback_storage.sqlite import full_text_index
 from answerback_storage.sqlite.change_batches import Batch, ChangeJob
-from answerback_storage.sqlite.migrations import APPLICATION_ID, migrations
+from answerback_storage.sqlite.migrations import is_current
 from answerback_storage.sqlite.writer_thread import Job
 
 logger = logging.getLogger(__name__)
@@ -131,8 +128,11 @@ class Connections:
         try:
             connection = self._connect()
             try:
-                _recognise(connection, self.path)
-                _migrate(connection)
+                if not is_current(connection):
+                    from answerback_storage.sqlite import upgrade
+
+                    upgrade.recognise(connection, self.path)
+                    upgrade.migrate(connection)
             finally:
                 connection.close()
             self._writer = self._connect_writer()
@@ -351,45 +351,3 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
             time.sleep(_WAL_PAUSE)
         else:
             return
-
-
-def _recognise(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse files that are not ours, before anything in them is touched."""
-    db = Database(connection, execute_plugins=False)
-    connection.execute("BEGIN")  # one snapshot, even if another process is creating this file
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    other_tables = [name for name in db.table_names() if name != migrations.migrations_table]
-    connection.execute("COMMIT")
-    if application != APPLICATION_ID:
-        if application != 0 or other_tables:
-            raise StoreError(
-                f"The database {path} belongs to another program (it has the tables"
-                f" {', '.join(other_tables[:5]) or '(none)'}). Nothing in it was changed. Set"
-                " `storage.url` to a file of Answerback's own."
-            )
-        return
-    with Database(memory=True, execute_plugins=False) as empty:
-        ours = {step.name for step in migrations.pending(empty)}
-    if newer := sorted({step.name for step in migrations.applied(db)} - ours):
-        raise DatabaseTooNewError(
-            f"The database {path} was written by a newer Answerback than this one (it knows"
-            f" {', '.join(newer)}). Install that version again, or start with another file."
-        )
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    """Apply missing migrations, all or none. A second process that starts now waits for this one."""
-    db = Database(connection, execute_plugins=False)
-    if not migrations.pending(db):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        is_new = not migrations.applied(db)
-        missing = [step.name for step in migrations.pending(db)]
-        migrations.apply(db)
-    except BaseException:
-        connection.rollback()
-        raise
-    connection.execute("COMMIT")
-    if missing and not is_new:
-        log_upgrade(logger, missing)

@@ -6,16 +6,44 @@ Owns every table, index and trigger. Times are seconds since the epoch, UTC, exc
 
 from __future__ import annotations
 
-from typing import Final
-
-from sqlite_utils import Database, Migrations
+import sqlite3
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 from answerback_storage.sqlite import full_text_index, receipts, record_lines
+
+# Dozens of modules, which a start needs only if there is something to migrate.
+if TYPE_CHECKING:
+    from sqlite_utils import Database
 
 APPLICATION_ID: Final = 0x416E7362
 """``PRAGMA application_id`` of our files: "Ansb"."""
 
-migrations: Final = Migrations("answerback")
+NAME: Final = "answerback"
+"""The name of the set of migrations in the file."""
+Step = Callable[["Database"], None]
+STEPS: Final[list[Step]] = []
+"""The migrations, in the order in which they are applied."""
+
+
+def _step(step: Step) -> Step:
+    STEPS.append(step)
+    return step
+
+
+def is_current(connection: sqlite3.Connection) -> bool:
+    """Return whether a file is ours, with exactly the migrations of this version."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    if application != APPLICATION_ID:
+        return False
+    try:
+        rows = connection.execute(
+            "SELECT name FROM _sqlite_migrations WHERE migration_set = ?", (NAME,)
+        ).fetchall()
+    except sqlite3.OperationalError:  # without that table, it says nothing about itself
+        return False
+    return {name for (name,) in rows} == {step.__name__ for step in STEPS}
+
 
 _FIRST: Final = (
     f"PRAGMA application_id = {APPLICATION_ID}",
@@ -141,14 +169,14 @@ _FIRST: Final = (
 )
 
 
-@migrations()
+@_step
 def asks_record_and_outbox(db: Database) -> None:
     """Create the schema of the first release."""
     for statement in _FIRST:
         db.execute(statement)
 
 
-@migrations()
+@_step
 def remembered_by_agent(db: Database) -> None:
     """Remember answers per agent. Answers remembered for turns in progress are asked for again."""
     db.execute("DROP TABLE remembered")
@@ -167,7 +195,7 @@ def remembered_by_agent(db: Database) -> None:
     db.execute("CREATE INDEX remembered_by_time ON remembered (at)")
 
 
-@migrations()
+@_step
 def asks_by_message(db: Database) -> None:
     """Find an open ask by the id of its live message, when the platform reports that message as deleted."""
     db.execute(
@@ -176,13 +204,13 @@ def asks_by_message(db: Database) -> None:
     )
 
 
-@migrations()
+@_step
 def health_of_size(db: Database) -> None:
     """Let a check write as much as a large ask takes: a disk may have space for a number and nothing else."""
     db.execute("ALTER TABLE health ADD COLUMN filling TEXT NOT NULL DEFAULT ''")
 
 
-@migrations()
+@_step
 def behind_by_place(db: Database) -> None:
     """Find asks with outdated messages place by place, without reading any other ask."""
     db.execute("DROP INDEX asks_behind")
@@ -192,7 +220,7 @@ def behind_by_place(db: Database) -> None:
     )
 
 
-@migrations()
+@_step
 def owed(db: Database) -> None:
     """Record which outcomes agents have yet to see. Those of asks that ended before this version count as seen."""
     db.execute(
@@ -215,7 +243,7 @@ def owed(db: Database) -> None:
     db.execute("INSERT INTO listed VALUES (1, 0)")
 
 
-@migrations()
+@_step
 def claims(db: Database) -> None:
     """Add claims of messages, timers and deliveries, and named leases."""
     for table, columns in (
@@ -244,7 +272,7 @@ def claims(db: Database) -> None:
     )
 
 
-@migrations()
+@_step
 def erasing(db: Database) -> None:
     """Let the content of ended asks be erased, and lines of no ask deleted. Otherwise the record stays append-only."""
     db.execute("ALTER TABLE asks ADD COLUMN erased_at REAL")
@@ -271,7 +299,7 @@ def erasing(db: Database) -> None:
     )
 
 
-@migrations()
+@_step
 def searched(db: Database) -> None:
     """Index asks for search, except those that this version cannot read."""
     db.execute(
@@ -285,13 +313,13 @@ def searched(db: Database) -> None:
     full_text_index.index_existing_asks(db.conn)
 
 
-@migrations()
+@_step
 def digests(db: Database) -> None:
     """Tell deliveries apart that share a caller-chosen id but have different content."""
     db.execute("ALTER TABLE seen ADD COLUMN digest TEXT NOT NULL DEFAULT ''")
 
 
-@migrations()
+@_step
 def chained(db: Database) -> None:
     """Link the lines of each ask in a chain. With an index, each click would write one more page."""
     db.execute("ALTER TABLE record ADD COLUMN before INTEGER")
@@ -310,13 +338,13 @@ def chained(db: Database) -> None:
     db.execute("DROP INDEX record_by_ask")
 
 
-@migrations()
+@_step
 def unindexed(db: Database) -> None:
     """Prune deliveries by scanning their keys. With an index by time, each click would write one more page."""
     db.execute("DROP INDEX seen_by_time")
 
 
-@migrations()
+@_step
 def limited(db: Database) -> None:
     """Find the open asks of an agent's conversation without reading those that have ended."""
     db.execute(
@@ -325,7 +353,7 @@ def limited(db: Database) -> None:
     )
 
 
-@migrations()
+@_step
 def left_behind(db: Database) -> None:
     """Find asks by the channel that they moved away from, and until when they looked open there."""
     db.execute("ALTER TABLE asks ADD COLUMN left_channel TEXT")
@@ -335,7 +363,7 @@ def left_behind(db: Database) -> None:
     )
 
 
-@migrations()
+@_step
 def receipts_and_keys(db: Database) -> None:
     """Store receipts, their chain, and the public keys that check them."""
     for statement in receipts.TABLES:

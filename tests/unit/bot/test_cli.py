@@ -151,7 +151,7 @@ SERVICE: Final = "http://service"
 STARTED: dict[str, tuple[list[str], set[str]]] = {
     "serve": (
         ["--check"],
-        {"jinja2", "prometheus_client", "sqlite_utils", "uvloop", "answerback.runtime.app"},
+        {"jinja2", "prometheus_client", "uvloop", "answerback.runtime.app"},
     ),
     "ask": (["form.json", "--url", SERVICE], set()),
     "answer": (["ask_1", "--url", SERVICE], {"markdown_it", "prompt_toolkit"}),
@@ -163,7 +163,7 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "check": (["form.json"], set()),
     "preview": (["form.json"], {"jinja2", "markdown_it", "prompt_toolkit"}),
     "manifest": (["slack"], set()),
-    "doctor": ([], {"jinja2", "markdown_it", "sqlite_utils"}),
+    "doctor": ([], {"jinja2", "markdown_it"}),
     "copy": (["--from", "sqlite:///a.db", "--to", "sqlite:///b.db"], set()),
     "key": ([], set()),
     "person": (["list"], set()),

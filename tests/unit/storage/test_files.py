@@ -6,6 +6,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -28,8 +29,10 @@ from answerback.testing.store_examples import (
     release_all,
 )
 from answerback_storage import rows
-from answerback_storage.sqlite.migrations import APPLICATION_ID, migrations
+from answerback_storage.sqlite.migrations import APPLICATION_ID
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_storage.sqlite.upgrade import migrations
+from tests.meta.project import PYTHONPATH
 
 NOBODY = 65534
 
@@ -185,6 +188,25 @@ async def test_a_half_written_file_is_refused(path: Path) -> None:
     for length in (50, 1_000, 4_096, len(whole) // 2, len(whole) - 4_096):
         path.write_bytes(whole[:length])
         assert "damaged" in await refusal(path)
+
+
+async def test_a_start_with_nothing_to_migrate_does_not_import_sqlite_utils(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open()
+    await store.close()
+    script = f"""
+import asyncio, pathlib, sys
+from answerback_storage.sqlite.store import SqliteStore
+async def start():
+    store = SqliteStore(pathlib.Path({str(path)!r}))
+    await store.open()
+    await store.close()
+asyncio.run(start())
+sys.exit("sqlite_utils" in sys.modules)
+"""
+    command = [sys.executable, "-c", script]
+    started = await asyncio.create_subprocess_exec(*command, env={"PYTHONPATH": PYTHONPATH})
+    assert await started.wait() == 0
 
 
 async def test_a_start_recovers_from_one_killed_before_its_first_migration(

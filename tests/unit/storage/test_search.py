@@ -18,8 +18,8 @@ from answerback.ports.store import Store, Write
 from answerback.testing.store_examples import FORM, end_decision, new_ask
 from answerback_storage import rows
 from answerback_storage.postgres.store import PostgresStore
-from answerback_storage.sqlite.migrations import migrations
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_storage.sqlite.upgrade import migrations
 
 pytestmark = pytest.mark.rule("API-17")
 
