@@ -11,8 +11,11 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from answerback.api.replica_status import ReplicaStatus, ReplicaStatusCollector
+from answerback.core.ask import Ask
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 3.0, 10.0)
+_PATIENCE: Final = (1, 5, 15, 30, 60, 300, 900, 1_800, 3_600, 14_400, 86_400, 259_200)
+"""Seconds that people take, from one to three days."""
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
@@ -89,6 +92,45 @@ class Metrics:
             ["route", "status"],
             registry=self.registry,
         )
+
+        self.shown_seconds = Histogram(
+            "answerback_shown_seconds",
+            "Seconds from an ask to its first live message.",
+            ["route"],
+            buckets=_PATIENCE,
+            registry=self.registry,
+        )
+        self.ended_seconds = Histogram(
+            "answerback_ended_seconds",
+            "Seconds from an ask's first live message (if it has none: from the ask) to its end.",
+            ["route", "status"],
+            buckets=_PATIENCE,
+            registry=self.registry,
+        )
+        self.oldest_open_ask = Gauge(
+            "answerback_oldest_open_ask_seconds",
+            "Seconds for which the oldest open ask has waited.",
+            ["route"],
+            registry=self.registry,
+        )
+
+    def count_shown(self, ask: Ask, seconds: float) -> None:
+        """Count an ask that people can see for the first time (see `answerback.service.notify.Hooks.shown`)."""
+        self.shown_seconds.labels(ask.request.route or "").observe(max(seconds, 0.0))
+
+    def count_ended(self, ask: Ask) -> None:
+        """Count an ask that has ended (see `answerback.service.notify.Hooks.ended`)."""
+        if ask.outcome is None:
+            return
+        seen = (ask.left and ask.left.since) or ask.seen_since or ask.created_at - ask.set_back
+        labelled = self.ended_seconds.labels(ask.request.route or "", ask.status.value)
+        labelled.observe(max(ask.outcome.at - seen, 0.0))
+
+    def set_oldest_open(self, seconds: Mapping[str, float]) -> None:
+        """Set for how long the oldest open ask of each route has waited."""
+        self.oldest_open_ask.clear()
+        for route, waited in seconds.items():
+            self.oldest_open_ask.labels(route).set(waited)
 
     def count_action(self, surface: str, action: str, result: str, seconds: float) -> None:
         """Count an action (see `answerback.service.notify.Hooks.acted`)."""

@@ -76,6 +76,8 @@ class Request(_Frozen):
     join: str | None = None
     """Identifies the calls that repeat this one; see `answerback.service.repeated_calls`."""
     origin: Origin = Origin()
+    route: str | None = None
+    """The configured route that it took; None: a place."""
     carrier: str | None = None
     """The hook that put the ask for a call of its host; None: an agent submitted it. A submission cannot set it."""
     leased: bool = False

@@ -226,6 +226,8 @@ def _build_service(
     hooks = Hooks()
     hooks.acted.listen(metrics.count_action)
     hooks.limited.listen(metrics.count_limited)
+    hooks.shown.listen(metrics.count_shown)
+    hooks.ended.listen(metrics.count_ended)
     return Service(
         store,
         clock,

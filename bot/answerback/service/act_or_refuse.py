@@ -207,7 +207,7 @@ class ChangeCommitter:
         if any(entry.kind == "ended" for entry in write.entries):
             extra = {"action": ask.status.value, "ask_id": ask.id, "agent": ask.request.agent}
             logger.info("An ask has ended", extra=extra)
-            self.hooks.ended()
+            self.hooks.ended(ask)
         self.signals.notify(ask)
         if ask.shown_revision < ask.revision or ask.to_retire is not None:
             self.hooks.show(ask)

@@ -162,9 +162,11 @@ class Hooks:
         """The outbox has a new delivery."""
         self.due = Event[[float]]()
         """A timer is due at this time."""
-        self.ended = Event[[]]()
-        """An ask has ended."""
         self.acted = Event[[str, str, str, float]]()
         """Somebody acted: the surface, the action, its result and how many seconds it took."""
+        self.shown = Event[[Ask, float]]()
+        """People can see an ask for the first time, after this many seconds."""
+        self.ended = Event[[Ask]]()
+        """An ask has ended."""
         self.limited = Event[[str, str]]()
         """An agent (empty: there are no tokens) has reached a limit, by its key."""

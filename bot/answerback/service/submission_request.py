@@ -213,6 +213,7 @@ class Plan:
     mention: bool
     escalation: Escalation | None
     origin: Origin
+    route: str | None
     confirmation: ConfirmationRule | None
     confirmers: tuple[str, ...]
     """Who may confirm; empty: the responders."""
@@ -302,6 +303,7 @@ def plan(
         mention=route is not None and route.mention,
         escalation=escalation,
         origin=read_origin(submission.origin, submission.name, submission.metadata, carrier, owner),
+        route=str(to) if route else None,
         confirmation=plan_confirmation(submission.confirmations, table, requester),
         confirmers=confirmers or (),
     )

@@ -283,6 +283,7 @@ class Submitter:
             if rules.tools
             else {},
             origin=planned.origin,
+            route=planned.route,
             carrier=carrier,
             leased=(body.leased or carrier is not None) and parsed.dialect == APPROVAL,
         )

@@ -48,7 +48,7 @@ class ReceiptLinker:
         self._shared = claim is not SOLE_CLAIM
         self._claim = Claim(claim.holder, _LEASE_SECONDS)
         self._ended = asyncio.Event()
-        hooks.ended.listen(self._ended.set)
+        hooks.ended.listen(lambda _ask: self._ended.set())
 
     async def run(self) -> None:
         """Link whatever is not linked yet; runs until cancelled."""
