@@ -255,7 +255,7 @@ class AskPages:
                 page=page,
                 answering=visit.may_answer(ask),
                 identified=visit.person is not None,
-                try_again=can_try_again(ask) and visit.may_answer(ask),
+                try_again=can_try_again(ask, self._site.now()) and visit.may_answer(ask),
                 elsewhere=_elsewhere(ask),
                 record=await self._record(visit, ask),
                 you=render.visitor_line(visit.person, self._site.labels),

@@ -11,7 +11,7 @@ from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
 from answerback.core.view import View
 from answerback.core.walker import Person
-from answerback.presentation import attribution
+from answerback.presentation import attribution, wording
 from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.sanitize import one_line, visible
 
@@ -48,6 +48,18 @@ def confirmed_by(view: View, labels: Labels) -> Markup:
     return Markup(attribution.confirmed_by_line(view, labels, _html_format(_SURFACE, labels)))
 
 
+def ended(view: View, labels: Labels) -> Markup:
+    """Return how an ask ended and by whom; empty while it is open."""
+    marks = AttributionFormat(
+        lambda text: str(escape(visible(text))),
+        lambda _: None,
+        lambda person: str(Markup("<bdi>{}</bdi>").format(name_with_proof(person, labels))),
+        lambda at: str(time(at)),
+        lambda at: str(_time(at, "local clock", attribution.utc_clock(at))),
+    )
+    return Markup(wording.ending_with_person(view, labels, marks))
+
+
 def byline(person: Person | None, labels: Labels) -> str | None:
     """Return who did something; None if no person did."""
     return labels.by.format(name=name_with_proof(person, labels)) if person else None
@@ -82,8 +94,12 @@ def _name(person: Person, labels: Labels) -> str:
 
 def time(at: float) -> Markup:
     """Return a time, which the page's script converts to the reader's time zone."""
+    return _time(at, "local", utc_time(at))
+
+
+def _time(at: float, css: str, text: str) -> Markup:
     iso = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-    return Markup('<time class="local" datetime="{}">{}</time>').format(iso, utc_time(at))
+    return Markup('<time class="{}" datetime="{}">{}</time>').format(css, iso, text)
 
 
 def utc_time(at: float) -> str:

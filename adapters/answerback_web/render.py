@@ -114,7 +114,7 @@ class AskPage:
     reply: str
     """The text in the reply box."""
     reply_open: bool
-    ended: str | None
+    ended: Markup | None
     """How it ended and by whom."""
     outcome: str | None
     """How it ended, as a CSS class; None while it is open."""
@@ -162,7 +162,6 @@ def ask_page(
     view = view_of(ask, labels)
     prompt = view.prompt
     outcome, status = view.outcome, wording.ending_status(view)
-    plain = people_text.plain_format(labels)
     errors = tuple(_error(problem, prompt, post) for problem in problems)
     rows = tuple(_row(ask, line, labels) for line in view.lines)
     answered_before = prompt is not None and ask.walk.answer(prompt.question.id) is not None
@@ -195,7 +194,7 @@ def ask_page(
         reply=post.first("reply") if post else "",
         reply_open=post is not None
         and bool(post.first("reply") or post.do in {PageAction.REPLY, PageAction.OBJECT}),
-        ended=visible(wording.ending_with_person(view, labels, plain)) or None,
+        ended=people_text.ended(view, labels) or None,
         outcome=status.value if status else None,
         replied=visible(view.reply) if view.reply is not None else None,
         failure=visible(outcome.message) if outcome and outcome.message else None,

@@ -277,7 +277,7 @@
     settle();
     cutTallBoxes(document.getElementById("main"));
     for (const time of document.querySelectorAll("time")) {
-      const text = new Date(time.dateTime).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+      const text = new Date(time.dateTime).toLocaleString([], time.matches(".clock") ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
       if (time.matches(".local")) time.textContent = text;
       else time.title = text;
     }

@@ -33,8 +33,10 @@ def give_up(ask: Ask, how: GaveUp, *, at: float) -> Change:
     return end_ask(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED, gave_up=how)
 
 
-def can_try_again(ask: Ask) -> bool:
-    """Return whether people can tell the agent to try again, for as long as that is not too late."""
+def can_try_again(ask: Ask, at: float | None = None) -> bool:
+    """Return whether people can tell the agent to try again; without ``at``, for as long as that is not too late."""
+    if at is not None and ask.outcome is not None and at - ask.outcome.at > _SECONDS:
+        return False
     gave_up = ask.outcome is not None and ask.outcome.gave_up is not None
     return gave_up and ask.tried_again is None and ask.erased_at is None
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from answerback.core.ask import Outcome, RecordEntry, Status
+from answerback.core.ask import Ask, Outcome, RecordEntry, Status
 from answerback.core.form import Form
 from answerback.core.labels import Labels
-from answerback.ports.store import Write
+from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import StoredEntry
 from answerback.testing.store_examples import new_ask
 from answerback_web.record import record_lines
@@ -128,3 +128,24 @@ async def answer(shared: Site, ask_id: str, value: str) -> None:
 
     result = await shared.service.act(ask_id, Answer(value=value), Actor(ALICE))
     assert isinstance(result, Acted)
+
+
+@pytest.mark.rule("LATE-9")
+async def test_after_a_day_nobody_is_offered_to_tell_the_agent_to_try_again(
+    shared: Site, visitor: Reader
+) -> None:
+    ask = await shared.ask(name="PermissionRequest", arguments=PERMISSION)
+    await shared.service.carriers.report_no_answer(ask.id)
+    (link,) = asks_in(await visitor.open(HISTORY))
+    page = await visitor.open(link)
+    assert "try_again" in page.buttons
+    assert 'Denied at <time class="local clock"' in page.markup, "in the reader's time zone"
+
+    def end_earlier(stored: Ask | None) -> Decision[None]:
+        assert stored is not None
+        assert stored.outcome is not None
+        outcome = replace(stored.outcome, at=stored.outcome.at - 86_401.0)
+        return Decision(Write(replace(stored, outcome=outcome)), None)
+
+    await shared.service.store.asks.change(ask.id, end_earlier)
+    assert "try_again" not in (await visitor.open(link)).buttons
