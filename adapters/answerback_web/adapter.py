@@ -125,6 +125,7 @@ class WebSurface:
             web.get("/", responses.with_compiled_templates(inbox.sign_in_page)),
             web.post("/", responses.with_compiled_templates(inbox.sign_in)),
             web.get("/inbox/{name}", responses.with_compiled_templates(inbox.get)),
+            web.post("/inbox/{name}", responses.with_compiled_templates(inbox.decide)),
             web.get("/inbox/{name}/events", inbox.events),
             web.get("/inbox/{name}/history", responses.with_compiled_templates(inbox.history)),
             web.get("/a/-/proof", responses.empty),

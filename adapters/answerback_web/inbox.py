@@ -16,7 +16,7 @@ from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor
-from answerback_web import history_filters, inbox_view, render, responses
+from answerback_web import batch, history_filters, inbox_view, render, responses
 from answerback_web.inbox_view import SearchForm
 from answerback_web.site import NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
@@ -109,6 +109,23 @@ class Inbox:
         """Show the asks that wait for the visitor, oldest first."""
         return await self._show_to_visitor(request, "../", self._inbox_page)
 
+    async def decide(self, request: web.Request) -> web.StreamResponse:
+        """Decide about the permissions that are ticked, each on its own."""
+        return await self._show_to_visitor(request, "../", self._decided_page)
+
+    async def _decided_page(
+        self, request: web.Request, visitor: Visitor, links: _Links
+    ) -> web.Response:
+        signed_in = visitor.holder is None
+        post = await self._site.read_post(request, root="../", home=links.home, signed_in=signed_in)
+        if isinstance(post, web.Response):
+            return post
+        left = await batch.decide(self._site.service, visitor.person, post)
+        if left == 0:
+            return responses.see_other(str(self._visitors.inbox_name(visitor)))
+        notice = self._site.labels.batch_left.format(count=left)
+        return await self._inbox_page(request, visitor, links, notice=notice)
+
     async def history(self, request: web.Request) -> web.StreamResponse:
         """Show the asks, open and ended, that the visitor may see, newest first."""
         return await self._show_to_visitor(request, "../../", self._history_page)
@@ -136,7 +153,7 @@ class Inbox:
             return self._site.notice_page(404, missing, root=root, home=links.home)
 
     async def _inbox_page(
-        self, request: web.Request, visitor: Visitor, links: _Links
+        self, request: web.Request, visitor: Visitor, links: _Links, notice: str | None = None
     ) -> web.Response:
         after = request.query.get("after")
         results = await self._site.service.list_waiting_for(Actor(visitor.person), after, _PAGE)
@@ -149,6 +166,7 @@ class Inbox:
             after,
             events=f"{links.home}/events?state={_state(results)}{cursor}",
             curl=self._curl() if visitor.is_operator else None,
+            notice=notice,
         )
 
     async def _history_page(

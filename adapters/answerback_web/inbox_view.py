@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
+
+from markupsafe import Markup
 
 from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.presentation import answer_summary, durations, wording
+from answerback.presentation import answer_summary, batch_rows, durations, wording
 from answerback.presentation.list_row import row_detail
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten
-from answerback_web import limits, people_text
+from answerback_web import limits, people_text, question_context
 from answerback_web.history_filters import Filters
+from answerback_web.site import NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,11 @@ class InboxItem:
     at: float
     """When it was asked: lists have this order."""
     age: str
+    pick: str | None = None
+    """The value of its tick box; None if it is not decided together with others."""
+    whole: bool = False
+    """Whether its whole context stands in its row, so that it can be allowed there."""
+    context: Markup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,4 +133,26 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         waited=durations.waited(view, labels),
         at=ask.created_at,
         age=durations.age(now - ask.created_at, labels),
+        **_decidable(ask, labels),
     )
+
+
+class _Decidable(TypedDict, total=False):
+    pick: str
+    whole: bool
+    context: Markup | None
+
+
+def _decidable(ask: Ask, labels: Labels) -> _Decidable:
+    """Return what a row needs so that its ask can be decided together with others."""
+    if ask.destination.surface != NAME or not batch_rows.can_deny(ask):
+        return {}
+    pick = f"{ask.id}:{ask.revision}"
+    prompt = batch_rows.whole_prompt(ask)
+    if prompt is None:
+        return {"pick": pick}
+    return {
+        "pick": pick,
+        "whole": True,
+        "context": question_context.render_context(prompt, labels),
+    }

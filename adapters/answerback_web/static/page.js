@@ -58,7 +58,7 @@
   // Blocks a key or click that was meant for the previous content, and a key that is still held down.
   function blockIfTooSoon(event) {
     const current = form();
-    if (!current || (event.type === "click" && !current.contains(event.target))) return;
+    if (!current || (event.type === "click" && !current.contains(event.target) && event.target.form !== current)) return;
     if (event.type === "keydown" && !canAnswer(event)) return;
     const held = event.repeat && !inText(event.target) && (event.key === "Enter" || event.key === " ");
     if (!held && !settling) return;
@@ -238,7 +238,8 @@
 
   // Copies what was entered in the old form into the new one.
   function copyInput(from, to) {
-    for (const oldControl of from.querySelectorAll("textarea, select, input:not([type=hidden])")) {
+    for (const oldControl of from.elements) {
+      if (!oldControl.matches("textarea, select, input:not([type=hidden])")) continue;
       const newControl = counterpart(oldControl, to);
       if (!newControl) continue;
       if (oldControl.matches("[type=radio], [type=checkbox]")) newControl.checked = oldControl.checked;

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
+from pydantic import ConfigDict, ValidationInfo, field_validator
 
+from answerback.core.batch_labels import BatchLabels
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 from answerback.core.label_placeholders import check_label
 
 
-class Labels(BaseModel):
+class Labels(BatchLabels):
     """The texts of controls, headings and notes. ``{…}`` in a label is a placeholder, filled in on use.
 
     Validation rejects a blank label, and one with a placeholder that its English text does not have.

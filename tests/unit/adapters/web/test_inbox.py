@@ -23,6 +23,11 @@ from tests.unit.adapters.web.test_people import ALICE, ALICES, BOB, KEYS, asks_i
 
 HISTORY = f"{INBOX}/history"
 LABELS = Labels()
+CHANGE = (
+    *("/app/a.py", "diff-x", "+y"),
+    *("Original text`/app/a.py`", "```diff", "-x", "+y", "```"),
+)
+"""The whole context of an edit, as text."""
 
 
 @pytest.fixture
@@ -109,14 +114,17 @@ async def test_the_inbox_says_who_would_do_what_in_which_project(
         "ann in app 2",
         "Approve this plan?",
         "just now",
-        "Move to cents · 1. Add a column",
+        "Move to cents",
+        "Add a column",
+        "Original text# Move to cents",
+        "1. Add a column",
         "Edit a.py (+1 −1)",
         "just now",
-        "/app/a.py · -x · +y",
+        *CHANGE,
         "ben in site 2",
         "Edit a.py (+1 −1)",
         "just now",
-        "/app/a.py · -x · +y",
+        *CHANGE,
         "Which? [1/2]",
         "just now",
         "red · blue",
@@ -124,6 +132,9 @@ async def test_the_inbox_says_who_would_do_what_in_which_project(
         "Fill this in",
         "just now",
         "Your name · n · on · kind · tags",
+        LABELS.batch,
+        LABELS.allow_once,
+        LABELS.deny,
     ]
 
 

@@ -1,0 +1,60 @@
+"""Permissions are ticked in the inbox, and decided together; ticks survive what comes in meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, Page, expect
+
+from answerback.core.ask import Ask
+from tests.browser.conftest import settled, tab
+from tests.browser.site import INBOX, Site
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.asyncio(loop_scope="session"),
+    pytest.mark.rule("BATCH-4"),
+]
+NARROW: dict[str, Any] = {"viewport": {"width": 390, "height": 700}, "color_scheme": "dark"}
+
+
+async def approval(site: Site, command: str) -> Ask:
+    arguments = {"tool_name": "Bash", "tool_input": {"command": command}}
+    return await site.ask(name="PermissionRequest", arguments=arguments)
+
+
+def box(page: Page, ask: Ask) -> Any:
+    return page.locator(f"input[value='{ask.id}:1']")
+
+
+@pytest.mark.parametrize("options", [{}, NARROW], ids=["wide", "narrow"])
+async def test_what_is_ticked_stays_ticked_when_more_comes_in_and_is_decided_together(
+    browser: Browser, web_site: Site, options: dict[str, Any]
+) -> None:
+    asks = [await approval(web_site, f"make t{n}\nmake u{n}") for n in range(3)]
+    async with tab(browser, **options) as page:
+        await page.goto(web_site.url + INBOX)
+        await settled(page)
+        for ask in asks[:2]:
+            await box(page, ask).check()
+        later = await approval(web_site, "true; " * 200)
+        await expect(box(page, later)).to_be_visible()
+        await settled(page)
+        assert [await box(page, ask).is_checked() for ask in (*asks, later)] == [
+            *(True, True),
+            *(False, False),
+        ]
+        await expect(page.get_by_role("button", name="Allow once")).to_be_in_viewport()
+        found = await Axe().run(page)
+        assert found.response["violations"] == []
+        await page.get_by_role("button", name="Allow once").click()
+        await expect(page.locator(".inbox .tick")).to_have_count(2)
+        await settled(page)
+        await box(page, later).check()
+        await page.get_by_role("button", name="Deny").click()
+        await expect(page.locator(".inbox .tick")).to_have_count(1)
+    stored = [await web_site.stored(ask) for ask in (*asks, later)]
+    given = [[each.value for each in ask.walk.answers] for ask in stored]
+    assert given == [["allow"], ["allow"], [], ["deny"]]
