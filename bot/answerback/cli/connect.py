@@ -7,19 +7,19 @@ import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from answerback.agents.connect.change_plan import Change, Target
-from answerback.agents.connect.known_agents import (
-    AGENTS,
+from answerback.agents.connect.connectable_agent import (
     DEFAULT_TOKEN_ENV,
     NAME,
     ConnectableAgent,
     Scope,
     ServiceConnection,
 )
+from answerback.agents.connect.known_agents import AGENTS
 from answerback.cli.options import Url
 from answerback.cli.output import fail, print_result, say
 from answerback.presentation.sanitize import visible
@@ -29,30 +29,20 @@ _HEADER: Final = " --header 'Authorization: Bearer ${{{}}}'"
 """An option of `claude mcp add`, which stores the variable's name."""
 
 
-class Agent(StrEnum):
-    """The agents that can be connected."""
-
-    CODEX = "codex"
-    OPENCODE = "opencode"
-    GEMINI = "gemini"
-    COPILOT = "copilot"
-    CLAUDE = "claude"
-    VSCODE = "vscode"
-    CURSOR = "cursor"
+if TYPE_CHECKING:
+    Agent = str
+else:
+    Agent = StrEnum("Agent", {name.upper(): name for name in AGENTS})
 
 
 def command(
     agent: Annotated[Agent, typer.Argument(help="The agent to connect.")],
-    project: Annotated[
-        bool,
-        typer.Option("--project", help="Change the configuration of the project in this folder."),
-    ] = False,
-    user: Annotated[
-        bool,
+    scope: Annotated[
+        Scope | None,
         typer.Option(
-            "--user", help="Change your own configuration, for all projects; the default."
+            help="Change your own configuration, for all projects (the default), or that of the project in this folder."
         ),
-    ] = False,
+    ] = None,
     only_print: Annotated[
         bool, typer.Option("--print", help="Print what to paste, and change nothing.")
     ] = False,
@@ -67,6 +57,12 @@ def command(
             help="The environment variable that holds the token, if the service uses tokens."
         ),
     ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to ask if the model does not say: a route, or a place such as `surface:channel`."
+        ),
+    ] = None,
 ) -> None:
     """Connect an agent, so that its questions and permission prompts go to people.
 
@@ -75,14 +71,15 @@ def command(
     Shows the change and asks for confirmation first. Keeps a copy of the file next to it; `--remove` undoes the
     change. To change the address or the token variable later, repeat it with the new `--url` or `--token-env`.
     """
-    if project and user:
-        fail("Choose --project or --user, not both.", _EXIT_USAGE)
-    known = AGENTS[agent.value]
-    scope = _choose_scope(known, project=project, user=user)
+    known = AGENTS[str(agent)]
+    if scope is None:
+        scope = Scope.USER if Scope.USER in known.places else Scope.PROJECT
     if scope not in known.places and not only_print:
         fail(known.hints[scope], _EXIT_USAGE)
-    service = _service(url, token_env, scope)
-    targets = known.targets(scope if scope in known.places else Scope.PROJECT, service, Path.cwd())
+    service = _service(url, token_env, scope, to)
+    targets = known.targets(
+        scope if scope in known.places else next(iter(known.places)), service, Path.cwd()
+    )
     if only_print:
         for target in targets:
             say(f"In {target.file.path}:")
@@ -104,13 +101,9 @@ def command(
         _print_next_steps(known, service)
 
 
-def _choose_scope(known: ConnectableAgent, *, project: bool, user: bool) -> Scope:
-    if project or (not user and Scope.USER not in known.places):
-        return Scope.PROJECT
-    return Scope.USER
-
-
-def _service(url: str | None, token_env: str | None, scope: Scope) -> ServiceConnection:
+def _service(
+    url: str | None, token_env: str | None, scope: Scope, to: str | None
+) -> ServiceConnection:
     from answerback.cli.service_address import resolve_url
 
     if token_env is None and os.environ.get(DEFAULT_TOKEN_ENV):
@@ -119,7 +112,7 @@ def _service(url: str | None, token_env: str | None, scope: Scope) -> ServiceCon
     sibling = Path(sys.executable).with_name(NAME)
     use_full_path = scope is Scope.USER and sibling.exists()
     program = str(sibling) if use_full_path else NAME
-    return ServiceConnection(url=resolve_url(url), token_env=token_env, program=program)
+    return ServiceConnection(url=resolve_url(url), token_env=token_env, to=to, program=program)
 
 
 def _write(

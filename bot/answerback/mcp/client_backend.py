@@ -53,7 +53,7 @@ async def serve_on_streams(
     """Serve one client on standard input and output, until it ends them."""
 
     def options_of(ctx: Context) -> CallOptions:
-        return CallOptions(options.offered, options.wait, _caller(ctx))
+        return CallOptions(options.offered, options.wait, caller=_caller(ctx))
 
     async with AsyncClient(url, token, patience=_PATIENCE) as client:
         server = build_bridge(client, to, options_of)

@@ -52,6 +52,7 @@ class _Request:
     agent: Agent | None
     tools: Sequence[AskingTool]
     wait: float
+    to: str | None
     call: CancellableCall
 
 
@@ -123,7 +124,9 @@ class McpEndpoint:
         if message.get("method") == CANCELLED and isinstance(params, dict):
             await self._calls.cancel(call_key(name, session, params.get("requestId")))
         call = CancellableCall(request.get(RESPONSE_TRACKER))
-        handled = _Request(agent, offered, self._wait if wait is None else wait, call)
+        handled = _Request(
+            agent, offered, self._wait if wait is None else wait, query.get("to"), call
+        )
         exchange = _Exchange(self._manager, request, handled, body)
         if message.get("method") == "initialize":
             exchange.new_session = new_session_id(params)
@@ -144,7 +147,7 @@ def _handled(ctx: Context) -> _Request:
 
 def _options_of(ctx: Context) -> CallOptions:
     handled = _handled(ctx)
-    return CallOptions(handled.tools, handled.wait, _caller(ctx), handled.call.scope)
+    return CallOptions(handled.tools, handled.wait, handled.to, _caller(ctx), handled.call.scope)
 
 
 def _caller(ctx: Context) -> str | None:

@@ -75,6 +75,8 @@ class CallOptions:
     """The asking tools that it may use."""
     wait: float = tools.DEFAULT_WAIT
     """Maximum seconds that a call waits."""
+    to: str | None = None
+    """Where to ask if a call does not say."""
     caller: str | None = None
     """The client's address and name, by which its repeated calls are recognised; None if they are unknown."""
     scope: anyio.CancelScope | None = None
@@ -211,7 +213,7 @@ class _Calls:
         asking = AskToolCall(
             name=tool.name,
             dialect=tool.dialect,
-            to=arguments.pop("to", None),
+            to=arguments.pop("to", None) or options.to,
             mode=_mode(arguments),
             conversation=conversation,
             join=options.caller if conversation is None else _JOIN_IN_CONVERSATION,

@@ -19,9 +19,11 @@ import typer
 from typer.testing import CliRunner, Result
 
 from answerback.agents.connect.config_files import ConfigFile
-from answerback.agents.connect.known_agents import AGENTS, Scope
+from answerback.agents.connect.connectable_agent import Scope
+from answerback.agents.connect.known_agents import AGENTS
 from answerback.agents.connect.settings_entries import ConnectError
-from answerback.cli.connect import Agent, command
+from answerback.cli import main
+from answerback.cli.connect import command
 from tests.meta.project import PYTHONPATH, RECIPES
 
 CASES = Path(__file__).parents[2] / "data" / "cases"
@@ -84,17 +86,17 @@ def test_connecting_every_agent_twice_can_be_undone(
     connect: Connect, home: Path, project: Path, agent: str, scope: Scope
 ) -> None:
     before = tree(home, project)
-    connect(agent, f"--{scope}", "--yes")
+    connect(agent, "--scope", scope, "--yes")
     once = tree(home, project)
     assert once != before
-    again = connect(agent, f"--{scope}", "--yes")
+    again = connect(agent, "--scope", scope, "--yes")
     assert "nothing to change" in again.output
     assert tree(home, project) == once
-    connect(agent, f"--{scope}", "--remove", "--yes")
+    connect(agent, "--scope", scope, "--remove", "--yes")
     left = {name for name, content in tree(home, project).items() if content is not None}
     assert left == set()
     assert [*project.iterdir()] == []
-    assert "not connected" in connect(agent, f"--{scope}", "--remove", "--yes").output
+    assert "not connected" in connect(agent, "--scope", scope, "--remove", "--yes").output
 
 
 @pytest.mark.rule("CONNECT-1")
@@ -238,7 +240,7 @@ def test_the_hooks_run_this_program_and_a_token_comes_from_a_variable(
     program, *words = shlex.split(group["hooks"][0]["command"])
     assert Path(program).is_absolute()
     assert words == ["hook", "codex", "--url", "http://10.0.0.7:8420"]
-    connect("gemini", "--yes", "--project", "--token-env", "MINE")
+    connect("gemini", "--yes", "--scope", "project", "--token-env", "MINE")
     gemini = json.loads((project / ".gemini" / "settings.json").read_text())
     assert gemini["mcpServers"]["answerback"]["headers"] == {"Authorization": "Bearer $MINE"}
     [group] = gemini["hooks"]["BeforeTool"]
@@ -246,7 +248,8 @@ def test_the_hooks_run_this_program_and_a_token_comes_from_a_variable(
 
 
 def test_the_commands_agents_are_the_supported_ones() -> None:
-    assert [each.value for each in Agent] == [*AGENTS]
+    refused = CliRunner().invoke(main.app, ["connect", "nobody"], env={"COLUMNS": "1000"})
+    assert all(f"'{name}'" in refused.output for name in AGENTS)
 
 
 def test_limitations_and_next_steps_are_printed(connect: Connect) -> None:
@@ -280,7 +283,7 @@ def test_only_files_that_change_are_written(connect: Connect, home: Path) -> Non
 
 
 def test_print_changes_nothing(connect: Connect, home: Path, project: Path) -> None:
-    printed = connect("vscode", "--user", "--print")
+    printed = connect("vscode", "--scope", "user", "--print")
     assert json.loads(printed.stdout) == {
         "servers": {"answerback": {"type": "http", "url": "http://127.0.0.1:8420/mcp"}}
     }
@@ -288,8 +291,7 @@ def test_print_changes_nothing(connect: Connect, home: Path, project: Path) -> N
 
 
 def test_failures_are_reported(connect: Connect, home: Path, project: Path) -> None:
-    assert "Open User Configuration" in connect("vscode", "--user", code=2).output
-    assert "not both" in connect("codex", "--user", "--project", code=2).output
+    assert "Open User Configuration" in connect("vscode", "--scope", "user", code=2).output
     assert "Add --yes" in connect("codex", code=2).output
     assert tree(home, project) == {}
     file = home / ".codex" / "config.toml"

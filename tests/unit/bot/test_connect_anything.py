@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.agents.connect.change_plan import Target
-from answerback.agents.connect.known_agents import (
-    AGENTS,
+from answerback.agents.connect.connectable_agent import (
     ConnectableAgent,
     Scope,
     ServiceConnection,
 )
+from answerback.agents.connect.known_agents import AGENTS
 from answerback.agents.connect.settings_entries import HookGroup, Json
 from answerback.cli import connect
 
@@ -107,8 +107,7 @@ def _run(agent: str, scope: Scope, *, remove: bool, url: str, token_env: str | N
         connect.Agent(agent),
         url=url,
         token_env=token_env,
-        project=scope is Scope.PROJECT,
-        user=scope is Scope.USER,
+        scope=scope,
         only_print=False,
         remove=remove,
         yes=True,

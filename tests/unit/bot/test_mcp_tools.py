@@ -190,3 +190,17 @@ def test_a_bridge_with_an_unknown_tool_fails_at_once() -> None:
     done = CliRunner().invoke(main.app, ["mcp", "--tools", "questoin"], env={"COLUMNS": "300"})
     assert done.exit_code == 2
     assert 'did you mean "question"' in done.stderr
+
+
+@pytest.mark.rule("CONNECT-1")
+async def test_the_address_says_where_to_ask_if_the_call_does_not(tmp_path: Path) -> None:
+    async with (
+        served(tmp_path) as service,
+        mcp_client(f"{service.url}/mcp?wait=0&to=slack%3AC1") as mcp,
+    ):
+        question = {"questions": [{"id": "a", "text": "A?", "answer_type": "boolean"}]}
+        refused = await mcp.call_tool("ask_user", question)
+        assert refused.is_error
+        assert "no chat surface is available" in str(refused.content)
+        asked = await mcp.call_tool("ask_user", {**question, "to": "web"})
+        assert not asked.is_error

@@ -1,4 +1,4 @@
-"""The agents that can be connected: their configuration files, the entries for these, and the agents' limitations.
+"""The agents that can be connected: a row each, with what it needs.
 
 Shapes: the releases named in docs/agents.md, and each host's documentation.
 """
@@ -6,24 +6,19 @@ Shapes: the releases named in docs/agents.md, and each host's documentation.
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from pydantic import JsonValue
-
-from answerback.agents.connect.change_plan import Target
-from answerback.agents.connect.config_files import ConfigFile
-from answerback.agents.connect.jsonc_edit import JsoncFormat
+from answerback.agents.connect.connectable_agent import (
+    NAME,
+    AgentFile,
+    ConnectableAgent,
+    Scope,
+    ServiceConnection,
+)
+from answerback.agents.connect.mcp_rows import MCP_ROWS, TOOL_TIMEOUT
 from answerback.agents.connect.settings_entries import Entry, HookGroup, Json, Setting
-from answerback.agents.connect.toml_edit import TomlFormat
-
-NAME: Final = "answerback"
-DEFAULT_URL: Final = "http://127.0.0.1:8420"
-DEFAULT_TOKEN_ENV: Final = "ANSWERBACK_TOKEN"
 
 _HOOK_TIMEOUT: Final = 86_400
 """Seconds for which a host waits for a hook that asks a person."""
@@ -31,92 +26,6 @@ _WAIT: Final = 86_000
 """Seconds after which Answerback reports that nobody answered, before the host silently stops waiting."""
 _LATE_ANSWERS_TIMEOUT: Final = 10
 """Seconds for a hook that only fetches late answers."""
-_TOOL_TIMEOUT: Final = 3_600
-"""Seconds that a call of the MCP tools may take; the tools return earlier on their own."""
-
-
-class Scope(StrEnum):
-    """The configuration to change: the user's or the project's."""
-
-    USER = "user"
-    PROJECT = "project"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceConnection:
-    """How an agent reaches the service."""
-
-    url: str = DEFAULT_URL
-    token_env: str | None = None
-    """The environment variable with the token; None if no token is needed."""
-    program: str = NAME
-    """The command that starts this program."""
-
-    def hook_command(self, agent: str) -> str:
-        """The command that a hook runs."""
-        words = [self.program, "hook", agent]
-        words += [] if self.url == DEFAULT_URL else ["--url", self.url]
-        if self.token_env not in (None, DEFAULT_TOKEN_ENV):
-            words += ["--token-env", str(self.token_env)]
-        return shlex.join(words)
-
-    def server(self, key: str = "url", variable: str = "${{{}}}", **more: JsonValue) -> Json:
-        """The configuration of the MCP server.
-
-        Args:
-            key: the host's key for the address.
-            variable: the host's syntax for an environment variable.
-        """
-        server: Json = {key: f"{self.url}/mcp"}
-        if self.token_env is not None:
-            server["headers"] = {"Authorization": f"Bearer {variable.format(self.token_env)}"}
-        return {**server, **more}
-
-
-class AgentFile(NamedTuple):
-    """A configuration file of an agent, and its entries."""
-
-    names: Sequence[str]
-    """Paths relative to the scope's folder: the first one that exists is used, or else the first one."""
-    entries: Callable[[ServiceConnection], Sequence[Entry]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectableAgent:
-    """An agent that can be connected."""
-
-    title: str
-    places: dict[Scope, Sequence[AgentFile]]
-    home: Callable[[], Path]
-    """The folder of the user's configuration."""
-    limitations: Sequence[str]
-    """What does not work, one sentence each."""
-    next_steps: Sequence[str]
-    """What the person has to do, one sentence each."""
-    toml: bool = False
-    hints: dict[Scope, str] = field(default_factory=dict)
-    """Why a scope is not supported, and what to do instead."""
-
-    def targets(self, scope: Scope, service: ServiceConnection, project: Path) -> list[Target]:
-        """The files to change for a scope."""
-        folder = self.home() if scope is Scope.USER else project
-        return [
-            Target(
-                ConfigFile(_first_existing(folder, place.names), folder),
-                TomlFormat() if self.toml else JsoncFormat(),
-                place.entries(service),
-                [
-                    place.entries(replace(service, token_env=each))
-                    for each in (None, DEFAULT_TOKEN_ENV)
-                ],
-            )
-            for place in self.places[scope]
-        ]
-
-
-def _first_existing(folder: Path, names: Sequence[str]) -> Path:
-    existing = (path for name in names if (path := folder / name).exists())
-    return next(existing, folder / names[0])
 
 
 def _home(variable: str, default: str) -> Callable[[], Path]:
@@ -139,11 +48,11 @@ def _group(event: str, handler: Json, matcher: str | None = None) -> HookGroup:
 def _claude(service: ServiceConnection) -> list[Entry]:
     handler: Json = {
         "type": "http",
-        "url": f"{service.url}/hooks/claude?wait={_WAIT}",
+        "url": service.hook_url(wait=_WAIT),
         "timeout": _HOOK_TIMEOUT,
         "onFailure": "block",
     }
-    late: Json = {"type": "http", "url": f"{service.url}/hooks/claude", "timeout": 5}
+    late: Json = {"type": "http", "url": service.hook_url(), "timeout": 5}
     if service.token_env is not None:
         token: Json = {
             "headers": {"Authorization": f"Bearer ${service.token_env}"},
@@ -160,7 +69,7 @@ def _claude(service: ServiceConnection) -> list[Entry]:
 
 
 def _codex(service: ServiceConnection) -> list[Entry]:
-    server: Json = {"url": f"{service.url}/mcp", "tool_timeout_sec": _TOOL_TIMEOUT}
+    server: Json = {"url": service.mcp_url, "tool_timeout_sec": TOOL_TIMEOUT}
     server["default_tools_approval_mode"] = "approve"  # asking people needs no permission from them
     if service.token_env is not None:
         server["bearer_token_env_var"] = service.token_env
@@ -175,12 +84,12 @@ def _codex(service: ServiceConnection) -> list[Entry]:
 
 def _opencode(service: ServiceConnection) -> list[Entry]:
     server = service.server(variable="{{env:{}}}")
-    more: Json = {"enabled": True, "oauth": False, "timeout": _TOOL_TIMEOUT * 1000}
+    more: Json = {"enabled": True, "oauth": False, "timeout": TOOL_TIMEOUT * 1000}
     return [Setting(("mcp", NAME), {"type": "remote", **server, **more})]
 
 
 def _gemini(service: ServiceConnection) -> list[Entry]:
-    server = service.server("httpUrl", "${}", timeout=_TOOL_TIMEOUT * 1000, trust=True)
+    server = service.server("httpUrl", "${}", timeout=TOOL_TIMEOUT * 1000, trust=True)
     return [
         Setting(("mcpServers", NAME), server),
         _group(
@@ -235,6 +144,7 @@ _KEEP_PROGRAM: Final = "The hooks run this program. Do not move it, and keep its
 AGENTS: Final[dict[str, ConnectableAgent]] = {
     "codex": ConnectableAgent(
         title="Codex",
+        checked="run: Codex 0.169.0",
         places=_same_in_both_scopes(_codex, "config.toml", ".codex/config.toml"),
         home=_home("CODEX_HOME", ".codex"),
         toml=True,
@@ -250,6 +160,7 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "opencode": ConnectableAgent(
         title="opencode",
+        checked="run: opencode 1.18.33",
         places={Scope.USER: _OPENCODE, Scope.PROJECT: _OPENCODE},
         home=lambda: _home("XDG_CONFIG_HOME", ".config")() / "opencode",
         limitations=[
@@ -262,6 +173,7 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "gemini": ConnectableAgent(
         title="Gemini CLI",
+        checked="run: Gemini CLI 0.61.0",
         places=_same_in_both_scopes(_gemini, "settings.json", ".gemini/settings.json"),
         home=lambda: _home("GEMINI_CLI_HOME", "")() / ".gemini",
         limitations=[
@@ -276,6 +188,7 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "copilot": ConnectableAgent(
         title="Copilot CLI",
+        checked="run: Copilot CLI 1.0.102",
         places={
             Scope.USER: [
                 AgentFile(["mcp-config.json"], _copilot_server),
@@ -295,6 +208,7 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "claude": ConnectableAgent(
         title="Claude Code",
+        checked="run: Claude Code",
         places=_same_in_both_scopes(_claude, "settings.json", ".claude/settings.json"),
         home=_home("CLAUDE_CONFIG_DIR", ".claude"),
         limitations=[
@@ -307,6 +221,7 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "vscode": ConnectableAgent(
         title="Visual Studio Code",
+        checked="documentation",
         places={Scope.PROJECT: [AgentFile([".vscode/mcp.json"], _vscode)]},
         home=Path.home,
         hints={
@@ -320,10 +235,12 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "cursor": ConnectableAgent(
         title="Cursor",
+        checked="documentation",
         places=_same_in_both_scopes(_cursor, ".cursor/mcp.json", ".cursor/mcp.json"),
         home=Path.home,
         limitations=["Its own questions and permission prompts stay in the window."],
         next_steps=["Enable the server in Settings, under MCP."],
     ),
+    **MCP_ROWS,
 }
 """The agents that `answerback connect` supports."""
