@@ -11,10 +11,12 @@ from pydantic import JsonValue
 from answerback.core import ask as asks
 from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
-from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.walker import Person, can_go_back, start
 from answerback.testing.strategies import forms, texts, values
 
+KINDS = (*OptionKind,)
+"""What the options of a permission prompt do."""
 ANN = Person(surface="discord", user_id="80351110224678912", name="Ann")
 
 
@@ -94,14 +96,16 @@ def large_forms(draw: st.DrawFn) -> Form:
             "context": draw(_perhaps(20_000)),
         }
         if each.options and each.default is None and each.when is None:
-            count = draw(st.sampled_from([1, 5, 6, 25, 26, 60]))
+            count = draw(st.sampled_from([1, 5, 6, 7, 15, 16, 25, 26, 60]))
             label, described = draw(bulky(990)), draw(_perhaps(2_000))
+            decides = each.answer_type is AnswerType.SELECT and draw(st.booleans())
             update["options"] = tuple(
                 Option(
                     value=f"v{n}",
                     label=f"{n} {label}",
                     description=described,
                     preview=draw(_perhaps(500)) if n == 1 else None,
+                    kind=KINDS[n % len(KINDS)] if decides else None,
                 )
                 for n in range(count)
             )

@@ -13,7 +13,7 @@ from answerback.core import ask as asks
 from answerback.core import walker
 from answerback.core.actions import Action, Answer, Back, EndTurn, Other, Reply, Submit
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
-from answerback.core.form import AnswerType, Form, Option, Persistence, Question
+from answerback.core.form import AnswerType, Form, Option, OptionKind, Persistence, Question
 from answerback.core.walker import Person
 from answerback.testing import strategies
 
@@ -86,19 +86,28 @@ def _optional_text(most: int) -> st.SearchStrategy[str | None]:
     return st.none() | big_texts(most)
 
 
+KINDS = (*OptionKind,)
+"""What the options of a permission prompt do."""
+
+
 @st.composite
 def big_questions(draw: st.DrawFn, question_id: str) -> Question:
     """A question whose parts may be as large as the API lets them be."""
     kind = draw(st.sampled_from(list(AnswerType)))
     options: tuple[Option, ...] = ()
     if kind in {AnswerType.SELECT, AnswerType.MULTI_SELECT}:
-        count = draw(st.sampled_from([1, 2, 5, 6, 10, 11, 99, 100, 101, 250, 1000]))
+        count = draw(st.sampled_from([1, 2, 5, 6, 10, 11, 15, 16, 99, 100, 101, 250, 1000]))
         label = draw(big_texts(1_000 if count <= 100 else 120))
         described = draw(_optional_text(20_000 if count <= 5 else 100))
         preview = draw(_optional_text(20_000 if count <= 5 else 100))
+        decides = kind is AnswerType.SELECT and draw(st.booleans())
         options = tuple(
             Option(
-                value=f"v{i}", label=f"{i} {label}"[:1_000], description=described, preview=preview
+                value=f"v{i}",
+                label=f"{i} {label}"[:1_000],
+                description=described,
+                preview=preview,
+                kind=KINDS[i % len(KINDS)] if decides else None,
             )
             for i in range(count)
         )
