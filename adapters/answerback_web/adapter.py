@@ -16,12 +16,14 @@ from aiohttp import web
 from answerback.core.ask import ANYONE, Ask, Destination, Thread
 from answerback.core.labels import Labels
 from answerback.ports.person_key import KeyHolderSource
+from answerback.ports.push import PushDesk
 from answerback.ports.surface import Asks, Shown
 from answerback_web import responses
 from answerback_web.ask_page import AskPages
 from answerback_web.inbox import Inbox
 from answerback_web.page_access import PageLinks
 from answerback_web.proxy_identity import TrustedProxies
+from answerback_web.push_pages import PushPages, manifest
 from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitors
 
@@ -40,6 +42,7 @@ class WebSurface:
         now: returns the time in seconds since the epoch.
         proxies: the proxies that sign people in on the public listener.
         link_days: days after an ask's end for which its read-only link works.
+        desk: where people subscribe to notifications; None if they cannot.
     """
 
     name = NAME
@@ -59,6 +62,7 @@ class WebSurface:
         agents: Mapping[str, str] | None = None,
         proxies: TrustedProxies | None = None,
         link_days: float = math.inf,
+        desk: PushDesk | None = None,
     ) -> None:
         access = PageLinks(secret)
         self._site = Site(
@@ -67,6 +71,8 @@ class WebSurface:
         self._local = Visitors(access, holders, TrustedProxies(), operators=True)
         self._public = Visitors(access, holders, proxies or TrustedProxies(), operators=False)
         self._tokens = tokens
+        self._desk = desk
+        self.pushes = desk is not None
 
     # --- the surface -------------------------------------------------------------------------------
 
@@ -119,8 +125,8 @@ class WebSurface:
         return self._routes(self._public)
 
     def _routes(self, visitors: Visitors) -> list[web.RouteDef]:
-        inbox = Inbox(self._site, visitors, tokens=self._tokens)
-        asks = AskPages(self._site, visitors)
+        inbox = Inbox(self._site, visitors, tokens=self._tokens, desk=self._desk)
+        asks = AskPages(self._site, visitors, self._desk)
         routes = [
             web.get("/", responses.with_compiled_templates(inbox.sign_in_page)),
             web.post("/", responses.with_compiled_templates(inbox.sign_in)),
@@ -128,6 +134,8 @@ class WebSurface:
             web.post("/inbox/{name}", responses.with_compiled_templates(inbox.decide)),
             web.get("/inbox/{name}/events", inbox.events),
             web.get("/inbox/{name}/history", responses.with_compiled_templates(inbox.history)),
+            web.get("/inbox/{name}/manifest.json", manifest),
+            *(PushPages(self._site, visitors, self._desk).routes() if self._desk else ()),
             web.get("/a/-/proof", responses.empty),
             web.get("/a/-/{name}", responses.static_file),
             web.get(

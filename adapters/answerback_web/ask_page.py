@@ -20,6 +20,7 @@ from answerback.core.too_late import TryAgain, can_try_again
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
+from answerback.ports.push import PushDesk
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording
 from answerback.presentation.responders import is_excluded
@@ -27,7 +28,7 @@ from answerback_web import parse, people_text, question_context, record, render,
 from answerback_web.page_access import LinkTarget
 from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post
 from answerback_web.record import RecordLine
-from answerback_web.site import NAME, Site
+from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import Visitor, Visitors
 
 logger = logging.getLogger(__name__)
@@ -79,9 +80,10 @@ _Handler: TypeAlias = Callable[[web.Request, _Visit], Awaitable[web.StreamRespon
 class AskPages:
     """The handlers of ask pages, for the visitors of one listener."""
 
-    def __init__(self, site: Site, visitors: Visitors) -> None:
+    def __init__(self, site: Site, visitors: Visitors, desk: PushDesk | None = None) -> None:
         self._site = site
         self._visitors = visitors
+        self._desk = desk
 
     def with_link_access(self, handler: _Handler) -> responses.Handler:
         """Wrap a handler of the pages that a link opens."""
@@ -113,6 +115,8 @@ class AskPages:
         ask = await self._load(visit)
         if ask is None:
             return self._missing(visit)
+        if self._desk is not None and visit.person and HIDDEN_HEADER not in request.headers:
+            await self._desk.note_seen(visit.person.user_id, [ask.id])
         return await self._ask_page(visit, ask)
 
     async def events(self, request: web.Request, visit: _Visit) -> web.StreamResponse:

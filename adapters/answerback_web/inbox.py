@@ -13,12 +13,14 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.http.unverified_connections import mark_request_verified
+from answerback.ports.push import PushDesk
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor
 from answerback_web import batch, history_filters, inbox_view, render, responses
 from answerback_web.inbox_view import SearchForm
-from answerback_web.site import NAME, Site
+from answerback_web.push_pages import worker_name
+from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 
 logger = logging.getLogger(__name__)
@@ -42,12 +44,16 @@ class Inbox:
 
     Args:
         tokens: whether agents need tokens; the example then shows one.
+        desk: where people subscribe to notifications; None if they cannot.
     """
 
-    def __init__(self, site: Site, visitors: Visitors, *, tokens: bool) -> None:
+    def __init__(
+        self, site: Site, visitors: Visitors, *, tokens: bool, desk: PushDesk | None = None
+    ) -> None:
         self._site = site
         self._visitors = visitors
         self._tokens = tokens
+        self._desk = desk
 
     async def sign_in_page(self, request: web.Request) -> web.StreamResponse:
         """Ask for the key; the addresses that `answerback serve` and `answerback person` print contain it.
@@ -158,6 +164,13 @@ class Inbox:
         after = request.query.get("after")
         results = await self._site.service.list_waiting_for(Actor(visitor.person), after, _PAGE)
         cursor = f"&after={quote(after)}" if after else ""
+        push = None
+        if self._desk is not None:
+            if HIDDEN_HEADER not in request.headers:
+                seen = [ask.id for ask in results.rows]
+                await self._desk.note_seen(visitor.person.user_id, seen)
+            key = await self._desk.server_key()
+            push = {"key": key, "worker": worker_name(key)}
         return self._page(
             "inbox",
             visitor,
@@ -167,6 +180,8 @@ class Inbox:
             events=f"{links.home}/events?state={_state(results)}{cursor}",
             curl=self._curl() if visitor.is_operator else None,
             notice=notice,
+            push=push,
+            installable=True,
         )
 
     async def _history_page(

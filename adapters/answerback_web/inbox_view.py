@@ -15,7 +15,7 @@ from answerback.presentation import answer_summary, batch_rows, durations, wordi
 from answerback.presentation.list_row import row_detail
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten
-from answerback_web import limits, people_text, question_context
+from answerback_web import limits, people_text, push_text, question_context
 from answerback_web.history_filters import Filters
 from answerback_web.site import NAME
 
@@ -33,6 +33,8 @@ class InboxItem:
     """What else the open question is about."""
     waits: str
     """That it waits, and from which agent: all that a notification says."""
+    push_after: float
+    """Seconds after which it is worth a notification."""
     progress: str | None
     unattended: bool
     """Whether the agent has stopped waiting."""
@@ -113,7 +115,6 @@ def statuses(labels: Labels, *, own: bool) -> dict[str, str]:
 
 def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
     view = view_of(ask)
-    origin = ask.request.origin
     status = wording.ending_status(view)
     return InboxItem(
         ask_id=ask.id,
@@ -121,9 +122,8 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         label=one_line(wording.who_asks(view, labels, briefly=True)),
         text=one_line(wording.subject(view, labels)),
         detail=shorten(row_detail(ask, view), limits.DETAIL_LENGTH),
-        waits=labels.waits.format(
-            label=one_line(origin.label(ask.request.agent, ask.request.prompt_label))
-        ),
+        waits=push_text.waits_line(ask, labels),
+        push_after=ask.request.push_after,
         progress=view.prompt.progress if view.prompt else None,
         unattended=view.unattended,
         outcome=status.value if status else None,

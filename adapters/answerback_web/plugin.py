@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import logging
-from collections.abc import AsyncIterator, Iterator
-from typing import TYPE_CHECKING, Annotated, Final, Self
+from collections.abc import AsyncIterator, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from answerback.ports.install_extras import PUSH
 from answerback.ports.plugin import (
     BuiltSurface,
     DoctorContext,
@@ -18,11 +20,13 @@ from answerback.ports.plugin import (
     SurfacePlugin,
     SurfaceSettings,
 )
+from answerback.ports.push import PushRules
 from answerback.ports.settings_tables import Names, Table
 
 if TYPE_CHECKING:
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
+    from answerback.ports.push import PushDesk
     from answerback.ports.surface import Asks
 
 
@@ -81,6 +85,30 @@ class WebSettings(SurfaceSettings):
     link_days: Annotated[float, Field(gt=0, le=3_660)] = 30
     """Days after an ask's end for which its read-only link works."""
 
+    push: bool = False
+    """Whether people can have themselves notified in their browsers."""
+    push_detail: Literal["agent", "headline"] = "agent"
+    """What a notification says: which agent asks, or the headline, too."""
+    push_answer: bool = False
+    """Whether a permission can be denied from the notification."""
+    push_anyone: bool = False
+    """Whether everybody is notified of what anyone may answer."""
+    push_allow: Names = ()
+    """Push services at private or loopback addresses that may be reached."""
+
+    def extras(self) -> Sequence[tuple[str, Sequence[str], str]]:
+        """See `SurfaceSettings.extras`."""
+        return ((*PUSH, "`web.push`"),) if self.push else ()
+
+    def push_rules(self) -> PushRules:
+        """Return what a notification may say and do."""
+        return PushRules(
+            headline=self.push_detail == "headline",
+            deny=self.push_answer,
+            anyone=self.push_anyone,
+            allow=self.push_allow,
+        )
+
     def configured(self) -> bool:
         """See `SurfaceSettings.configured`: a page can always be opened."""
         return True
@@ -135,12 +163,18 @@ class WebPlugin(SurfacePlugin[WebSettings]):
 
     async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
         """See `SurfacePlugin.build`."""
+        from answerback_web import push_text
         from answerback_web.adapter import WebSurface
         from answerback_web.proxy_identity import TrustedProxies
 
         for risk in _risks(settings):
             extra = {"action": "risky_setting"}
             logger.warning("%s: %s. %s", risk.what, risk.wrong, risk.fix, extra=extra)
+        desk: PushDesk | None = None
+        if settings.push:
+            rules = settings.push_rules()
+            compose = partial(push_text.push_message, labels=host.labels, rules=rules)
+            desk = await host.push(rules, compose)
         surface = WebSurface(
             asks,
             secret=await host.secret(),
@@ -152,6 +186,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             agents=host.agents,
             now=host.now,
             link_days=settings.link_days,
+            desk=desk,
             proxies=TrustedProxies(
                 settings.user_header,
                 [ipaddress.ip_network(name) for name in settings.trusted_proxies],

@@ -29,7 +29,7 @@ from answerback_web import limits, people_text
 HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self';"
-        " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        " manifest-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -47,6 +47,8 @@ _TYPES: Final = {
     "page.css": "text/css",
     "page.js": "text/javascript",
     "icon.svg": "image/svg+xml",
+    "icon-192.png": "image/png",
+    "icon-512.png": "image/png",
 }
 
 
@@ -86,6 +88,7 @@ def _environment() -> Environment:
 _ENVIRONMENT: Final = _environment()
 _STATIC: Final = {name: (_FILES / "static" / name).read_bytes() for name in _TYPES}
 _TAGS: Final = {name: hashlib.sha256(body).hexdigest()[:16] for name, body in _STATIC.items()}
+_WORKER: Final = (_FILES / "static" / "worker.js").read_text("utf-8")
 
 
 _SCRIPT: Final = re.compile(r"<script [^>]*></script>")
@@ -98,6 +101,8 @@ _DEFAULTS: Final[dict[str, object]] = {
     "record": (),
     "elsewhere": None,
     "proof": None,
+    "push": None,
+    "installable": False,
 }
 """Template variables that only some pages set."""
 
@@ -156,9 +161,15 @@ async def static_file(request: web.Request) -> web.Response:
     headers = HEADERS | {"Cache-Control": "no-cache", "ETag": f'"{_TAGS[name]}"'}
     if request.headers.get("If-None-Match") == headers["ETag"]:
         return web.Response(status=304, headers=headers)
+    charset = None if name.endswith(".png") else "utf-8"
     return web.Response(
-        body=_STATIC[name], content_type=_TYPES[name], charset="utf-8", headers=headers
+        body=_STATIC[name], content_type=_TYPES[name], charset=charset, headers=headers
     )
+
+
+def worker_script(server_key: str) -> str:
+    """Return the script of the service worker, which knows the key that browsers subscribe with."""
+    return _WORKER.replace("{key}", server_key)
 
 
 def event_stream() -> EventSourceResponse:

@@ -21,6 +21,8 @@ from answerback_web.page_proof import PageProofs
 from answerback_web.parse import Post
 
 NAME: Final = "web"
+HIDDEN_HEADER: Final = "Answerback-Hidden"
+"""Sent by a page in the background, which shows nobody anything."""
 _DAY: Final = 86_400.0
 _FORM: Final = "application/x-www-form-urlencoded"
 

@@ -31,6 +31,7 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "idempotency": ("agent", "key", "digest", "ask_id", "at"),
     "remembered": ("agent", "conversation", "turn", "tool", "question_id", "value", "at"),
     "drafts": ("key", "value", "at"),
+    "push_subscriptions": ("id", "value", "at"),
     "secrets": ("name", "value"),
 }
 """The tables and columns to copy. Every store has them; a store derives its other columns from these."""

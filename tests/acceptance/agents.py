@@ -29,8 +29,11 @@ async def eventually(look: Callable[[], Awaitable[T]]) -> T:
 class Service:
     """``answerback serve`` in a folder, at the same address across restarts."""
 
-    def __init__(self, folder: Path, http: aiohttp.ClientSession) -> None:
+    def __init__(
+        self, folder: Path, http: aiohttp.ClientSession, more: Mapping[str, str] | None = None
+    ) -> None:
         self._folder = folder
+        self._more = more or {}
         self._http = http
         self._stack = AsyncExitStack()
         self._process: Process | None = None
@@ -42,6 +45,7 @@ class Service:
         environment: Mapping[str, str] = {
             "ANSWERBACK_SERVER__PORT": port,
             "ANSWERBACK_CALLBACKS__SECRET": SECRET,
+            **self._more,
         }
         self._process, self.url = await self._stack.enter_async_context(
             serving(self._folder, environment)
@@ -82,10 +86,12 @@ class Service:
 
 
 @asynccontextmanager
-async def restartable(folder: Path) -> AsyncIterator[Service]:
-    """Yield a running service."""
+async def restartable(
+    folder: Path, more: Mapping[str, str] | None = None
+) -> AsyncIterator[Service]:
+    """Yield a running service, with more environment variables."""
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE)) as http:
-        service = Service(folder, http)
+        service = Service(folder, http, more)
         await service.start()
         try:
             yield service

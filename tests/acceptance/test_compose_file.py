@@ -17,6 +17,7 @@ import yaml
 from answerback.core.labels import Labels
 from answerback.ports.person_key import KeyHolder
 from answerback.ports.plugin import Host
+from answerback.ports.push import ComposePush, PushDesk, PushRules
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.plugins import installed_plugins
 from answerback.service.service import Service
@@ -156,6 +157,9 @@ async def _public_routes() -> list[str]:
     async def holders() -> tuple[KeyHolder, ...]:
         return ()
 
+    async def push(rules: PushRules, compose: ComposePush) -> PushDesk:
+        raise AssertionError(f"{rules} and {compose} are not configured")
+
     async with aiohttp.ClientSession() as http:
         host = Host(
             http=http,
@@ -166,6 +170,7 @@ async def _public_routes() -> list[str]:
             holders=holders,
             tokens=True,
             now=lambda: 0.0,
+            push=push,
         )
         asks = Service(MemoryStore(Tables()), SystemClock(), {}, known_surfaces=frozenset())
         paths = []

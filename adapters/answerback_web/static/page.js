@@ -116,6 +116,7 @@
     const [id, secret] = document.body.dataset.proof.split(".");
     const nonce = hexOf(crypto.getRandomValues(new Uint8Array(16)));
     const headers = { Accept: "text/html", "Answerback-Challenge": `${id}.${nonce}` };
+    if (document.hidden) headers["Answerback-Hidden"] = "1"; // nobody sees what is fetched
     const response = await fetch(url, { cache: "no-store", headers, signal: AbortSignal.timeout(10000) });
     const body = new Uint8Array(await response.arrayBuffer());
     const signed = new Uint8Array([...new TextEncoder().encode(nonce), ...body]);
@@ -551,13 +552,13 @@
   // While the inbox is open in the background and its button is pressed, a question that comes in is announced on the
   // desktop, unless it is answered at once: only that it waits, and from which agent. It goes when the question does.
 
-  const NOTIFY_AFTER = 10000; // ms
   const shown = new Map(); // notifications by the address of their ask
 
   const permission = () => (window.Notification ? Notification.permission : "denied");
 
   function notifies() {
-    return document.querySelector(".notify") !== null && permission() === "granted" && chosen();
+    const button = document.querySelector(".notify");
+    return button !== null && !canPush(button) && permission() === "granted" && chosen();
   }
 
   // Whether the button was pressed, remembered by the browser if it may be.
@@ -574,6 +575,10 @@
     const button = document.querySelector(".notify");
     if (!button) return;
     button.hidden = permission() === "denied";
+    if (canPush(button)) {
+      preparePushButton(button);
+      return;
+    }
     button.setAttribute("aria-pressed", notifies());
     button.addEventListener("click", async () => {
       chosen(!notifies() && (await Notification.requestPermission()) === "granted");
@@ -582,14 +587,14 @@
     });
   }
 
-  const rows = (main) => new Map(Array.from(main.querySelectorAll(".group a"), (row) => [row.href, row.dataset.waits]));
+  const rows = (main) => new Map(Array.from(main.querySelectorAll(".group a"), (row) => [row.href, row.dataset]));
 
   function notify(before, after) {
     const old = rows(before);
     const now = rows(after);
     for (const [address, notification] of shown) if (!now.has(address)) notification.close();
     if (!document.hidden) return;
-    for (const [address, text] of now) if (!old.has(address)) setTimeout(announceOnDesktop, NOTIFY_AFTER, address, text);
+    for (const [address, { waits, after }] of now) if (!old.has(address)) setTimeout(announceOnDesktop, 1000 * after, address, waits);
   }
 
   function announceOnDesktop(address, text) {
@@ -603,7 +608,68 @@
     shown.set(address, notification);
   }
 
+  // --- notifications of a page that is closed ----------------------------------------------------
+
+  // Where the operator has turned them on, the button subscribes this browser at its push service. The worker that shows
+  // the notifications gets the address of the inbox from the origin's database: no cookie, and nothing that is pushed.
+
+  const canPush = (button) => button.dataset.push !== undefined && canProve && "serviceWorker" in navigator && "PushManager" in window;
+
+  async function preparePushButton(button) {
+    const worker = new URL(button.dataset.worker, location.href).href;
+    const scope = new URL("./", worker).href;
+    const found = async () => {
+      const registration = await navigator.serviceWorker.getRegistration(scope);
+      const script = registration && (registration.active || registration.waiting || registration.installing);
+      return script && script.scriptURL === worker ? registration.pushManager.getSubscription() : null;
+    };
+    button.addEventListener("click", async () => {
+      const old = await found();
+      if (old) await old.unsubscribe();
+      else if ((await Notification.requestPermission()) === "granted" && (await isServiceThere())) await subscribe(button, worker, scope);
+      button.hidden = permission() === "denied";
+      button.setAttribute("aria-pressed", (await found()) !== null);
+    });
+    button.setAttribute("aria-pressed", (await found()) !== null);
+  }
+
+  async function subscribe(button, worker, scope) {
+    const registration = await navigator.serviceWorker.register(worker, { scope, updateViaCache: "none" });
+    const waiting = registration.installing || registration.waiting;
+    if (waiting) await new Promise((done) => waiting.addEventListener("statechange", () => waiting.state === "activated" && done()));
+    const subscription = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: button.dataset.push });
+    const { endpoint, keys } = subscription.toJSON();
+    await remember({ home: location.pathname, proof: document.body.dataset.proof });
+    const body = new URLSearchParams({ endpoint, key: keys.p256dh, auth: keys.auth });
+    const response = await fetch(button.dataset.devices, { method: "POST", body });
+    if (!response.ok) await subscription.unsubscribe();
+  }
+
+  function remember(inbox) {
+    return new Promise((resolve, reject) => {
+      const opening = indexedDB.open("answerback", 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore("push");
+      opening.onerror = () => reject(opening.error);
+      opening.onsuccess = () => {
+        const saving = opening.result.transaction("push", "readwrite");
+        saving.objectStore("push").put(inbox, "inbox");
+        saving.onerror = () => reject(saving.error);
+        saving.oncomplete = () => {
+          opening.result.close();
+          resolve();
+        };
+      };
+    });
+  }
+
+  // A worker that is not the service's own, or no longer, gets the script that removes it.
+  async function checkWorkers() {
+    if (!("serviceWorker" in navigator)) return;
+    for (const registration of await navigator.serviceWorker.getRegistrations()) registration.update().catch(() => {});
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
+    checkWorkers();
     prepare();
     follow();
   });

@@ -37,7 +37,7 @@ async def page(call: Call) -> web.Response:
         )
     except ValueError as error:
         raise bad_cursor_error() from error
-    rows: list[JsonValue] = [delivery_json(row) for row in results.rows]
+    rows: list[JsonValue] = [delivery_json(row) for row in results.rows if not row.delivery.is_push]
     return json_response(
         {"deliveries": rows, "next": results.after},
         headers=next_link_header(call.request, results.after),
@@ -48,7 +48,11 @@ async def redeliver(call: Call) -> web.Response:
     """``POST /v1/deliveries/{id}/redeliver``."""
     delivery_id = call.request.match_info["id"]
     stored = await call.api.store.outbox.get(delivery_id)
-    if stored is None or call.agent_scope not in {None, stored.delivery.agent}:
+    if (
+        stored is None
+        or stored.delivery.is_push
+        or call.agent_scope not in {None, stored.delivery.agent}
+    ):
         raise ProblemError(404, "Not found", f"There is no delivery {delivery_id[:100]}.")
     if not stored.delivery.body:
         raise ProblemError(409, "Erased", "Its ask was erased, so there is nothing left to send.")

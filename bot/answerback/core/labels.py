@@ -18,7 +18,6 @@ class Labels(BatchLabels):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
     # controls
     yes: str = "Yes"
     no: str = "No"
@@ -63,7 +62,6 @@ class Labels(BatchLabels):
     as_written: str = "Original text:"
     folder: str = "Folder: {folder}"
     sent_call: str = "The call of {tool} as it was sent:"
-
     # headings and text within messages
     asks: str = "{label} asks"
     asked: str = "{label} asked"
@@ -229,7 +227,9 @@ class Labels(BatchLabels):
         "Answerback cannot be reached. What you entered stays here and is sent when it is back."
     )
     do_not_send: str = "Do not send"
-    notify: str = "Notify me on this computer"
+    notify: str = "Notify me on this device"
+    devices: str = "Notified devices"
+    remove: str = "Remove"
     waits: str = "A question from {label} is waiting."
     entered: str = "What you wrote:"
     share_title: str = "Share"

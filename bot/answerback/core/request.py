@@ -61,6 +61,8 @@ class Request(_Frozen):
     tool_call_id: str | None = None
     on_expiry: Literal["cancel", "defaults"] = "cancel"
     remind_after: tuple[float, ...] = ()
+    push_after: float = 10.0
+    """Seconds within which an answer spares people the notification."""
     escalation: Escalation | None = None
     metadata: dict[str, JsonValue] = {}
     prompt_label: str = DEFAULT_ASKER

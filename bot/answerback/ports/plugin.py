@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do not need these
     from answerback.core.labels import Labels
     from answerback.ports.claims import SharedLeases
     from answerback.ports.person_key import KeyHolderSource
+    from answerback.ports.push import ComposePush, PushDesk, PushRules
     from answerback.ports.surface import Asks, Surface
 
 GROUP: Final = "answerback.surfaces"
@@ -39,6 +40,10 @@ class SurfaceSettings(Table):
     def public_address_setting(self) -> str | None:
         """The setting that makes the public listener's address matter to people; None if it does not."""
         return None
+
+    def extras(self) -> Sequence[tuple[str, Sequence[str], str]]:
+        """The extras that the settings need besides the surface's own: name, packages, and what needs them."""
+        return ()
 
     def name_of(self, user_id: str) -> str:
         """The name of a person without a platform account, from the id that a personal link or a proxy gives."""
@@ -71,6 +76,8 @@ class Host:
     """Whether agents need tokens."""
     now: Callable[[], float]
     """Returns the time in seconds since the epoch."""
+    push: Callable[[PushRules, ComposePush], Awaitable[PushDesk]]
+    """Opens the desk where this surface's people subscribe to notifications."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Agents' display names, by the agents' names; empty if agents need no tokens."""
     shared: SharedLeases | None = None

@@ -15,6 +15,7 @@ from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
 from answerback.ports.late_answers import LateAnswerStore
 from answerback.ports.live_messages import MessageQueries
+from answerback.ports.push import PushSubscriptions
 from answerback.ports.receipts import NewReceipt, ReceiptStore
 from answerback.ports.search import AskSearch
 from answerback.ports.store_values import (
@@ -143,7 +144,8 @@ class Record(Protocol):
 
 
 class Outbox(Protocol):
-    """The webhooks to send, stored with the outcomes that they report (`Write.deliveries`), and their progress."""
+    """The webhooks and pushes to send, stored with the changes that they report (`Write.deliveries`), and their
+    progress."""
 
     async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
         """Claim due pending deliveries that nobody holds and return them, oldest first.
@@ -246,6 +248,7 @@ class Store(Protocol):
     rate_limits: RateLimits
     changes: RemoteChanges
     drafts: Drafts
+    push: PushSubscriptions
     erasure: Erasure
     maintenance: Maintenance
 

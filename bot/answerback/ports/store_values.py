@@ -104,7 +104,8 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A webhook to send: stored together with the outcome that it reports."""
+    """A webhook or a push to send: stored together with the change that it reports, and sent from
+    ``created_at`` on."""
 
     id: str
     ask_id: str
@@ -113,6 +114,11 @@ class Delivery:
     agent: str | None
     body: str
     created_at: float
+
+    @property
+    def is_push(self) -> bool:
+        """Whether it tells people, not an agent."""
+        return self.type.startswith("push.")
 
 
 class DeliveryState(StrEnum):

@@ -37,6 +37,7 @@ from answerback.runtime.from_settings import (
 )
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.plugins import installed_plugins
+from answerback.runtime.push_desks import PushDesks
 from answerback.runtime.receipts import open_signing_key, read_service_id
 from answerback.runtime.reload import SettingsReloader
 from answerback.runtime.replica_lifecycle import Replica, release_claims
@@ -50,7 +51,7 @@ from answerback.service.service import Service
 from answerback.service.submission_request import Routes
 from answerback.webhooks.address_policy import CallbackPolicy, guarded_session
 from answerback.webhooks.outbox import WebhookDispatcher
-from answerback.webhooks.sender import WebhookSender
+from answerback.webhooks.sender import DeliverySender, WebhookSender
 from answerback.workers.inquiry import HttpInquiryBackend
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.receipt_linker import ReceiptLinker
@@ -97,7 +98,8 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         connected: dict[str, Surface] = {}
         receipts = await _build_receipts(settings, opened, connected)
         service = _build_service(settings, opened, connected, routes, callbacks, metrics, receipts)
-        surfaces = await _build_surfaces(settings, opened, sockets, holders, http, service)
+        desks = PushDesks(service, holders, sockets.address, stack)
+        surfaces = await _build_surfaces(settings, opened, sockets, holders, http, service, desks)
         connected.update((built.surface.name, built.surface) for built in surfaces)
         cut_off: set[ClaimKind] = set()
         if opened.claim is not SOLE_CLAIM:
@@ -105,7 +107,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start()
-        dispatcher = await _build_dispatcher(service, callbacks, stack)
+        dispatcher = await _build_dispatcher(service, callbacks, desks, stack)
         message_sync, replica = await _start_background(
             settings, service, dispatcher, cut_off, stack, receipts
         )
@@ -159,6 +161,10 @@ class _Sockets:
     api_url: str
     public_url: str | None
 
+    def address(self) -> str:
+        """The address at which people reach the service."""
+        return self.public_url or self.api_url
+
 
 async def _bind(settings: Settings, stack: AsyncExitStack) -> _Sockets:
     api = await bind_socket(settings.server.host, settings.server.port, "server")
@@ -177,6 +183,7 @@ async def _build_surfaces(
     holders: KeyHolderSource,
     http: aiohttp.ClientSession,
     service: Service,
+    desks: PushDesks,
 ) -> list[BuiltSurface]:
     """Build the configured surfaces, without starting them."""
     (store, claim, clock), surfaces = opened, []
@@ -197,6 +204,7 @@ async def _build_surfaces(
                     if agent.role == "agent"
                 },
                 now=clock.now,
+                push=partial(desks.open, plugin.name),
                 shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
             )
             await asyncio.to_thread(plugin.load)
@@ -272,10 +280,11 @@ async def _finish(api: Api) -> None:
 
 
 async def _build_dispatcher(
-    service: Service, callbacks: CallbackPolicy, stack: AsyncExitStack
+    service: Service, callbacks: CallbackPolicy, desks: PushDesks, stack: AsyncExitStack
 ) -> WebhookDispatcher:
     http = await stack.enter_async_context(guarded_session(callbacks.rules))
-    sender = WebhookSender(http, callbacks.rules, callbacks.secrets_of)
+    webhooks = WebhookSender(http, callbacks.rules, callbacks.secrets_of)
+    sender = DeliverySender(webhooks, desks.sender)
     return WebhookDispatcher(
         service.store.outbox, service.clock, sender, service.hooks, claim=service.claim
     )

@@ -47,6 +47,11 @@ def check_extras(settings: Settings) -> None:
         missing_extra_message(plugin.name, plugin.packages, f"The surface {plugin.name}")
         for plugin in configured
     ]
+    missing += [
+        missing_extra_message(*extra)
+        for plugin in configured
+        for extra in plugin_settings(settings, plugin).extras()
+    ]
     if settings.storage.uses_postgres:
         missing.append(missing_extra_message(*POSTGRES, "`storage.url`"))
     if any(missing):

@@ -19,7 +19,7 @@ from answerback.core import ask as asks
 from answerback.core import clarification, refusals
 from answerback.core.actions import Action, Answer, Confirm
 from answerback.core.ask import Ask, Change, Status
-from answerback.core.clarification import CLARIFY, AskBack
+from answerback.core.clarification import AskBack
 from answerback.core.intents import Intent, Unclear, UnresolvedAction, resolve_action
 from answerback.core.labels import Labels
 from answerback.core.people import People
@@ -30,12 +30,13 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.message_state import mark_outdated
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import Delivery, RememberedAnswer
+from answerback.ports.store_values import RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service import question_routing, record_wire
 from answerback.service.may_act import NeedsGroups, look_up_groups, missing_groups
 from answerback.service.memory_of_answers import answer_to_remember
 from answerback.service.notify import Hooks, Signals
+from answerback.service.push_rows import push_rows
 from answerback.service.receipts import Receipts
 
 logger = logging.getLogger(__name__)
@@ -90,7 +91,7 @@ class ChangeCommitter:
             change = decide(ask, at)
             if change is None:
                 return Decision(None, Acted(ask))
-            write = self.build_write(change, at)
+            write = self.build_write(change, at, ask)
             return Decision(write, write)
 
         result, _ = await self.store.asks.change(ask_id, decision, then=self.publish_result)
@@ -178,18 +179,22 @@ class ChangeCommitter:
         return Change(ask, entries)
 
     def build_write(
-        self, change: Change, at: float, *, memory: RememberedAnswer | None = None
+        self,
+        change: Change,
+        at: float,
+        before: Ask | None = None,
+        *,
+        memory: RememberedAnswer | None = None,
     ) -> Write:
-        """What one transaction stores for a change, including its webhook."""
+        """What one transaction stores for a change of the ask ``before``, including its webhook and pushes."""
         ask = change.ask
         surface = self.surfaces.get(ask.destination.surface)
         if surface is None or not surface.live or ask.inquiring:
             ask = replace(ask, shown_revision=ask.revision)
-        deliveries: tuple[Delivery, ...] = ()
-        asked_back = any(entry.kind == "clarify" for entry in change.entries)
-        if ask.request.callback is not None and (ask.outcome is not None or asked_back):
-            event = ask.status.value if ask.outcome is not None else CLARIFY
-            deliveries = (record_wire.build_webhook(ask, ask.request.callback, at, event),)
+        deliveries = (
+            *record_wire.build_webhooks(ask, change.entries, at),
+            *push_rows(self.surfaces, before, ask, at),
+        )
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         receipt = None
         if self._receipts is not None and change.entries and change.entries[-1].kind == "ended":
@@ -327,7 +332,7 @@ class AskActions:
         memory = None
         if isinstance(action, Answer) and action.remember:
             memory = answer_to_remember(ask, action)
-        write = self._commits.build_write(routed, now, memory=memory)
+        write = self._commits.build_write(routed, now, ask, memory=memory)
         return Decision(write, write)
 
     def _change(

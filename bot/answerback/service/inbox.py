@@ -42,7 +42,7 @@ async def list_waiting_for(
             actor = actor._replace(
                 groups=actor.groups | found, groups_known=actor.groups_known | unknown
             )
-        asks = tuple(ask for ask in page.rows if _is_waiting_for(ask, actor))
+        asks = tuple(ask for ask in page.rows if is_waiting_for(ask, actor))
         if asks or page.after is None:
             return Page(asks, page.after)
         after = page.after
@@ -110,7 +110,8 @@ async def find_groups_among(
     return frozenset()
 
 
-def _is_waiting_for(ask: Ask, actor: Actor) -> bool:
+def is_waiting_for(ask: Ask, actor: Actor) -> bool:
+    """Whether an open ask waits for a person, who is in the groups that the actor names."""
     if ask.confirming:
         done = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)]
         if _is_among(actor.person, done):

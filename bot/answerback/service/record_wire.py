@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Sequence
 from typing import Annotated, Final, Literal, NotRequired, cast
 
 from pydantic import JsonValue
 from typing_extensions import TypedDict
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, RecordEntry
+from answerback.core.clarification import CLARIFY
 from answerback.core.walker import Person
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery, StoredEntry
 from answerback.service.people_wire import NULL_BY_DEFAULT, Timestamp, iso, strict
@@ -118,6 +120,14 @@ def delivery_json(stored: StoredDelivery) -> JsonObject:
         "updated_at": iso(stored.updated_at),
     }
     return cast("JsonObject", body)
+
+
+def build_webhooks(ask: Ask, entries: Sequence[RecordEntry], at: float) -> tuple[Delivery, ...]:
+    """The webhook that reports a change of an ask, if its agent wants to know."""
+    url, ended = ask.request.callback, ask.outcome is not None
+    if url is None or not (ended or any(entry.kind == "clarify" for entry in entries)):
+        return ()
+    return (build_webhook(ask, url, at, ask.status.value if ended else CLARIFY),)
 
 
 def build_webhook(ask: Ask, url: str, at: float, event: str) -> Delivery:

@@ -156,6 +156,7 @@ class Route(_StrictModel):
     mention: bool = False
     """Whether the first post notifies the responders."""
     remind_after: tuple[_Seconds, ...] = ()
+    push_after: _Seconds = 10.0
     expires_in: _Seconds | None = None
     on_expiry: Literal["cancel", "defaults"] = "cancel"
     context_format: ContextFormat = "markdown"
@@ -207,6 +208,7 @@ class Plan:
     destination: Destination
     responders: tuple[str, ...] | None
     remind_after: tuple[float, ...]
+    push_after: float
     expires_in: float | None
     on_expiry: Literal["cancel", "defaults"]
     context_format: ContextFormat
@@ -297,6 +299,7 @@ def plan(
         destination=destination,
         responders=responders,
         remind_after=_sorted(submission.remind_after, route.remind_after if route else ()),
+        push_after=route.push_after if route else 10.0,
         expires_in=submission.expires_in or (route.expires_in if route else None),
         on_expiry=submission.on_expiry or (route.on_expiry if route else "cancel"),
         context_format=submission.context_format or (route.context_format if route else "markdown"),

@@ -272,6 +272,7 @@ class Submitter:
             tool_call_id=body.tool_call_id,
             on_expiry=planned.on_expiry,
             remind_after=planned.remind_after,
+            push_after=planned.push_after,
             escalation=planned.escalation,
             mention=planned.mention,
             accepts=body.accepts,

@@ -20,6 +20,7 @@ from answerback.testing.store_limits import AskLimitsContract
 from answerback.testing.store_lists import ListsContract
 from answerback.testing.store_maintenance import MaintenanceContract
 from answerback.testing.store_places import PlacesContract
+from answerback.testing.store_push import PushContract
 from answerback.testing.store_receipts import ReceiptsContract
 from answerback.testing.store_search import SearchContract
 
@@ -35,6 +36,7 @@ class StoreContract(
     ErasureContract,
     ChangesContract,
     ReceiptsContract,
+    PushContract,
     ClaimsContract,
 ):
     """The behaviour of every store."""

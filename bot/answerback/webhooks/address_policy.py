@@ -44,16 +44,26 @@ class AddressRefusedError(OSError):
 
 
 class AddressRules:
-    """Allows loopback and public addresses, and those that the operator lists.
+    """Allows public addresses, those that the operator lists, and loopback addresses unless told otherwise.
 
     Args:
         allow: hosts (``hooks.internal``, ``*.internal``), addresses and networks (``10.0.0.0/8``).
+        setting: the key that lists them.
+        loopback: whether loopback addresses may be reached.
 
     Raises:
         ConfigError: an entry is something else.
     """
 
-    def __init__(self, allow: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        allow: Sequence[str] = (),
+        *,
+        setting: str = "callbacks.allow",
+        loopback: bool = True,
+    ) -> None:
+        self._setting = setting
+        self._loopback = loopback
         self._networks: list[Network] = []
         self._hosts: set[str] = set()
         for entry in allow:
@@ -62,7 +72,7 @@ class AddressRules:
             except ValueError:
                 if not _HOST_NAME.fullmatch(entry) or _NUMERIC_HOST.fullmatch(entry):
                     raise ConfigError(
-                        f"callbacks.allow: {entry!r} is neither a host, an address nor a network "
+                        f"{setting}: {entry!r} is neither a host, an address nor a network "
                         "such as 10.0.0.0/8."
                     ) from None
                 self._hosts.add(entry.lower().rstrip("."))
@@ -80,11 +90,17 @@ class AddressRules:
         parsed = _effective_address(parsed)
         if any(parsed in network for network in self._networks):
             return None
-        kind = _refused_kind(parsed)
+        kind = _refused_kind(parsed, loopback=self._loopback)
         if kind is None or (kind == "private" and self._is_allowed_host(host)):
             return None
         where = address if host == address else f"{host}, which resolves to {address},"
-        return f"{where} is a {kind} address; only public addresses and those in callbacks.allow may be reached"
+        return f"{where} is a {kind} address; only public addresses and those in {self._setting} may be reached"
+
+    def lists(self, host: str) -> bool:
+        """Whether the operator lists a host, or the address that it is."""
+        if not _is_address(host):
+            return self._is_allowed_host(host)
+        return any(ipaddress.ip_address(host) in network for network in self._networks)
 
     def _is_allowed_host(self, host: str) -> bool:
         name = host.lower().rstrip(".")
@@ -278,10 +294,10 @@ def _effective_address(address: Address) -> Address:
     return address
 
 
-def _refused_kind(address: Address) -> str | None:
-    """The kind of a refused address; None for loopback and public addresses."""
+def _refused_kind(address: Address, *, loopback: bool) -> str | None:
+    """The kind of a refused address; None for public addresses and, if they are allowed, loopback ones."""
     if address.is_loopback:
-        return None
+        return None if loopback else "loopback"
     if address.is_unspecified or address.is_multicast:
         return "multicast or unspecified"
     if address.is_link_local or address in _CLOUD_INTERNAL:

@@ -25,7 +25,7 @@ from answerback.ports.store import Outbox
 from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.service.notify import Hooks
-from answerback.webhooks.sender import FAILED, TIMED_OUT, SendResult, WebhookSender
+from answerback.webhooks.sender import FAILED, TIMED_OUT, Sender, SendResult
 from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ class WebhookDispatcher:
         self,
         outbox: Outbox,
         clock: Clock,
-        sender: WebhookSender,
+        sender: Sender,
         hooks: Hooks,
         *,
         jitter: Callable[[], float] = lambda: random.uniform(1 - _JITTER, 1 + _JITTER),
@@ -257,7 +257,9 @@ class WebhookDispatcher:
                 endpoint.closed_until = max(endpoint.closed_until, until)
             result = self._delivery_after(stored, sent, at)
             _log(result, sent)
-            await self._save_result(result, [_entry(result, sent, at)])
+            # What people are told is no event of the ask.
+            lines = [] if stored.delivery.is_push else [_entry(result, sent, at)]
+            await self._save_result(result, lines)
         finally:
             del self._held[stored.delivery.id]
             self._held_by -= Counter({stored.delivery.agent: 1})
@@ -362,9 +364,10 @@ def _log(result: StoredDelivery, sent: SendResult) -> None:
     }
     if sent.detail:
         extra["detail"] = sent.detail
+    what = "push" if result.delivery.is_push else "webhook"
     if result.state is DeliveryState.DELIVERED:
-        logger.info("A webhook was delivered", extra=extra)
+        logger.info("A %s was delivered", what, extra=extra)
     elif result.state is DeliveryState.DEAD:
-        logger.error("Gave up on a webhook: %s", sent.error, extra=extra)
+        logger.error("Gave up on a %s: %s", what, sent.error, extra=extra)
     else:
-        logger.warning("A webhook will be retried: %s", sent.error, extra=extra)
+        logger.warning("A %s will be retried: %s", what, sent.error, extra=extra)

@@ -10,10 +10,10 @@ https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-w
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Protocol
 
 import aiohttp
 from standardwebhooks import Webhook
@@ -65,6 +65,30 @@ class SendResult:
     """Seconds that the receiver asks to wait before the next attempt."""
 
 
+class Sender(Protocol):
+    """Makes one attempt at a delivery."""
+
+    async def send(self, delivery: Delivery, at: float) -> SendResult:
+        """Send a delivery once; ``at`` is the current time, in seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeliverySender:
+    """Sends webhooks to agents, and pushes to people."""
+
+    webhooks: Sender
+    pushes: Sender | None = None
+    """None: nobody is notified any more."""
+
+    async def send(self, delivery: Delivery, at: float) -> SendResult:
+        """See `Sender.send`."""
+        if not delivery.is_push:
+            return await self.webhooks.send(delivery, at)
+        if self.pushes is None:
+            return SendResult(None, None)
+        return await self.pushes.send(delivery, at)
+
+
 class WebhookSender:
     """Posts webhooks.
 
@@ -86,7 +110,7 @@ class WebhookSender:
         self._http = http
         self._rules = rules
         self._secrets_of = secrets_of
-        self._timeout = aiohttp.ClientTimeout(total=timeout)
+        self._timeout = timeout
 
     async def send(self, delivery: Delivery, at: float) -> SendResult:
         """Post a webhook once; ``at`` is the current time, in seconds since the epoch."""
@@ -99,27 +123,46 @@ class WebhookSender:
                 None, NO_SECRET, f"The signing secret is no longer configured ({key})."
             )
         if (reason := self._rules.url_refusal_reason(delivery.url)) is not None:
-            return SendResult(None, REFUSED, reason)
+            return refusal(reason)
         headers = {
             "Content-Type": "application/json",
-            "User-Agent": _USER_AGENT,
             **signature_headers(delivery.id, delivery.body, at, secrets),
         }
-        try:
-            # Only the status counts: the body is never read, and leaving it unread costs the connection.
-            async with self._http.post(
-                URL(delivery.url),
-                data=delivery.body.encode(),
-                headers=headers,
-                timeout=self._timeout,
-                allow_redirects=False,
-            ) as response:
-                return _result_from(response, at)
-        except TimeoutError:
-            return SendResult(None, TIMED_OUT, f"no answer within {self._timeout.total:g} seconds")
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            cause = getattr(error, "os_error", error)
-            return SendResult(None, REFUSED, f"{type(error).__name__}: {cause}"[:_MAX_DETAIL_CHARS])
+        return await post(
+            self._http, delivery.url, delivery.body.encode(), headers, at, timeout=self._timeout
+        )
+
+
+async def post(
+    http: aiohttp.ClientSession,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    at: float,
+    *,
+    timeout: float = TIMEOUT,
+) -> SendResult:
+    """Post once."""
+    try:
+        # Only the status counts: the body is never read, and leaving it unread costs the connection.
+        async with http.post(
+            URL(url),
+            data=body,
+            headers={"User-Agent": _USER_AGENT, **headers},
+            timeout=aiohttp.ClientTimeout(total=timeout),
+            allow_redirects=False,
+        ) as response:
+            return _result_from(response, at)
+    except TimeoutError:
+        return SendResult(None, TIMED_OUT, f"no answer within {timeout:g} seconds")
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        cause = getattr(error, "os_error", error)
+        return refusal(f"{type(error).__name__}: {cause}")
+
+
+def refusal(detail: str) -> SendResult:
+    """Return the result of an attempt that reached nobody."""
+    return SendResult(None, REFUSED, detail[:_MAX_DETAIL_CHARS])
 
 
 def signature_headers(

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from answerback.core.errors import DatabaseTooNewError, StoreError
-from answerback_storage.postgres import ask_limits, content_statistics, receipts, search
+from answerback_storage.postgres import ask_limits, content_statistics, push, receipts, search
 from answerback_storage.postgres.connections import Connection, Database
 from answerback_storage.postgres.sql import index_expression
 from answerback_storage.schema_upgrades import log_upgrade
@@ -296,7 +296,6 @@ _CHANGES: Final = (
         OR (NEW.entry IS DISTINCT FROM OLD.entry AND NOT is_erased(OLD.ask_id))) EXECUTE FUNCTION refuse_change()""",
 )
 """Number the lines by the transactions that wrote them, so that exports can follow the changes."""
-
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", _FIRST),
     Migration("erasing", _ERASING),
@@ -308,6 +307,7 @@ MIGRATIONS: Final = (
     Migration("left_behind", _LEFT_BEHIND),
     Migration("changes", _CHANGES),
     Migration("receipts", receipts.TABLES),
+    Migration("pushed", push.TABLES),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

@@ -33,6 +33,7 @@ from answerback_storage.postgres.maintenance import PostgresMaintenance
 from answerback_storage.postgres.messages import PostgresMessageQueries
 from answerback_storage.postgres.migrations import migrate
 from answerback_storage.postgres.outbox import PostgresOutbox
+from answerback_storage.postgres.push import PostgresPushSubscriptions
 from answerback_storage.postgres.receipts import PostgresReceipts
 from answerback_storage.postgres.record_lines import PostgresRecord
 from answerback_storage.postgres.search import PostgresSearch
@@ -68,6 +69,7 @@ class PostgresStore(Store):
         self.rate_limits = PostgresRateLimits(db)
         self.changes = PostgresRemoteChanges(db, self.notifier)
         self.drafts = PostgresDrafts(db)
+        self.push = PostgresPushSubscriptions(db)
         self.erasure = PostgresErasure(db, self.notifier)
         self.maintenance = PostgresMaintenance(db)
 

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from answerback_storage.sqlite import full_text_index, receipts, record_lines
+from answerback_storage.sqlite import full_text_index, push, receipts, record_lines
 
 # Dozens of modules, which a start needs only if there is something to migrate.
 if TYPE_CHECKING:
@@ -367,4 +367,11 @@ def left_behind(db: Database) -> None:
 def receipts_and_keys(db: Database) -> None:
     """Store receipts, their chain, and the public keys that check them."""
     for statement in receipts.TABLES:
+        db.execute(statement)
+
+
+@_step
+def pushed(db: Database) -> None:
+    """Keep the browsers in which people are notified."""
+    for statement in push.TABLES:
         db.execute(statement)

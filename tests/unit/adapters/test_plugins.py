@@ -13,6 +13,7 @@ from answerback.core.ask import Destination
 from answerback.core.labels import Labels
 from answerback.ports.person_key import KeyHolder
 from answerback.ports.plugin import DoctorContext, Finding, Host
+from answerback.ports.push import ComposePush, PushDesk, PushRules
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
 from answerback.testing.memory_store.database import Tables
@@ -33,6 +34,9 @@ async def host() -> AsyncIterator[Host]:
     async def holders() -> tuple[KeyHolder, ...]:
         return ()
 
+    async def push(rules: PushRules, compose: ComposePush) -> PushDesk:
+        raise AssertionError(f"{rules} and {compose} are not configured")
+
     for plugin in (SlackPlugin(), DiscordPlugin(), WebPlugin()):
         await asyncio.to_thread(plugin.load)
     async with aiohttp.ClientSession() as http:
@@ -45,6 +49,7 @@ async def host() -> AsyncIterator[Host]:
             holders=holders,
             tokens=False,
             now=lambda: 0.0,
+            push=push,
         )
 
 

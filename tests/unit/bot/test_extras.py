@@ -44,7 +44,7 @@ def test_the_table_matches_the_distribution() -> None:
     all_of_them = re.findall(r"\w+", declared["all"][0])[1:]
     needed = dict(
         [(plugin.name, plugin.packages) for plugin in installed_plugins()]
-        + [install_extras.MCP, install_extras.POSTGRES]
+        + [install_extras.MCP, install_extras.POSTGRES, install_extras.PUSH]
     )
     named = {extra: packages for extra, packages in needed.items() if packages}
     assert set(all_of_them) == set(named)
@@ -69,6 +69,12 @@ def test_a_configured_surface_without_its_extra_is_a_configuration_error(
     with pytest.raises(ConfigError) as raised:
         check_extras(settings)
     assert str(raised.value) == _SLACK
+    (tmp_path / "push.toml").write_text("[web]\npush = true\n")
+    push = load_settings(tmp_path / "push.toml")
+    check_extras(push)
+    lack("http_ece")
+    with pytest.raises(ConfigError, match=r"^`web\.push` needs the extra 'push'"):
+        check_extras(push)
     lack("nacl")
     with pytest.raises(
         ConfigError, match=r"^The surface slack.*\nThe surface discord needs .*\[discord\]'`\.$"

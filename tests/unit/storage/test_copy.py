@@ -28,6 +28,7 @@ from answerback.testing.store_examples import (
     new_delivery,
     read_only_decision,
 )
+from answerback.testing.store_push import new_subscription
 from answerback.testing.store_receipts import end_with_receipt, take_lease
 from answerback_storage import rows
 from answerback_storage.copy import TABLES, CopyEndpoint, TableDigest, copy
@@ -83,6 +84,7 @@ async def fill(store: Store) -> None:
     await store.drafts.save(ODD, [ODD], 1.0)
     await store.record.add(None, RecordEntry(at=1.5, kind="note", body={"a": ODD}))
     await store.secret("web")
+    await store.push.save(replace(new_subscription(), device=ODD))
 
 
 async def holds_everything(store: Store) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import Claim, ClaimKind, Fence
+from answerback.ports.push import PushSubscription
 from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store_values import StoredDelivery, StoredEntry
 from answerback.testing.memory_store.late_answers import LateAnswersTable
@@ -27,6 +28,7 @@ class Tables:
     """Idempotency keys: the digest, the ask and the time."""
     remembered: dict[tuple[str, ...], tuple[str, float]] = field(default_factory=dict)
     drafts: dict[str, tuple[str, float]] = field(default_factory=dict)
+    push_subscriptions: dict[str, PushSubscription] = field(default_factory=dict)
     deliveries: dict[str, StoredDelivery] = field(default_factory=dict)
     secrets: dict[str, bytes] = field(default_factory=dict)
     claims: dict[ClaimKind, dict[str, tuple[str, float]]] = field(

@@ -16,6 +16,7 @@ from answerback.ports.late_answers import (
     LateAnswerStore,
     SeenState,
 )
+from answerback.ports.push import PushSubscription, PushSubscriptions
 from answerback.ports.store import Maintenance, Record, Store
 from answerback.ports.store_values import ChangedAsks, DeliveryState, StoredEntry
 from answerback.testing.memory_store.asks import MemoryAsks, MemoryMessageQueries
@@ -54,6 +55,7 @@ class MemoryStore(Store):
         self.rate_limits = db.shared_tables.rate_limit_pauses
         self.changes = MemoryRemoteChanges(db)
         self.drafts = MemoryDrafts(db)
+        self.push = MemoryPushSubscriptions(db)
         self.erasure = MemoryErasure(db)
         self.maintenance = MemoryMaintenance(db)
 
@@ -135,6 +137,20 @@ class MemoryDrafts(BaseDrafts[MemoryDatabase]):
         drafts.pop(key, None)
         if value is not None:
             drafts[key] = (rows.dump(value), at)
+
+
+class MemoryPushSubscriptions(Part[MemoryDatabase], PushSubscriptions):
+    """Push subscriptions in memory."""
+
+    async def save(self, new: PushSubscription) -> None:
+        self._db.tables().push_subscriptions[new.id] = new
+
+    async def list(self) -> Sequence[PushSubscription]:
+        found = self._db.tables().push_subscriptions.values()
+        return sorted(found, key=lambda each: (each.at, each.id))
+
+    async def remove(self, subscription_id: str) -> None:
+        self._db.tables().push_subscriptions.pop(subscription_id, None)
 
 
 class MemoryMaintenance(Part[MemoryDatabase], Maintenance):

@@ -16,11 +16,13 @@ from answerback.core.asides import Aside
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
+from answerback.ports.push import PushRules
 from answerback_web import (
     history_filters,
     inbox_view,
     parse,
     prompt_part,
+    push_text,
     question_context,
     render,
     responses,
@@ -62,6 +64,19 @@ def test_the_inbox_shows_two_lines_below_a_headline() -> None:
         ask = ask_with(AnswerType.BOOLEAN, context="x" * length)
         page = inbox_view.inbox_page([ask], LABELS, now=0.0, after=None, first=True)
         assert (page.items[0].detail == "x" * length) == full
+
+
+@edge("PUSH_LINE")
+def test_a_line_of_a_notification_has_200_units() -> None:
+    for length, full in ((200, True), (201, False)):
+        ask, asker = (
+            ask_with(AnswerType.BOOLEAN),
+            "x" * (length - len("A question from  is waiting.")),
+        )
+        request = ask.request.model_copy(update={"agent": None, "prompt_label": asker})
+        named = replace(ask, request=request)
+        message = push_text.push_message(named, over=False, labels=LABELS, rules=PushRules())
+        assert (message["text"] == f"A question from {asker} is waiting.") == full
 
 
 @edge("LONGEST_WORD")

@@ -1,0 +1,144 @@
+"""What an installed page and its notifications request: the manifest, the worker, and a person's devices."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
+from urllib.parse import quote
+
+from aiohttp import web
+
+from answerback.core.actions import Answer
+from answerback.core.errors import StoreError
+from answerback.core.intents import Intent
+from answerback.http.service_workers import OWN_WORKER, removal_response
+from answerback.http.unverified_connections import mark_request_verified
+from answerback.ports.push import NewSubscription, PushDesk
+from answerback.ports.surface import Acted, Actor
+from answerback_web import push_text, responses
+from answerback_web.parse import Post
+from answerback_web.site import NAME, Site
+from answerback_web.visitors import Visitor, Visitors
+
+logger = logging.getLogger(__name__)
+
+_Handler: TypeAlias = Callable[[web.Request, Visitor], Awaitable[web.StreamResponse]]
+_ICONS: Final = (("icon-192.png", "192x192"), ("icon-512.png", "512x512"))
+_HOME: Final = "../{}"
+
+
+async def manifest(request: web.Request) -> web.Response:
+    """Describe the page to a browser that installs it: it opens the inbox that it was installed from."""
+    icons = [
+        {"src": f"../../a/-/{name}", "sizes": size, "type": "image/png"} for name, size in _ICONS
+    ]
+    body = {
+        "name": "Answerback",
+        "start_url": _HOME.format(quote(request.match_info["name"])),
+        "scope": "../../",
+        "display": "standalone",
+        "background_color": "#ffffff",
+        "theme_color": "#ffffff",
+        "icons": [*icons, {"src": "../../a/-/icon.svg", "sizes": "any", "type": "image/svg+xml"}],
+    }
+    return web.json_response(
+        body, content_type="application/manifest+json", headers=responses.HEADERS
+    )
+
+
+def worker_name(server_key: str) -> str:
+    """Return the file name of the worker for a key: after the key has changed, there is no such worker any more."""
+    return f"worker-{hashlib.sha256(server_key.encode()).hexdigest()[:16]}.js"
+
+
+class PushPages:
+    """The handlers of notifications, for the visitors of one listener."""
+
+    def __init__(self, site: Site, visitors: Visitors, desk: PushDesk) -> None:
+        self._site = site
+        self._visitors = visitors
+        self._desk = desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the routes. Those below an inbox are that person's."""
+        devices, ask = "/inbox/{name}/devices", "/inbox/{name}/asks/{ask}"
+        return [
+            web.get(devices, responses.with_compiled_templates(self._for_visitor(self._devices))),
+            web.post(devices, responses.with_compiled_templates(self._for_visitor(self._change))),
+            web.get(ask, self._for_visitor(self._open)),
+            web.post(ask, responses.with_compiled_templates(self._for_visitor(self._deny))),
+            web.get(r"/a/-/{worker:worker-[0-9a-f]+\.js}", self._worker, name=OWN_WORKER),
+        ]
+
+    def _for_visitor(self, handler: _Handler) -> responses.Handler:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            try:
+                visitor = await self._visitors.find_by_inbox(request)
+                if visitor is None:
+                    return web.Response(status=403, headers=responses.HEADERS)
+                mark_request_verified(request)
+                return await handler(request, visitor)
+            except StoreError:
+                logger.exception("The devices failed", extra={"action": "page"})
+                return web.Response(status=503, headers=responses.HEADERS)
+
+        return handle
+
+    async def _worker(self, request: web.Request) -> web.Response:
+        """Serve the worker; one of an earlier key, or of whoever planted it, removes itself."""
+        key = await self._desk.server_key()
+        if request.match_info["worker"] != worker_name(key):
+            return removal_response()
+        headers = responses.HEADERS | {"Service-Worker-Allowed": "/"}
+        return web.Response(
+            text=responses.worker_script(key), content_type="text/javascript", headers=headers
+        )
+
+    async def _devices(self, _request: web.Request, visitor: Visitor) -> web.Response:
+        home = f"../../inbox/{self._visitors.inbox_name(visitor)}"
+        devices = await self._desk.list_for(visitor.person.user_id)
+        body = self._site.render_template("devices", root="../../", home=home, devices=devices)
+        return responses.page_response(body)
+
+    async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
+        """Subscribe the browser that sends this, or remove a device."""
+        post = await self._read(request, visitor)
+        if isinstance(post, web.Response):
+            return post
+        person = visitor.person.user_id
+        if post.first("do") == "remove":
+            await self._desk.unsubscribe(person, post.first("id"))
+            return responses.see_other("devices")
+        device = request.headers.get("User-Agent", "")
+        new = NewSubscription(post.first("endpoint"), post.first("key"), post.first("auth"), device)
+        credential = visitor.holder.key_hash if visitor.holder else ""
+        added = await self._desk.subscribe(person, credential, new)
+        return web.Response(status=204 if added else 422, headers=responses.HEADERS)
+
+    async def _open(self, request: web.Request, visitor: Visitor) -> web.Response:
+        """Redirect to the page of an ask."""
+        return responses.see_other(
+            f"../../../a/{self._visitors.link(request.match_info['ask'], visitor)}"
+        )
+
+    async def _deny(self, request: web.Request, visitor: Visitor) -> web.Response:
+        """Deny a permission, if it is still what the person was notified of."""
+        post = await self._read(request, visitor)
+        if isinstance(post, web.Response):
+            return post
+        ask = await self._site.service.get(request.match_info["ask"])
+        option = push_text.denial_of(ask) if ask is not None and self._desk.rules.deny else None
+        if ask is None or option is None or post.revision is None:
+            return web.Response(status=409, headers=responses.HEADERS)
+        person = visitor.person
+        delivery = f"{NAME}:{ask.id}:{person.user_id}:{post.digest}"
+        intent = Intent(ask.id, Answer(value=option.value), post.revision, delivery, surface=NAME)
+        result = await self._site.service.apply(intent, Actor(person))
+        status = 204 if isinstance(result, Acted) else 409
+        return web.Response(status=status, headers=responses.HEADERS)
+
+    async def _read(self, request: web.Request, visitor: Visitor) -> Post | web.Response:
+        signed_in = visitor.holder is None
+        return await self._site.read_post(request, root="../../", home=None, signed_in=signed_in)

@@ -1,0 +1,109 @@
+"""Web Push: who subscribed, what the operator allows, and where both are kept. Values and a part of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask
+
+MAX_PER_PERSON: Final = 10
+"""Subscriptions of one person. The oldest makes room for a new one: it is likely to be a browser's that is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class PushSubscription:
+    """A browser that a person has notified."""
+
+    id: str
+    """Derived from the endpoint, so that a browser that subscribes again is not notified twice."""
+    person: str
+    """The person's user id on the page."""
+    endpoint: str
+    """The address that the browser's push service gave it."""
+    key: str
+    """The browser's public key (``p256dh``), in base64url."""
+    auth: str
+    """The secret that the browser shares with the sender, in base64url."""
+    device: str
+    """What the browser calls itself."""
+    credential: str
+    """The hash of the key that the person used; empty: a proxy named them."""
+    operator: str
+    """The hash of the service's own key: replacing it ends all subscriptions."""
+    at: float
+
+
+class PushSubscriptions(Protocol):
+    """The subscriptions in the store."""
+
+    async def save(self, new: PushSubscription) -> None:
+        """Store a subscription in place of the one with its id."""
+
+    async def list(self) -> Sequence[PushSubscription]:
+        """All subscriptions, oldest first."""
+
+    async def remove(self, subscription_id: str) -> None:
+        """Remove a subscription, if it is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class PushRules:
+    """What the operator allows."""
+
+    headline: bool = False
+    """Whether a notification shows the headline."""
+    deny: bool = False
+    """Whether a permission can be denied from the notification."""
+    anyone: bool = False
+    """Whether everybody is told of what anyone may answer."""
+    allow: tuple[str, ...] = ()
+    """Push services at addresses that are otherwise refused, as ``callbacks.allow``."""
+
+
+class NewSubscription(NamedTuple):
+    """What a browser sends to subscribe."""
+
+    endpoint: str
+    key: str
+    auth: str
+    device: str
+
+
+class PushDesk(Protocol):
+    """The subscriptions of a surface's people, as the surface sees them."""
+
+    rules: PushRules
+
+    async def server_key(self) -> str:
+        """The public key that browsers subscribe with, in base64url. It changes with the service's own key."""
+
+    async def subscribe(self, person: str, credential: str, new: NewSubscription) -> bool:
+        """Store a subscription of a person who used the key with the hash ``credential`` (empty: a proxy named them).
+
+        False: its endpoint may not be reached, or its keys are none.
+        """
+
+    async def list_for(self, person: str) -> Sequence[PushSubscription]:
+        """A person's subscriptions, oldest first."""
+
+    async def unsubscribe(self, person: str, subscription_id: str) -> None:
+        """Remove one of a person's subscriptions."""
+
+    async def note_seen(self, person: str, ask_ids: Iterable[str]) -> None:
+        """Note that an open page shows these asks to a person, who need not be notified of them any more."""
+
+
+ComposePush = Callable[[Ask, bool], Mapping[str, JsonValue]]
+"""Returns what a browser gets to notify of an ask that waits for its person, or (True) no longer waits."""
+
+
+@runtime_checkable
+class SupportsPush(Protocol):
+    """A surface whose people can have themselves notified."""
+
+    pushes: bool
+    """Whether the operator has turned it on."""

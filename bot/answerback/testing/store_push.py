@@ -1,0 +1,44 @@
+"""The contract of stores: push subscriptions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from answerback.ports.push import PushSubscription
+from answerback.ports.store import Store
+
+
+def new_subscription(number: int = 1) -> PushSubscription:
+    """Return the subscription of a browser."""
+    return PushSubscription(
+        id=f"{number:032x}",
+        person="kim",
+        endpoint=f"https://push.example/{number}",
+        key="p256dh",
+        auth="auth",
+        device="Firefox",
+        credential="sha256:1",
+        operator="sha256:2",
+        at=float(number),
+    )
+
+
+class PushContract:
+    """Push subscriptions."""
+
+    @pytest.mark.rule("PUSH-2")
+    async def test_subscriptions_are_kept_oldest_first_replaced_by_id_and_removed(
+        self, store: Store
+    ) -> None:
+        first, second = new_subscription(1), new_subscription(2)
+        await store.push.save(second)
+        await store.push.save(first)
+        assert list(await store.push.list()) == [first, second]
+        again = replace(first, person="ann", at=3.0)
+        await store.push.save(again)
+        assert list(await store.push.list()) == [second, again]
+        await store.push.remove(second.id)
+        await store.push.remove(second.id)
+        assert list(await store.push.list()) == [again]

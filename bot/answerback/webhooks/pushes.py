@@ -1,0 +1,260 @@
+"""Notifies people in their browsers: who is subscribed, whom an ask waits for, and one attempt at one message.
+
+The rows in the outbox are of two steps. The first is stored with the change of the ask, and worked out when it is due;
+it stores one row of the second step for each browser, in one transaction, so that no browser gets two.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import aiohttp
+from yarl import URL
+
+from answerback.core.ask import ANYONE, Ask
+from answerback.core.walker import Person
+from answerback.ports.clock import Clock
+from answerback.ports.person_key import OPERATOR, KeyHolderSource
+from answerback.ports.push import (
+    MAX_PER_PERSON,
+    ComposePush,
+    NewSubscription,
+    PushDesk,
+    PushRules,
+    PushSubscription,
+)
+from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store_values import Delivery
+from answerback.ports.surface import Actor
+from answerback.service.inbox import is_waiting_for
+from answerback.service.notify import Hooks
+from answerback.service.push_rows import OVER
+from answerback.webhooks import push_messages
+from answerback.webhooks.address_policy import AddressRules
+from answerback.webhooks.sender import SendResult, post, refusal
+
+SEND: Final = "push.send"
+"""One message to one browser."""
+MAX_TTL: Final = 28 * 86_400
+"""Seconds for which a push service keeps a message; more than four weeks none does."""
+MAX_ENDPOINT: Final = 1_000
+"""Characters of an endpoint; those of push services have a few hundred."""
+MAX_DEVICE: Final = 200
+"""Characters that are kept of what a browser calls itself."""
+MAX_NOTED: Final = 10_000
+"""Keys in memory that spare a write each time a page is shown."""
+_GONE: Final = {404, 410}
+_DONE: Final = SendResult(None, None)
+"""There was nothing to send."""
+
+
+@dataclass
+class Pushes(PushDesk):
+    """Notifies the people of one surface.
+
+    Args:
+        surface: the surface's name.
+        secret: 32 fixed bytes, for the service's key and the topics.
+        subject: returns the address of the service.
+        compose: writes the messages.
+        addresses: which push services may be reached (`push_addresses`).
+        http: a session that guards their addresses.
+    """
+
+    surface: str
+    store: Store
+    clock: Clock
+    hooks: Hooks
+    holders: KeyHolderSource
+    rules: PushRules
+    secret: Callable[[], Awaitable[bytes]]
+    subject: Callable[[], str]
+    compose: ComposePush
+    addresses: AddressRules
+    http: aiohttp.ClientSession
+    _noted: set[str] = field(default_factory=set)
+    """What was noted as seen since the process began, up to a limit."""
+
+    # --- subscriptions -----------------------------------------------------------------------------
+
+    async def server_key(self) -> str:
+        """See `PushDesk.server_key`."""
+        return push_messages.server_key(await self.secret(), await self._operator()).public
+
+    async def subscribe(self, person: str, credential: str, new: NewSubscription) -> bool:
+        """See `PushDesk.subscribe`."""
+        try:
+            push_messages.encrypt({}, new.key, new.auth)
+        except ValueError:
+            return False
+        if len(new.endpoint) > MAX_ENDPOINT or self._endpoint_problem(new.endpoint) is not None:
+            return False
+        added = PushSubscription(
+            id=hashlib.sha256(new.endpoint.encode()).hexdigest()[:32],
+            person=person,
+            endpoint=new.endpoint,
+            key=new.key,
+            auth=new.auth,
+            device=new.device[:MAX_DEVICE],
+            credential=credential,
+            operator=await self._operator(),
+            at=self.clock.now(),
+        )
+        await self.store.push.save(added)
+        for oldest in (await self.list_for(person))[:-MAX_PER_PERSON]:
+            await self.store.push.remove(oldest.id)
+        return True
+
+    async def list_for(self, person: str) -> Sequence[PushSubscription]:
+        """See `PushDesk.list_for`."""
+        return [each for each in await self._subscriptions() if each.person == person]
+
+    async def unsubscribe(self, person: str, subscription_id: str) -> None:
+        """See `PushDesk.unsubscribe`."""
+        if any(each.id == subscription_id for each in await self.list_for(person)):
+            await self.store.push.remove(subscription_id)
+
+    async def note_seen(self, person: str, ask_ids: Iterable[str]) -> None:
+        """See `PushDesk.note_seen`."""
+        new = [key for ask_id in ask_ids if (key := _seen(person, ask_id)) not in self._noted]
+        if not new or not await self.list_for(person):
+            return
+        if len(self._noted) > MAX_NOTED:
+            self._noted.clear()
+        for key in new:
+            await self.store.drafts.save(key, True, self.clock.now())
+        self._noted.update(new)
+
+    async def _subscriptions(self) -> list[PushSubscription]:
+        """Return the subscriptions whose keys are still valid, and remove the others."""
+        found = await self.store.push.list()
+        holders = await self.holders() if found else ()
+        hashes = {holder.key_hash for holder in holders}
+        valid = []
+        for each in found:
+            if each.operator in hashes and (not each.credential or each.credential in hashes):
+                valid.append(each)
+            elif holders:  # without any key, the file could not be read
+                await self.store.push.remove(each.id)
+        return valid
+
+    async def _operator(self) -> str:
+        return (await self.holders())[0].key_hash
+
+    def _endpoint_problem(self, endpoint: str) -> str | None:
+        reason = self.addresses.url_refusal_reason(endpoint)
+        if reason is None:
+            url = URL(endpoint)
+            if url.scheme != "https" and not self.addresses.lists(url.host or ""):
+                return "a push service is reached by https only"
+        return reason
+
+    # --- sending -----------------------------------------------------------------------------------
+
+    async def send(self, delivery: Delivery, at: float) -> SendResult:
+        """Work out a row of the first step, or attempt a message."""
+        body = json.loads(delivery.body)
+        ask = await self.store.asks.get(body["ask"])
+        if ask is None:
+            return _DONE
+        if delivery.type == SEND:
+            return await self._send_message(ask, body["to"], over=body["over"], at=at)
+        names = frozenset(body["names"])
+        told = [each for each in await self._subscriptions() if self._concerns(ask, each, names)]
+        if told:
+            await self._store_messages(delivery, ask, told, at)
+        return _DONE
+
+    def _concerns(self, ask: Ask, to: PushSubscription, names: frozenset[str]) -> bool:
+        """Whether a row of the first step is about a person: names are those for whom the ask began to wait."""
+        if not names:
+            return not self._waits(ask, to.person)
+        return self._waits(ask, to.person) and not names.isdisjoint({to.person, ANYONE})
+
+    def _waits(self, ask: Ask, person: str) -> bool:
+        """Whether an ask waits for a person who is told of it."""
+        who = Actor(Person(surface=self.surface, user_id=person, name=person))
+        if not ask.open or ask.inquiring or ask.destination.surface != self.surface:
+            return False
+        named = person in ask.waits_for or person == OPERATOR or self.rules.anyone
+        return named and is_waiting_for(ask, who)
+
+    async def _store_messages(
+        self, row: Delivery, ask: Ask, told: Iterable[PushSubscription], at: float
+    ) -> None:
+        messages = tuple(
+            Delivery(
+                id=f"{row.id}.{to.id}",
+                ask_id=f"push {ask.id} {to.id}",  # an ask's messages to one browser are sent in turn
+                type=SEND,
+                url=to.endpoint,
+                agent=f"@{to.person}",
+                body=json.dumps({"ask": ask.id, "to": to.id, "over": row.type == OVER}),
+                created_at=at,
+            )
+            for to in told
+        )
+
+        def decide(latest: Ask | None) -> Decision[None]:
+            return Decision(None if latest is None else Write(latest, deliveries=messages), None)
+
+        await self.store.asks.change(ask.id, decide, delivery=row.id)
+        self.hooks.deliver()
+
+    async def _send_message(
+        self, ask: Ask, subscription_id: str, *, over: bool, at: float
+    ) -> SendResult:
+        found = [each for each in await self._subscriptions() if each.id == subscription_id]
+        if not found or over is self._waits(ask, found[0].person):
+            return _DONE
+        to, drafts = found[0], self.store.drafts
+        shown = f"push:shown:{ask.id}:{to.id}"
+        if over and await drafts.get(shown) is None:
+            return _DONE  # there is nothing on the screen to replace
+        if not over and await drafts.get(_seen(to.person, ask.id)):
+            return _DONE
+        if (problem := self._endpoint_problem(to.endpoint)) is not None:
+            return refusal(problem)
+        await drafts.save(shown, True, at)
+        result = await post(
+            self.http, to.endpoint, *(await self._message(ask, to, over=over, at=at)), at
+        )
+        if result.status in _GONE:
+            await self.store.push.remove(to.id)
+            return SendResult(result.status, result.error, "the subscription has ended", gone=True)
+        if over and result.error is None:
+            await drafts.save(shown, None, at)
+        return result
+
+    async def _message(
+        self, ask: Ask, to: PushSubscription, *, over: bool, at: float
+    ) -> tuple[bytes, dict[str, str]]:
+        secret = await self.secret()
+        key = push_messages.server_key(secret, to.operator)
+        left = MAX_TTL if ask.expires_at is None else max(int(ask.expires_at - at), 0)
+        headers = {
+            "Authorization": key.authorization(to.endpoint, self.subject(), at),
+            "Content-Encoding": "aes128gcm",
+            "Content-Type": "application/octet-stream",
+            "TTL": str(min(left, MAX_TTL)),
+            "Topic": push_messages.topic_of(secret, ask.id),
+            "Urgency": "normal" if over else "high",
+        }
+        return push_messages.encrypt(self.compose(ask, over), to.key, to.auth), headers
+
+
+def push_addresses(rules: PushRules) -> AddressRules:
+    """Return which push services may be reached.
+
+    Raises:
+        ConfigError: an entry is no host, address or network.
+    """
+    return AddressRules(rules.allow, setting="web.push_allow", loopback=False)
+
+
+def _seen(person: str, ask_id: str) -> str:
+    return f"push:seen:{ask_id}:{person}"

@@ -1,0 +1,34 @@
+"""Push subscriptions, in an SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from answerback.ports.push import PushSubscription, PushSubscriptions
+from answerback_storage import push_rows
+from answerback_storage.base_store import Part
+from answerback_storage.sqlite.runner import Runner
+
+TABLES: Final = (
+    """CREATE TABLE push_subscriptions (
+        id TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) STRICT, WITHOUT ROWID""",
+)
+
+
+class SqlitePushSubscriptions(Part[Runner], PushSubscriptions):
+    """Push subscriptions in an SQLite file."""
+
+    async def save(self, new: PushSubscription) -> None:
+        values = (new.id, push_rows.dump(new), new.at)
+        statement = "INSERT OR REPLACE INTO push_subscriptions (id, value, at) VALUES (?, ?, ?)"
+        await self._db.write(lambda db: db.execute(statement, values).rowcount)
+
+    async def list(self) -> Sequence[PushSubscription]:
+        statement = "SELECT CAST(value AS BLOB) FROM push_subscriptions ORDER BY at, id"
+        found = await self._db.read(lambda db: db.execute(statement).fetchall())
+        return push_rows.read(value for (value,) in found)
+
+    async def remove(self, subscription_id: str) -> None:
+        statement = "DELETE FROM push_subscriptions WHERE id = ?"
+        await self._db.write(lambda db: db.execute(statement, (subscription_id,)).rowcount)

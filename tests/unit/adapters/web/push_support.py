@@ -1,0 +1,167 @@
+"""Shared by tests of notifications: the pages with a push desk, over a real file, and a dispatcher."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+
+from answerback.core.actions import Answer
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.core.person import AuthMethod
+from answerback.core.walker import Person
+from answerback.ports.person_key import KeyHolder, operator_holder
+from answerback.ports.push import PushDesk, PushRules
+from answerback.ports.store_values import DeliveryState
+from answerback.ports.surface import Acted, Actor, Surface
+from answerback.runtime.push_desks import PushDesks
+from answerback.service.service import Service
+from answerback.service.submission_request import Route, Routes, Submission
+from answerback.webhooks.outbox import WebhookDispatcher
+from answerback.webhooks.sender import DeliverySender
+from answerback_web import push_text
+from answerback_web.adapter import WebSurface
+from answerback_web.page_access import PageLinks
+from tests.browser.site import KEY, OPERATOR, SECRET, listen
+from tests.fakes.push_service import PushBrowser
+from tests.fakes.receiver import WAIT, Receiver
+from tests.service_support import ManualClock
+from tests.unit.bot.outbox_support import WatchedStore
+
+ANN: Final = Person(surface="web", user_id="ann", name="Ann", known=AuthMethod.LINK)
+ANNS_KEY: Final = "abp_the-key-of-ann"
+KEYS: Final = {KEY: OPERATOR, ANNS_KEY: ANN}
+LOOPBACK: Final = ("127.0.0.1",)
+QUESTION: Final[dict[str, Any]] = {"question": "Deploy to production?", "answer_type": "boolean"}
+APPROVAL: Final[dict[str, Any]] = {
+    "name": "PermissionRequest",
+    "arguments": {"tool_name": "Bash", "tool_input": {"command": "ls"}},
+}
+
+
+@dataclass
+class Rig:
+    """A site whose people can have themselves notified."""
+
+    store: WatchedStore
+    clock: ManualClock
+    service: Service
+    desk: PushDesk
+    desks: PushDesks
+    keys: dict[str, Person]
+    url: str
+    http: aiohttp.ClientSession
+
+    async def ask(self, *responders: str, **more: Any) -> Ask:
+        """Submit a question to these people, by default to anyone."""
+        body = {
+            "name": "ask_user",
+            "arguments": QUESTION,
+            "to": "web",
+            "responders": list(responders) or "anyone",
+            **more,
+        }
+        return (await self.service.submit(Submission.model_validate(body))).ask
+
+    async def answer(self, ask: Ask, value: object = True, *, by: Person = ANN) -> Ask:
+        """Answer an ask."""
+        done = await self.service.act(ask.id, Answer(value=value), Actor(by))  # type: ignore[arg-type]  # plain JSON
+        assert isinstance(done, Acted), done
+        return done.ask
+
+    def inbox(self, key: str = ANNS_KEY) -> str:
+        """Return the address of a person's inbox."""
+        holder = operator_holder(key, self.keys.get(key, ANN))
+        return f"{self.url}/inbox/{PageLinks(SECRET).inbox_name(holder)}"
+
+    def page(self, ask: Ask, key: str = ANNS_KEY) -> str:
+        """Return the address of an ask's page for a person."""
+        holder = operator_holder(key, self.keys[key])
+        return f"{self.url}/a/{PageLinks(SECRET).answering_link(ask.id, holder)}"
+
+    async def post(self, url: str, form: Mapping[str, str]) -> int:
+        """Post a form as one of our pages does; return the status."""
+        headers = {"Sec-Fetch-Site": "same-origin", "User-Agent": "Firefox on a phone"}
+        async with self.http.post(url, data=form, headers=headers, allow_redirects=False) as done:
+            return done.status
+
+    async def subscribe(
+        self, receiver: Receiver, path: str = "", *, key: str = ANNS_KEY
+    ) -> PushBrowser:
+        """Subscribe a person's browser."""
+        browser = PushBrowser(f"{receiver.url}{path}")
+        assert await self.post(f"{self.inbox(key)}/devices", browser.form) == 204
+        return browser
+
+    @asynccontextmanager
+    async def sending(self) -> AsyncIterator[None]:
+        """Drain the outbox while the context lasts; then stop at once, as if killed."""
+        assert self.desks.sender is not None
+        sender = DeliverySender(self.desks.sender, self.desks.sender)
+        dispatcher = WebhookDispatcher(
+            self.store.outbox, self.clock, sender, self.service.hooks, jitter=lambda: 1.0
+        )
+        task = asyncio.create_task(dispatcher.run())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await dispatcher.stop(grace=0)
+
+    async def states(self) -> list[DeliveryState]:
+        """Return the states of all rows of the outbox."""
+        page = await self.store.outbox.page(state=None, agent=None, after=None, limit=200)
+        return [row.state for row in page.rows]
+
+    async def idle(self) -> None:
+        """Return once nothing is left to send."""
+        async with asyncio.timeout(WAIT), self.store.outbox.noted:
+            while DeliveryState.PENDING in await self.states():
+                await self.store.outbox.noted.wait()
+
+
+@asynccontextmanager
+async def push_rig(
+    folder: Path, rules: PushRules | None = None, *, push_after: float = 10.0
+) -> AsyncIterator[Rig]:
+    """A rig in a folder."""
+    keys: dict[str, Person] = dict(KEYS)
+    urls: list[str] = []
+
+    async def holders() -> tuple[KeyHolder, ...]:
+        return tuple(operator_holder(key, person) for key, person in keys.items())
+
+    async with AsyncExitStack() as stack:
+        store, clock = WatchedStore(folder / "asks.db"), ManualClock()
+        await store.open()
+        stack.push_async_callback(store.close)
+        surfaces: dict[str, Surface] = {}
+        routes = Routes(by_name={"slow": Route(to="web", push_after=push_after)})
+        service = Service(store, clock, surfaces, known_surfaces=frozenset({"web"}), routes=routes)
+        allowed = rules or PushRules(allow=LOOPBACK)
+        desks = PushDesks(service, holders, lambda: urls[0], stack)
+        compose = partial(push_text.push_message, labels=Labels(), rules=allowed)
+        desk = await desks.open("web", allowed, compose)
+        surface = surfaces["web"] = WebSurface(
+            service,
+            secret=SECRET,
+            labels=Labels(),
+            local_url=lambda: urls[0],
+            now=clock.now,
+            holders=holders,
+            desk=desk,
+        )
+        runner, url = await listen(surface.routes(), local=True)
+        stack.push_async_callback(runner.cleanup)
+        stack.callback(service.stop_waiting)
+        urls.append(url)
+        http = await stack.enter_async_context(aiohttp.ClientSession())
+        yield Rig(store, clock, service, desk, desks, keys, url, http)

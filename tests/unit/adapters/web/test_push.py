@@ -1,0 +1,316 @@
+"""People are notified in their browsers: whom, of what, once, and what a push service may say to it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, utils
+from yarl import URL
+
+from answerback.core.walker import Person
+from answerback.ports.push import PushRules
+from answerback.ports.store_values import DeliveryState
+from answerback.webhooks import push_messages, pushes
+from answerback.webhooks.sender import DeliverySender, SendResult
+from tests.browser.site import KEY
+from tests.fakes.receiver import Receiver, never, receiving, status
+from tests.unit.adapters.web.push_support import APPROVAL, LOOPBACK, Rig, push_rig
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with push_rig(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    async with receiving() as running:
+        yield running
+
+
+def signed(authorization: str) -> tuple[dict[str, object], str]:
+    """Verify the signature of a VAPID header; return what it claims, and the key."""
+    scheme, _, rest = authorization.partition(" ")
+    assert scheme == "vapid"
+    fields = dict(part.split("=", 1) for part in rest.replace(" ", "").split(","))
+    head, claims, signature = fields["t"].split(".")
+
+    def decode(text: str) -> bytes:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+    raw = decode(signature)
+    point = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), decode(fields["k"]))
+    encoded = utils.encode_dss_signature(
+        int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big")
+    )
+    point.verify(encoded, f"{head}.{claims}".encode(), ec.ECDSA(hashes.SHA256()))
+    return json.loads(decode(claims)), fields["k"]
+
+
+@pytest.mark.rule("PUSH-1", "PUSH-3", "PUSH-5")
+async def test_a_person_is_told_once_which_agent_asks_and_nothing_else(
+    rig: Rig, receiver: Receiver
+) -> None:
+    browser = await rig.subscribe(receiver)
+    async with rig.sending():
+        ask = await rig.ask("ann", expires_in=3_600)
+        await rig.clock.advance(9.0)
+        assert receiver.received == []
+        await rig.clock.advance(1.0)
+        (got,) = await receiver.until(1)
+        assert browser.read(got) == {
+            "ask": ask.id,
+            "revision": ask.revision,
+            "text": "A question from Assistant is waiting.",
+            "deny": None,
+        }
+        assert "production" not in str(browser.read(got))
+        await rig.idle()
+    assert len(receiver.received) == 1
+    headers = got.headers
+    assert (headers["ttl"], headers["urgency"]) == ("3590", "high")
+    assert len(headers["topic"]) == 32
+    assert ask.id not in headers["topic"]
+    claims, key = signed(headers["authorization"])
+    assert claims == {
+        "aud": str(URL(receiver.url).origin()),
+        "exp": int(rig.clock.now()) + push_messages.TOKEN_SECONDS,
+        "sub": str(URL(rig.url).with_scheme("https")),
+    }
+    assert key == await rig.desk.server_key()
+
+
+@pytest.mark.rule("PUSH-3")
+async def test_all_messages_have_the_same_length_and_each_ask_its_own_topic(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    async with push_rig(tmp_path, PushRules(headline=True, allow=LOOPBACK)) as rig:
+        browser = await rig.subscribe(receiver)
+        async with rig.sending():
+            for text in ("Short?", '“\\"' * 200):
+                question = {"question": text, "answer_type": "boolean"}
+                await rig.ask("ann", arguments=question)
+            await rig.clock.advance(10.0)
+            first, second = await receiver.until(2)
+    texts = [browser.read(got)["text"] for got in (first, second)]
+    assert "\nShort?" in "".join(texts)
+    assert len(first.body) == len(second.body)
+    assert first.headers["topic"] != second.headers["topic"]
+    assert first.headers["ttl"] == str(pushes.MAX_TTL)
+
+
+@pytest.mark.rule("PUSH-4")
+async def test_nobody_is_told_of_what_was_answered_in_time_or_shown_in_an_open_page(
+    rig: Rig, receiver: Receiver
+) -> None:
+    await rig.subscribe(receiver)
+    async with rig.sending():
+        await rig.answer(await rig.ask("ann"))
+        seen, listed = await rig.ask("ann"), await rig.ask("ann")
+        async with rig.http.get(rig.page(seen)) as page:
+            assert page.status == 200
+        await rig.answer(seen)
+        async with rig.http.get(rig.inbox()) as page:
+            assert page.status == 200
+        await rig.clock.advance(10.0)
+        await rig.idle()
+        assert receiver.received == []
+        hidden = await rig.ask("ann")
+        for url in (rig.inbox(), rig.page(hidden)):
+            async with rig.http.get(url, headers={"Answerback-Hidden": "1"}) as page:
+                assert page.status == 200
+        await rig.clock.advance(10.0)
+        await receiver.until(1)
+        async with rig.http.get(rig.page(listed)) as page:  # noted before
+            assert page.status == 200
+
+
+@pytest.mark.rule("PUSH-4")
+async def test_a_route_says_how_long_to_wait(tmp_path: Path, receiver: Receiver) -> None:
+    async with push_rig(tmp_path, push_after=60.0) as rig:
+        await rig.subscribe(receiver)
+        async with rig.sending():
+            await rig.ask("ann", to="slow")
+            await rig.clock.advance(59.0)
+            assert receiver.received == []
+            await rig.clock.advance(1.0)
+            await receiver.until(1)
+
+
+@pytest.mark.rule("PUSH-6")
+async def test_a_notification_is_replaced_by_how_the_ask_ended_if_there_was_one(
+    rig: Rig, receiver: Receiver
+) -> None:
+    browser = await rig.subscribe(receiver)
+    async with rig.sending():
+        ask = await rig.ask("ann", "kim")
+        await rig.clock.advance(10.0)
+        await receiver.until(1)
+        await rig.idle()
+        await rig.answer(ask, by=Person(surface="web", user_id="kim", name="Kim"))
+        first, second = await receiver.until(2)
+        assert browser.read(second) == {"ask": ask.id, "over": "Answered by Kim"}
+        assert second.headers["topic"] == first.headers["topic"]
+        assert second.headers["urgency"] == "normal"
+        await rig.idle()
+        assert len(await rig.states()) == 4
+
+
+@pytest.mark.rule("PUSH-6")
+async def test_an_end_is_retried_until_it_arrives(rig: Rig, receiver: Receiver) -> None:
+    await rig.subscribe(receiver)
+    async with rig.sending():
+        ask = await rig.ask("ann")
+        await rig.clock.advance(10.0)
+        await receiver.until(1)
+        await rig.idle()
+        receiver.answers = [status(500)]
+        await rig.answer(ask)
+        await receiver.until(2)
+        await rig.clock.wait_for_sleepers(1)
+        await rig.clock.advance(5.0)
+        await receiver.until(3)
+        await rig.idle()
+
+
+@pytest.mark.rule("PUSH-7")
+@pytest.mark.parametrize("anyone", [False, True])
+async def test_what_anyone_may_answer_is_told_to_the_operator_and_others_only_if_they_want(
+    tmp_path: Path, receiver: Receiver, *, anyone: bool
+) -> None:
+    async with push_rig(tmp_path, PushRules(anyone=anyone, allow=LOOPBACK)) as rig:
+        await rig.subscribe(receiver, "/ann")
+        await rig.subscribe(receiver, "/operator", key=KEY)
+        async with rig.sending():
+            await rig.ask()
+            await rig.clock.advance(10.0)
+            await receiver.until(1 + anyone)
+            await rig.idle()
+            await rig.ask("kim")
+            await rig.clock.advance(10.0)
+            await rig.idle()
+        assert len(receiver.received) == 1 + anyone
+
+
+@pytest.mark.rule("PUSH-8")
+@pytest.mark.parametrize("gone", [404, 410])
+async def test_a_push_service_ends_a_subscription(rig: Rig, receiver: Receiver, gone: int) -> None:
+    await rig.subscribe(receiver)
+    receiver.answers = [status(gone)]
+    async with rig.sending():
+        await rig.ask("ann")
+        await rig.clock.advance(10.0)
+        await receiver.until(1)
+        await rig.idle()
+    assert await rig.desk.list_for("ann") == []
+    assert DeliveryState.DEAD in await rig.states()
+
+
+@pytest.mark.rule("PUSH-8")
+async def test_a_push_service_is_left_alone_for_as_long_as_it_says_and_others_are_not_held_up(
+    rig: Rig, receiver: Receiver
+) -> None:
+    slow = await rig.subscribe(receiver)
+    async with receiving() as other:
+        quick = await rig.subscribe(other)
+        receiver.answers = [status(429, Retry_After="120")]
+        async with rig.sending():
+            ask = await rig.ask("ann")
+            await rig.clock.advance(10.0)
+            await receiver.until(1)
+            (got,) = await other.until(1)
+            assert quick.read(got)["ask"] == ask.id
+            await rig.clock.wait_for_sleepers(1)
+            await rig.clock.advance(119.0)
+            assert len(receiver.received) == 1
+            await rig.clock.advance(5.0)
+            _, again = await receiver.until(2)
+            assert slow.read(again)["ask"] == ask.id
+            await rig.idle()
+
+
+@pytest.mark.rule("PUSH-8")
+async def test_what_is_retried_is_dropped_once_the_ask_no_longer_waits(
+    rig: Rig, receiver: Receiver
+) -> None:
+    await rig.subscribe(receiver)
+    receiver.answers = [status(503, Retry_After="60")]
+    async with rig.sending():
+        ask = await rig.ask("ann")
+        await rig.clock.advance(10.0)
+        await receiver.until(1)
+        await rig.answer(ask)
+        await rig.clock.wait_for_sleepers(1)
+        await rig.clock.advance(70.0)
+        _, over = await receiver.until(2)
+        await rig.idle()
+    assert over.headers["urgency"] == "normal"
+
+
+@pytest.mark.rule("PUSH-5")
+async def test_a_process_that_is_killed_while_it_sends_loses_nothing_and_repeats_one_message(
+    rig: Rig, receiver: Receiver
+) -> None:
+    browser = await rig.subscribe(receiver)
+    receiver.answers = [never]
+    ask = await rig.ask("ann")
+    await rig.clock.advance(10.0)
+    async with rig.sending():
+        await receiver.until(1)
+    async with rig.sending():
+        first, second = await receiver.until(2)
+        await rig.idle()
+    assert browser.read(first) == browser.read(second)
+    assert first.headers["topic"] == second.headers["topic"]
+    (row,) = [
+        row
+        for row in (await rig.store.outbox.page(state=None, agent=None, after=None, limit=9)).rows
+        if row.delivery.type == "push.waits"
+    ]
+    again = DeliverySender(rig.desks.sender, rig.desks.sender)  # type: ignore[arg-type]  # it is open
+    assert await again.send(row.delivery, rig.clock.now()) == SendResult(None, None)
+    assert len(await rig.states()) == 2
+    assert ask.id in row.delivery.body
+
+
+@pytest.mark.rule("PUSH-10")
+async def test_a_permission_can_be_denied_from_the_notification_where_that_is_allowed(
+    tmp_path: Path, receiver: Receiver
+) -> None:
+    async with push_rig(tmp_path, PushRules(deny=True, allow=LOOPBACK)) as rig, rig.sending():
+        browser = await rig.subscribe(receiver)
+        ask = await rig.ask("ann", **APPROVAL)
+        await rig.clock.advance(10.0)
+        (got,) = await receiver.until(1)
+        assert browser.read(got)["deny"] == "Deny"
+        page = f"{rig.inbox()}/asks/{ask.id}"
+        assert await rig.post(page, {"revision": str(ask.revision - 1)}) == 409
+        assert await rig.post(page, {}) == 409
+        assert await rig.post(page, {"revision": str(ask.revision)}) == 204
+        assert await rig.post(page, {"revision": str(ask.revision)}) == 409
+        ended = await rig.service.get(ask.id)
+        assert ended is not None
+        assert ended.outcome is not None
+        assert "deny" in str(ended.walk.answers).lower()
+        question = await rig.ask("ann")
+        assert await rig.post(f"{rig.inbox()}/asks/{question.id}", {"revision": "0"}) == 409
+        assert await rig.post(f"{rig.inbox()}/asks/ask_0", {"revision": "0"}) == 409
+
+
+@pytest.mark.rule("PUSH-10")
+async def test_nothing_is_denied_from_a_notification_by_default(
+    rig: Rig, receiver: Receiver
+) -> None:
+    browser = await rig.subscribe(receiver)
+    async with rig.sending():
+        ask = await rig.ask("ann", **APPROVAL)
+        await rig.clock.advance(10.0)
+        (got,) = await receiver.until(1)
+    assert browser.read(got)["deny"] is None
+    assert await rig.post(f"{rig.inbox()}/asks/{ask.id}", {"revision": str(ask.revision)}) == 409
