@@ -33,7 +33,7 @@ class BatchItem(Wire):
     """An ask, and the revision that the person saw."""
 
     id: str
-    revision: int
+    revision: Annotated[int, Field(strict=True)]
 
 
 def _check_unique(asks: tuple[BatchItem, ...]) -> tuple[BatchItem, ...]:

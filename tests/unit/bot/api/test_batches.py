@@ -96,6 +96,7 @@ async def test_a_malformed_batch_decides_nothing(api: Served) -> None:
         ([], {}),
         ([ask], {"decision": "allow_always"}),
         ([ask], {"value": "allow"}),
+        ([{**ask, "revision": True}], {}),
     ):
         status, problem = await batch(api, asks, **more)
         assert (status, problem["title"]) == (422, "Invalid batch"), more
