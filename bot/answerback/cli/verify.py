@@ -46,12 +46,12 @@ def command(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Check a receipt, and say what it proves and what it does not.
+    """Check a receipt without a service, or the chain of receipts in the database.
 
     Example: `answerback verify receipt.json --keys keys.json`
 
-    This needs no service and no network. With --store, it walks the chain of receipts in the database and names the
-    first line that was changed, removed or moved.
+    It says what the receipt proves and what it does not, and needs no network. With --store, it walks the chain of
+    receipts in the database and names the first line that was changed, removed or moved.
     """
     from answerback.runtime.config_file import load_settings
     from answerback.service import receipt_checks
