@@ -56,8 +56,9 @@ def as_text(value: JsonValue) -> str:
 
 def _contents(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, str | None, JsonValue]:
     """Return a line's title, what the ask's message says there, and the stored value."""
-    if entry.kind == "answered" and ask.erased_at is None:
-        return _answer_title(entry.body, labels), *_answer(entry, ask, labels)
+    if entry.kind == "answered":
+        said, raw = (None, None) if ask.erased_at else _answer(entry, ask, labels)
+        return _answer_title(entry.body, labels), said, raw
     title, value = _title_and_value(entry, ask, labels)
     return title, *((None, value) if isinstance(value, dict) else (as_text(value), None))
 
