@@ -17,6 +17,7 @@ from answerback_chat.control_codec import NO_ASK, Verb, encode
 from answerback_discord import components as c
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, fit_button, shorten_line
+from answerback_discord.parse import SURFACE
 from answerback_discord.private_notes import destination_text, message_url
 
 ASKS_PER_PAGE: Final = 8
@@ -53,10 +54,16 @@ def _entry(number: int, ask: Ask, labels: Labels) -> Json:
     # Each reader's client formats the time:
     # https://docs.discord.com/developers/reference#message-formatting
     text = f"-# {who} · <t:{int(ask.created_at)}:R>\n**{number}. {question}**"
-    if not (ask.message and "id" in ask.message):
+    if (url := _url(ask)) is None:
         return c.text(text)  # not posted yet
-    label = fit_button(f"{labels.open_message} {number}")
-    return c.section(text, c.link_button(label, message_url(ask.message)))
+    return c.section(text, c.link_button(fit_button(f"{labels.open_message} {number}"), url))
+
+
+def _url(ask: Ask) -> str | None:
+    """Return the address of the ask's message, which may be on another surface where the person has an account."""
+    if ask.destination.surface != SURFACE:
+        return ask.thread.url if ask.thread else None
+    return message_url(ask.message) if ask.message and "id" in ask.message else None
 
 
 def _paging_rows(after: str | None, labels: Labels) -> list[Json]:

@@ -16,6 +16,7 @@ from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
 from answerback.core.intents import Intent
+from answerback.core.people import People
 from answerback.core.too_late import TryAgain, can_try_again
 from answerback.core.view import view_of
 from answerback.core.walker import Person
@@ -54,6 +55,8 @@ class _Visit:
     """Who may answer here; None: nobody, so the page only shows the ask."""
     home: str | None
     """The address of that person's inbox; None if they have none on this listener."""
+    people: People
+    """Tells which ids the visitor has on other surfaces."""
 
     @property
     def person(self) -> Person | None:
@@ -61,11 +64,24 @@ class _Visit:
         return self.visitor.person if self.visitor else None
 
     def may_answer(self, ask: Ask) -> bool:
-        """Whether the visitor may answer; the web has no groups."""
-        person = self.person
-        if ask.destination.surface != NAME:
+        """Whether the visitor may answer: the web has no groups, and other surfaces know theirs."""
+        if self.person is None or (ids := self._ids(ask)) == ():
             return False
-        return person is not None and not is_excluded(ask, Actor(person, all_groups=True))
+        return not is_excluded(ask, Actor(self.person, all_groups=ids is None, ids=ids))
+
+    def may_read(self, ask: Ask) -> bool:
+        """Whether the page shows an ask: those that are shown elsewhere have one for the operator, and for those who
+        may answer or confirm them."""
+        if ask.destination.surface == NAME:
+            return True
+        ids = self._ids(ask) or ()
+        is_named = any(each in ids or (ids and each.startswith("@")) for each in ask.participants)
+        return is_named or (self.visitor is not None and self.visitor.is_operator)
+
+    def _ids(self, ask: Ask) -> tuple[str, ...] | None:
+        """Return the visitor's ids where an ask is shown; None if that is here."""
+        person = self.person
+        return () if person is None else self.people.ids_of(person, ask.destination.surface)
 
 
 class OtherSurface(NamedTuple):
@@ -108,7 +124,8 @@ class AskPages:
     def _visit_of(self, opened: LinkTarget, visitor: Visitor | None) -> _Visit:
         here = self._visitors.link(opened.ask_id, visitor)
         inbox = self._visitors.inbox_name(visitor) if visitor else None
-        return _Visit(opened.ask_id, here, visitor, f"../inbox/{inbox}" if inbox else None)
+        home = f"../inbox/{inbox}" if inbox else None
+        return _Visit(opened.ask_id, here, visitor, home, self._site.service.people)
 
     async def get(self, request: web.Request, visit: _Visit) -> web.StreamResponse:
         """Show the current state of the ask."""
@@ -187,7 +204,9 @@ class AskPages:
     ) -> web.StreamResponse:
         # A double click sends the same post from the same page: it counts once, and succeeds both times.
         delivery = f"{NAME}:{visit.ask_id}:{person.user_id}:{post.digest}"
-        intent = Intent(visit.ask_id, action, post.revision, delivery, surface=NAME)
+        is_known_elsewhere = visit.people.name_of(person) is not None
+        surface = None if is_known_elsewhere else NAME
+        intent = Intent(visit.ask_id, action, post.revision, delivery, surface=surface)
         try:
             result = await self._site.service.apply(intent, Actor(person))
         except StoreError as error:
@@ -260,7 +279,7 @@ class AskPages:
                 answering=visit.may_answer(ask),
                 identified=visit.person is not None,
                 try_again=can_try_again(ask, self._site.now()) and visit.may_answer(ask),
-                elsewhere=_elsewhere(ask),
+                elsewhere=None if visit.may_answer(ask) else _elsewhere(ask),
                 record=await self._record(visit, ask),
                 you=render.visitor_line(visit.person, self._site.labels),
                 key_error=key_error,
@@ -289,16 +308,14 @@ class AskPages:
         )
 
     async def _load(self, visit: _Visit) -> Ask | None:
-        """Load the ask of a page; asks that are shown elsewhere have a page only for the operator.
+        """Load the ask of a page, if the visitor may read it.
 
         A link that only shows the ask ends some days after the ask.
         """
         ask = await self._site.service.get(visit.ask_id)
         if ask is not None and visit.visitor is None and self._site.has_link_ended(ask):
             return None
-        if ask is None or ask.destination.surface == NAME:
-            return ask
-        return ask if visit.visitor is not None and visit.visitor.is_operator else None
+        return ask if ask is not None and visit.may_read(ask) else None
 
     async def _record(self, visit: _Visit, ask: Ask) -> Sequence[RecordLine]:
         """Return the record of an ask that has ended, for an identified visitor."""

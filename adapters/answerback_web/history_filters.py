@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from answerback.core.ask import Status
 from answerback.core.walker import Person
-from answerback.ports.search import Search, answerer_word, project_word, split_words
+from answerback.ports.search import Search, project_word, split_words
 from answerback_web import limits
 
 _LAST_DAY: Final = datetime(9999, 12, 30, tzinfo=UTC)
@@ -53,10 +53,11 @@ class Filters:
         words = split_words(self.q)
         if self.project:
             words = (*words, project_word(self.project))
+        by: tuple[tuple[Person, ...], ...] = ()
         if self.by:
             match = _OTHER_SURFACE.fullmatch(self.by)
             person = Person(surface=match[1], user_id=match[2]) if match else None
-            words = (*words, answerer_word(person or Person(surface=surface, user_id=self.by)))
+            by = ((person or Person(surface=surface, user_id=self.by),),)
         until = _midnight(self.until)
         return Search(
             words,
@@ -64,6 +65,7 @@ class Filters:
             self.agent or None,
             _seconds(_midnight(self.since)),
             _seconds(until + timedelta(days=1) if until else None),
+            by,
         )
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
@@ -16,7 +18,7 @@ from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDesk
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page
-from answerback.ports.surface import Actor
+from answerback.ports.surface import Actor, CommitSubscription
 from answerback_web import batch, history_filters, inbox_view, render, responses
 from answerback_web.inbox_view import SearchForm
 from answerback_web.push_pages import worker_name
@@ -234,7 +236,8 @@ class Inbox:
         ask_links = {
             ask.id: f"{links.root}a/{self._visitors.link(ask.id, visitor)}"
             for ask in results.rows
-            if visitor.is_operator or ask.destination.surface == NAME
+            if visitor.is_operator
+            or self._site.service.people.ids_of(visitor.person, ask.destination.surface) != ()
         }
         you = render.visitor_line(visitor.person, labels)
         return responses.page_response(
@@ -251,15 +254,19 @@ class Inbox:
         after = request.query.get("after")
 
         async def event() -> str:
-            with self._site.service.follow(NAME) as following:
+            service = self._site.service
+            accounts = service.people.accounts_of(visitor.person)
+            with ExitStack() as stack:
+                following = [
+                    stack.enter_context(service.follow(surface))
+                    for surface in dict.fromkeys(surface for surface, _ in accounts)
+                ]
                 try:
-                    results = await self._site.service.list_waiting_for(
-                        Actor(visitor.person), after, _PAGE
-                    )
+                    results = await service.list_waiting_for(Actor(visitor.person), after, _PAGE)
                 except ValueError:
                     return "gone"
                 if _state(results) == request.query.get("state"):
-                    await following.next_commit()
+                    await _first_commit(following)
             return "moved"
 
         return await responses.send_one_event(request, event)
@@ -270,6 +277,16 @@ class Inbox:
             f"curl -s {self._site.local_url()}/v1/asks{token} -H 'Content-Type: application/json' \\\n"
             """  -d '{"name": "ask_user", "arguments": {"question": "Which port?"}, "to": "web"}'"""
         )
+
+
+async def _first_commit(following: Sequence[CommitSubscription]) -> None:
+    """Wait for the next commit that any of these reports."""
+    waiting = [asyncio.ensure_future(each.next_commit()) for each in following]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in waiting:
+            each.cancel()
 
 
 def _state(results: Page[Ask]) -> str:

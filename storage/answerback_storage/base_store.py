@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import ClassVar, Final, Generic, TypeVar
 
 from pydantic import JsonValue
@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status
 from answerback.ports.claims import Fence
 from answerback.ports.message_state import record_shown
-from answerback.ports.search import AskSearch, Search
+from answerback.ports.search import Account, AskSearch, Search
 from answerback.ports.store import AskStore, Decision, Drafts, Maintenance, Outbox, Write
 from answerback.ports.store_values import (
     NO_LIMITS,
@@ -157,14 +157,14 @@ class BaseSearch(Part[D], AskSearch):
         """Return the matching asks after row ``behind``, newest first."""
 
     async def list_for_responder(
-        self, surface: str, user_id: str, after: str | None, limit: int
+        self, accounts: Sequence[Account], after: str | None, limit: int
     ) -> Page[Ask]:
         behind = rows.parse_ascending_cursor("waiting", after)
-        return await self._list_for_responder(surface, user_id, behind, limit)
+        return await self._list_for_responder(accounts, behind, limit)
 
     @abstractmethod
     def _list_for_responder(
-        self, surface: str, user_id: str, behind: int, limit: int
+        self, accounts: Sequence[Account], behind: int, limit: int
     ) -> Awaitable[Page[Ask]]:
         """Return the asks after row ``behind`` that may wait for this person, oldest first."""
 

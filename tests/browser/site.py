@@ -16,14 +16,16 @@ from answerback.api.origin_guard import guard_route
 from answerback.core.ask import Ask
 from answerback.core.intents import Intent, RequestedAction
 from answerback.core.labels import Labels
+from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.walker import Person
 from answerback.http.service_workers import service_worker_removal
 from answerback.ports.person_key import KeyHolder, operator, operator_holder
 from answerback.ports.surface import Acted, Actor, Surface
 from answerback.service.service import Service
-from answerback.service.submission_request import Agent, Submission
+from answerback.service.submission_request import Agent, Routes, Submission
 from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
+from tests.service_support import FakeSurface
 from tests.surface_setups import open_store
 
 SECRET: Final = b"the secret of every site in tests"
@@ -126,6 +128,7 @@ async def site(
     keys: Mapping[str, Person] | None = None,
     agents: Mapping[str, str] | None = None,
     link_days: float = math.inf,
+    people: People = NOBODY_KNOWN,
 ) -> AsyncIterator[Site]:
     """Run a site on two listeners, the local and the public one.
 
@@ -133,6 +136,7 @@ async def site(
         place: a folder for its database, the database's file, or a ``storage.url``.
         keys: the valid keys and their people, read at each request; without them, only `KEY`, the operator's.
         agents: the agents' labels by name.
+        people: the directory; whoever it names can be asked on a surface ``chat``, too.
         link_days: days after an ask's end for which its read-only link works.
     """
 
@@ -144,9 +148,15 @@ async def site(
     words = labels or Labels()
     database = place / "answerback.db" if isinstance(place, Path) and place.is_dir() else place
     async with open_store(database) as (store, claim, clock):
-        surfaces: dict[str, Surface] = {}
-        names = frozenset({"web"})
-        service = Service(store, clock, surfaces, known_surfaces=names, labels=words, claim=claim)
+        surfaces: dict[str, Surface] = {} if people is NOBODY_KNOWN else {"chat": FakeSurface()}
+        names, routes = frozenset({"web", *surfaces}), Routes(people=people)
+        service = Service(
+            *(store, clock, surfaces),
+            known_surfaces=names,
+            labels=words,
+            claim=claim,
+            routes=routes,
+        )
         surface = surfaces["web"] = WebSurface(
             service,
             secret=SECRET,

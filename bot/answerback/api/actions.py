@@ -81,15 +81,15 @@ def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
     """The person who acts; raises ProblemError for one that the caller may not speak for."""
     if call.person is not None:
         surface = call.person.surface
-        if ask.destination.surface != surface:
+        if call.guest is None and ask.destination.surface != surface:
             raise ProblemError(
                 403,
                 f"Not a {surface} ask",
-                f"A person's key can only act on asks on the {surface} surface; "
+                f"The service's own key can only act on asks on the {surface} surface; "
                 "`answerback token create NAME --role surface` makes a token for a front end.",
             )
         if named is None or named.user_id == call.person.user_id:
-            return Actor(call.person)
+            return Actor(call.person, ids=_ids_where_asked(call, ask, call.person))
         if call.guest is not None:
             detail = f"This key acts as {call.guest.user_id}. Leave out actor."
             raise ProblemError(403, "Another actor", detail)
@@ -120,11 +120,8 @@ def _ids_where_asked(call: Call, ask: Ask, person: Person) -> tuple[str, ...] | 
         ProblemError: 403; the directory has no such person.
     """
     surface = ask.destination.surface
-    if person.surface == surface:
-        return None
-    name = call.service.people.name_of(person)
-    ids = call.service.people.ids_on(name, surface) if name is not None else ()
-    if not ids:
+    ids = call.service.people.ids_of(person, surface)
+    if ids == ():
         detail = f"The directory of people has nobody with the id {person.user_id} on {person.surface} and one here."
         raise ProblemError(403, f"Not a person on {surface}", detail)
     return ids

@@ -13,11 +13,11 @@ from answerback.api.asks import bad_cursor_error, next_link_header
 from answerback.api.operation import Call, json_response
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError
+from answerback.core.people import People
 from answerback.core.walker import Person
-from answerback.ports.search import Search, answerer_word, project_word, split_words
+from answerback.ports.search import Search, project_word, split_words
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor
-from answerback.service.inbox import list_waiting_for
 
 _PERSON: Final = r"^[^:]{1,64}:.{1,128}$"
 
@@ -85,18 +85,17 @@ async def inbox(call: Call) -> web.Response:
     query = call.query(InboxQuery)
     surface, _, user_id = query.responder.partition(":")
     person = Person(surface=surface, user_id=user_id)
-    check_may_read(call.guest, person)
-    api = call.api
+    check_may_read(call.guest, person, call.service.people)
     try:
-        results = await list_waiting_for(
-            api.store.search, api.surfaces, Actor(person), query.after or None, query.limit
+        results = await call.service.list_waiting_for(
+            Actor(person), query.after or None, query.limit
         )
     except ValueError as error:
         raise bad_cursor_error() from error
     return _page_response(call, results)
 
 
-def check_may_read(guest: Person | None, person: Person) -> None:
+def check_may_read(guest: Person | None, person: Person, people: People) -> None:
     """Check that a caller may read this person's inbox.
 
     Args:
@@ -105,7 +104,7 @@ def check_may_read(guest: Person | None, person: Person) -> None:
     Raises:
         ProblemError: 403.
     """
-    if guest is None or (guest.surface, guest.user_id) == (person.surface, person.user_id):
+    if guest is None or people.is_same(guest, person):
         return
     own = f"{guest.surface}:{guest.user_id}"
     raise ProblemError(403, "Not your inbox", f"With this key, pass responder={own}.")
@@ -117,9 +116,8 @@ async def search(call: Call) -> web.Response:
     agent = call.agent_scope or query.agent
     if query.agent not in {None, agent}:
         return _page_response(call, Page((), None))
-    criteria = Search(
-        _words(query), query.status, agent, _timestamp(query.since), _timestamp(query.until)
-    )
+    since, until = _timestamp(query.since), _timestamp(query.until)
+    criteria = Search(_words(query), query.status, agent, since, until, _by(query))
     try:
         results = await call.service.search_for(
             call.guest, criteria, query.after or None, query.limit
@@ -135,10 +133,14 @@ def _words(query: SearchQuery) -> tuple[str, ...]:
         raise ProblemError(400, "Bad query", "`q` contains no words: search for letters or digits.")
     if query.project:
         words = (*words, project_word(query.project))
+    return words
+
+
+def _by(query: SearchQuery) -> tuple[tuple[Person, ...], ...]:
     if query.answered_by is None:
-        return words
+        return ()
     surface, _, user_id = query.answered_by.partition(":")
-    return (*words, answerer_word(Person(surface=surface, user_id=user_id)))
+    return ((Person(surface=surface, user_id=user_id),),)
 
 
 def _timestamp(time: datetime | None) -> float | None:

@@ -102,7 +102,9 @@ class Call:
     def may_see(self, ask: Ask) -> bool:
         """Whether the caller may see an ask: agents see their own, a personal link's holder those that concern them."""
         agent = self.agent if self.agent_scope is not None else None
-        return may_see(agent, ask) and (self.guest is None or concerns(ask, self.guest))
+        return may_see(agent, ask) and (
+            self.guest is None or concerns(ask, self.guest, self.service.people)
+        )
 
     def mark_seen_by_agent(self, ask: Ask) -> Ask:
         """Return the ask, and record that its agent sees it; reads by front ends and people do not count."""

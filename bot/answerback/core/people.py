@@ -44,6 +44,12 @@ class People:
         all_of = self.accounts.get(name, ())
         return tuple(each.removeprefix(prefix) for each in all_of if each.startswith(prefix))
 
+    def accounts_of(self, person: Person) -> tuple[tuple[str, str], ...]:
+        """Return an account and all others of the person that it belongs to, as surface and id."""
+        own, name = (person.surface, person.user_id), self.name_of(person)
+        others = self.accounts_named(name) if name is not None else ()
+        return tuple(dict.fromkeys((own, *others)))
+
     def accounts_named(self, name: str) -> tuple[tuple[str, str], ...]:
         """Return all accounts of a person, as surface and id."""
         parts = (each.partition(":") for each in self.accounts.get(name, ()))
@@ -54,6 +60,13 @@ class People:
         name = self.name_of(person)
         shown = self._display_names.get(name) if name is not None else None
         return person if shown is None else replace(person, name=shown)
+
+    def ids_of(self, person: Person, surface: str) -> tuple[str, ...] | None:
+        """Return the ids on a surface of somebody who acts from another one; None if they act from that one."""
+        if person.surface == surface:
+            return None
+        name = self.name_of(person)
+        return self.ids_on(name, surface) if name is not None else ()
 
     def is_same(self, one: Person, other: Person) -> bool:
         """Whether two accounts are known to belong to one person."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from pydantic import JsonValue
 
@@ -23,6 +23,10 @@ _UNSPACED_SCRIPTS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff
 _WORD: Final = re.compile(f"[{_UNSPACED_SCRIPTS}]|[^\\W_{_UNSPACED_SCRIPTS}]+")
 _MAX_WORD_LENGTH: Final = 64
 """Characters of a word that are indexed: PostgreSQL accepts no lexeme of 2 KB."""
+
+
+Account: TypeAlias = tuple[str, str]
+"""A surface, and a person's id there."""
 
 
 def split_words(*texts: str) -> tuple[str, ...]:
@@ -106,11 +110,14 @@ class Search(NamedTuple):
     since: float | None = None
     until: float | None = None
     """Asks created at or after ``since`` and before ``until``."""
+    by: tuple[tuple[Person, ...], ...] = ()
+    """The accounts of each person who must be among those who answered."""
 
     def matches(self, ask: Ask) -> bool:
         """Whether an open ask meets all criteria."""
         return (
-            self.status in {None, ask.status}
+            not self.by
+            and self.status in {None, ask.status}
             and self.agent in {None, ask.request.agent}
             and (self.since is None or self.since <= ask.created_at)
             and (self.until is None or ask.created_at < self.until)
@@ -128,12 +135,14 @@ class AskSearch(Protocol):
         """Asks, newest first."""
 
     async def list_for_responder(
-        self, surface: str, user_id: str, after: str | None, limit: int
+        self, accounts: Sequence[Account], after: str | None, limit: int
     ) -> Page[Ask]:
-        """Open asks of a surface that this person, a group or anyone may answer or confirm; oldest first."""
+        """Open asks on a person's surfaces that they, a group or anyone may answer or confirm; oldest first."""
 
 
-def may_wait_for(ask: Ask, user_id: str) -> bool:
+def may_wait_for(ask: Ask, accounts: Sequence[Account]) -> bool:
     """Whether those who may answer or confirm include this person, a group or anyone: the test of
     `AskSearch.list_for_responder`."""
-    return any(one in {user_id, ANYONE} or one.startswith("@") for one in ask.participants)
+    ids = [user_id for surface, user_id in accounts if surface == ask.destination.surface]
+    named = {*ids, ANYONE}
+    return bool(ids) and any(one in named or one.startswith("@") for one in ask.participants)

@@ -18,6 +18,7 @@ from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.intents import Intent
+from answerback.core.people import People
 from answerback.core.too_late import TryAgain
 from answerback.core.walker import Person
 from answerback.ports.claims import Fence
@@ -79,6 +80,9 @@ class CommitSubscription(Protocol):
 
 class Asks(LiveMessages, Protocol):
     """The service, as adapters see it. Every method commits before it returns."""
+
+    people: People
+    """Tells which accounts belong to one person."""
 
     async def act(
         self,

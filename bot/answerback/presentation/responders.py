@@ -13,7 +13,8 @@ def responder_groups(ask: Ask) -> frozenset[str]:
 
 def is_excluded(ask: Ask, actor: Actor) -> bool:
     """Whether this person certainly may not act now: neither they nor any of their known groups is named."""
-    if ANYONE in ask.actors or actor.person.user_id in ask.actors:
+    ids = (actor.person.user_id,) if actor.ids is None else actor.ids
+    if (ANYONE in ask.actors and actor.ids is None) or any(each in ask.actors for each in ids):
         return False
     groups = responder_groups(ask)
     return not groups & actor.groups and (actor.all_groups or groups <= actor.groups_known)

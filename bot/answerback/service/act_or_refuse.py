@@ -33,7 +33,12 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service import question_routing, record_wire
-from answerback.service.may_act import NeedsGroups, look_up_groups, missing_groups
+from answerback.service.may_act import (
+    NeedsGroups,
+    known_where_asked,
+    look_up_groups,
+    missing_groups,
+)
 from answerback.service.memory_of_answers import answer_to_remember
 from answerback.service.notify import Hooks, Signals
 from answerback.service.push_rows import push_rows
@@ -299,7 +304,7 @@ class AskActions:
                 return Acted(outcome.ask)
             if not isinstance(outcome, NeedsGroups):
                 return outcome
-            with_groups = await look_up_groups(commits.surfaces, outcome.ask, actor, outcome.groups)
+            with_groups = await look_up_groups(commits.surfaces, outcome)
             if with_groups is None:
                 return Rejected(RejectReason.UNCHECKED, outcome.ask)
             actor = with_groups
@@ -309,6 +314,7 @@ class AskActions:
     ) -> Decision[Write | Acted | Rejected | NeedsGroups]:
         if ask is None or intent.surface not in {None, ask.destination.surface}:
             return Decision(None, Rejected(RejectReason.NOT_FOUND))
+        actor = known_where_asked(ask, actor, self._commits.people)
         if (refused := self._refused(intent, actor, ask)) is not None:
             return Decision(None, refused)
         action = intent.wanted
@@ -369,7 +375,11 @@ class AskActions:
         if not ask.open and not isinstance(intent.wanted, TryAgain):
             return Rejected(RejectReason.ENDED, ask)
         if (missing := missing_groups(ask.actors, actor)) is not None:
-            return NeedsGroups(ask, missing) if missing else Rejected(RejectReason.NOT_ALLOWED, ask)
+            return (
+                NeedsGroups(ask, actor, missing)
+                if missing
+                else Rejected(RejectReason.NOT_ALLOWED, ask)
+            )
         return (
             None if intent.revision in {None, ask.revision} else Rejected(RejectReason.STALE, ask)
         )
@@ -378,6 +388,6 @@ class AskActions:
         """Refuse the confirmation of a person who may answer or object, but not confirm."""
         missing = missing_groups(ask.waits_for, actor)
         if missing:
-            return NeedsGroups(ask, missing)
+            return NeedsGroups(ask, actor, missing)
         problems = (refusals.NOT_A_CONFIRMER.problem(),)
         return None if missing is None else Rejected(RejectReason.NOT_ALLOWED, ask, problems)

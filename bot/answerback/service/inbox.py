@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
+from answerback.core.people import People
 from answerback.core.walker import Person
-from answerback.ports.search import AskSearch, Search, answerer_word
+from answerback.ports.search import Account, AskSearch, Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, SupportsGroups, Surface
 
@@ -18,11 +19,13 @@ logger = logging.getLogger(__name__)
 async def list_waiting_for(
     search: AskSearch,
     surfaces: Mapping[str, Surface],
+    people: People,
     actor: Actor,
     after: str | None,
     limit: int,
 ) -> Page[Ask]:
-    """The open asks that a person may answer, oldest first; a page may have fewer than ``limit`` of them.
+    """The open asks that a person may answer by any of their accounts, oldest first; a page may have fewer than
+    ``limit`` of them.
 
     These are the asks whose responders include them, or a group that the surface says they are in. An ask that anyone
     may answer waits for them only outside channels, because the service cannot tell who sees a channel.
@@ -30,22 +33,33 @@ async def list_waiting_for(
     Raises:
         ValueError: the cursor came from no page.
     """
-    person = actor.person
+    accounts = people.accounts_of(actor.person)
+    actors = [actor, *map(_actor_with, accounts[1:])]
     while True:
-        page = await search.list_for_responder(person.surface, person.user_id, after, limit)
-        groups = frozenset(
-            name[1:] for ask in page.rows for name in ask.waits_for if name.startswith("@")
-        )
-        if unknown := groups - actor.groups_known:
-            surface = surfaces.get(person.surface)
-            found = await find_groups_among(surface, person, unknown) or frozenset()
-            actor = actor._replace(
-                groups=actor.groups | found, groups_known=actor.groups_known | unknown
-            )
-        asks = tuple(ask for ask in page.rows if is_waiting_for(ask, actor))
+        page = await search.list_for_responder(accounts, after, limit)
+        actors = [await _with_groups(each, page.rows, surfaces) for each in actors]
+        asks = tuple(ask for ask in page.rows if is_waiting_for(ask, actors, people))
         if asks or page.after is None:
             return Page(asks, page.after)
         after = page.after
+
+
+def _actor_with(account: Account) -> Actor:
+    surface, user_id = account
+    return Actor(Person(surface=surface, user_id=user_id))
+
+
+async def _with_groups(
+    actor: Actor, shown: Iterable[Ask], surfaces: Mapping[str, Surface]
+) -> Actor:
+    """Return the actor with those groups looked up that asks on their surface wait for."""
+    person = actor.person
+    waited_for = (ask.waits_for for ask in shown if ask.destination.surface == person.surface)
+    groups = frozenset(name[1:] for names in waited_for for name in names if name.startswith("@"))
+    if not (unknown := groups - actor.groups_known):
+        return actor
+    found = await find_groups_among(surfaces.get(person.surface), person, unknown) or frozenset()
+    return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | unknown)
 
 
 async def list_open_to_anyone(search: AskSearch, surface: str, limit: int) -> Sequence[Ask]:
@@ -53,7 +67,7 @@ async def list_open_to_anyone(search: AskSearch, surface: str, limit: int) -> Se
     found: list[Ask] = []
     after: str | None = None
     while len(found) < limit:
-        page = await search.list_for_responder(surface, "", after, limit)
+        page = await search.list_for_responder([(surface, "")], after, limit)
         found += [ask for ask in page.rows if ANYONE in ask.waits_for and ask.destination.channel]
         after = page.after
         if after is None:
@@ -64,32 +78,43 @@ async def list_open_to_anyone(search: AskSearch, surface: str, limit: int) -> Se
 async def search_for(
     search: AskSearch,
     surfaces: Mapping[str, Surface],
-    person: Person,
+    people: People,
+    person: Person | None,
     wanted: Search,
     after: str | None,
     limit: int,
 ) -> Page[Ask]:
-    """A person's asks that match a search: those that wait for them if the search is for open ones, else those that
-    they answered. A page may have fewer than ``limit`` of them."""
-    if wanted.status is not Status.OPEN:
-        words = (*wanted.words, answerer_word(person))
-        return await search.find(wanted._replace(words=words), after, limit)
+    """The asks that match a search, all for None; else a person's own: those that wait for them if the search is for
+    open ones, else those that they answered. A page may have fewer than ``limit`` of them.
+
+    Whom the search names stands for all accounts of that person.
+    """
+    if person is None or wanted.status is not Status.OPEN:
+        named = wanted.by if person is None else (*wanted.by, (person,))
+        by = tuple(
+            tuple(
+                _actor_with(account).person for one in each for account in people.accounts_of(one)
+            )
+            for each in named
+        )
+        return await search.find(wanted._replace(by=by), after, limit)
     while True:
-        page = await list_waiting_for(search, surfaces, Actor(person), after, limit)
+        page = await list_waiting_for(search, surfaces, people, Actor(person), after, limit)
         asks = tuple(ask for ask in page.rows if wanted.matches(ask))
         if asks or page.after is None:
             return Page(asks, page.after)
         after = page.after
 
 
-def concerns(ask: Ask, person: Person) -> bool:
-    """Whether an ask belongs to a person: they acted on it, or may answer or confirm it without being in any group."""
+def concerns(ask: Ask, person: Person, people: People) -> bool:
+    """Whether an ask belongs to a person, by any of their accounts: they acted on it, or may answer or confirm it
+    without being in any group."""
     acted_by = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)]
     acted_by += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
-    if _is_among(person, acted_by):
+    if any(people.is_same(person, one) for one in acted_by):
         return True
-    open_here = ask.open and ask.destination.surface == person.surface
-    return open_here and _is_named(ask, ask.participants, Actor(person))
+    actors = map(_actor_with, people.accounts_of(person))
+    return ask.open and any(_is_named(ask, ask.participants, each) for each in actors)
 
 
 async def find_groups_among(
@@ -110,22 +135,19 @@ async def find_groups_among(
     return frozenset()
 
 
-def is_waiting_for(ask: Ask, actor: Actor) -> bool:
-    """Whether an open ask waits for a person, who is in the groups that the actor names."""
+def is_waiting_for(ask: Ask, actors: Sequence[Actor], people: People) -> bool:
+    """Whether an ask waits for a person, given by their accounts."""
     if ask.confirming:
         done = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)]
-        if _is_among(actor.person, done):
+        if any(people.is_same(actors[0].person, one) for one in done):
             return False
-    return _is_named(ask, ask.waits_for, actor)
+    return any(_is_named(ask, ask.waits_for, each) for each in actors)
 
 
 def _is_named(ask: Ask, named: Sequence[str], actor: Actor) -> bool:
     user_id, to = actor.person.user_id, ask.destination
+    if actor.person.surface != to.surface:
+        return False
     if not {user_id, *(f"@{group}" for group in actor.groups)}.isdisjoint(named):
         return True
     return ANYONE in named and to.channel is None and to.user in {None, user_id}
-
-
-def _is_among(person: Person, people: Iterable[Person]) -> bool:
-    who = person.surface, person.user_id
-    return any((one.surface, one.user_id) == who for one in people)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from answerback.core.ask import ANYONE, Ask
+from answerback.core.people import People
 from answerback.ports.surface import Actor, Surface
 from answerback.service.inbox import find_groups_among
 
@@ -15,13 +16,23 @@ class NeedsGroups:
     """Whether the actor may act depends on groups that have not been looked up yet."""
 
     ask: Ask
+    actor: Actor
     groups: frozenset[str]
+
+
+def known_where_asked(ask: Ask, actor: Actor, people: People) -> Actor:
+    """Return somebody who acts from another surface with the ids that the directory gives them on the ask's own."""
+    if actor.ids is not None:
+        return actor
+    return actor._replace(ids=people.ids_of(actor.person, ask.destination.surface))
 
 
 def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | None:
     """None: may act. Otherwise the groups that have yet to be looked up; empty: may not act."""
     ids = (actor.person.user_id,) if actor.ids is None else actor.ids
-    if ANYONE in allowed or any(each in allowed for each in ids):
+    # Who can see the prompt is not known of somebody elsewhere, unless a front end vouches for them.
+    sees_it = actor.ids is None or actor.person.via is not None
+    if (ANYONE in allowed and sees_it) or any(each in allowed for each in ids):
         return None
     groups = frozenset(r[1:] for r in allowed if r.startswith("@"))
     if groups & actor.groups:
@@ -29,12 +40,17 @@ def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | N
     return frozenset() if actor.all_groups else groups - actor.groups_known
 
 
-async def look_up_groups(
-    surfaces: Mapping[str, Surface], ask: Ask, actor: Actor, groups: frozenset[str]
-) -> Actor | None:
+async def look_up_groups(surfaces: Mapping[str, Surface], needed: NeedsGroups) -> Actor | None:
     """The actor with these groups looked up on the surface; None if the surface cannot say yet."""
-    surface = surfaces.get(ask.destination.surface)
-    member_of = await find_groups_among(surface, actor.person, groups, ask.id)
-    if member_of is None:
-        return None
+    ask, actor, groups = needed.ask, needed.actor, needed.groups
+    name, person = ask.destination.surface, actor.person
+    accounts = [person]
+    if actor.ids is not None:
+        accounts = [replace(person, surface=name, user_id=each) for each in actor.ids]
+    member_of: frozenset[str] = frozenset()
+    for account in accounts:
+        found = await find_groups_among(surfaces.get(name), account, groups, ask.id)
+        if found is None:
+            return None
+        member_of |= found
     return actor._replace(groups=actor.groups | member_of, groups_known=actor.groups_known | groups)

@@ -25,7 +25,7 @@ from answerback.core.walker import Person, Refused, Source
 from answerback.ports.claims import SOLE_CLAIM, Claim
 from answerback.ports.clock import Clock
 from answerback.ports.message_state import mark_outdated, record_retired, replace_channel_id
-from answerback.ports.search import Search, answerer_word
+from answerback.ports.search import Search
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import (
     NO_LIMITS,
@@ -254,7 +254,8 @@ class Service(AskActions):
 
     async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
         """The open asks that a person may answer (see `answerback.ports.surface.Asks`)."""
-        return await inbox.list_waiting_for(self.store.search, self.surfaces, actor, after, limit)
+        parts = (self.store.search, self.surfaces, self.people)
+        return await inbox.list_waiting_for(*parts, actor, after, limit)
 
     def wait(
         self, ask_id: str, seconds: float, known: Ask | None = None, *, listens: bool = True
@@ -350,16 +351,14 @@ class Service(AskActions):
 
     async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
         """The asks that a person has answered (see `answerback.ports.surface.Asks`)."""
-        return (await self.store.search.find(Search((answerer_word(person),)), None, limit)).rows
+        return (await self.search_for(person, Search(), None, limit)).rows
 
     async def search_for(
         self, person: Person | None, wanted: Search, after: str | None, limit: int
     ) -> Page[Ask]:
         """The asks that match a search (see `answerback.ports.surface.Asks`)."""
-        search = self.store.search
-        if person is None:
-            return await search.find(wanted, after, limit)
-        return await inbox.search_for(search, self.surfaces, person, wanted, after, limit)
+        parts = (self.store.search, self.surfaces, self.people)
+        return await inbox.search_for(*parts, person, wanted, after, limit)
 
     async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
         """An ask's record after a given number, oldest first."""

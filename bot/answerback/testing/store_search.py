@@ -14,7 +14,7 @@ from answerback.core.ask import ANYONE, Ask, Destination, Status
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.origin import Origin
 from answerback.core.walker import Person
-from answerback.ports.search import Search, answerer_word, project_word, split_words
+from answerback.ports.search import Search, project_word, split_words
 from answerback.ports.store import Decision, Store, Write
 from answerback.testing.store_examples import ANN, end_decision, new_ask
 
@@ -110,9 +110,9 @@ class SearchContract:
         assert await find_all_ids(store, search_for("which atlantis")) == ["ask_1"]
         assert await find_all_ids(store, search_for("never none")) == ["ask_2"]
         assert await find_all_ids(store, search_for("ben")) == ["ask_2"]
-        assert await find_all_ids(store, Search((answerer_word(ANN),))) == ["ask_1"]
-        assert await find_all_ids(store, Search((answerer_word(ben),))) == ["ask_2"]
-        assert await find_all_ids(store, Search((answerer_word(replace(ben, user_id="U")),))) == []
+        assert await find_all_ids(store, Search(by=((ANN,),))) == ["ask_1"]
+        assert await find_all_ids(store, Search(by=((ben,),))) == ["ask_2"]
+        assert await find_all_ids(store, Search(by=((replace(ben, user_id="U"),),))) == []
 
     async def test_an_ask_that_ends_before_it_is_stored_is_found(self, store: Store) -> None:
         decision = end_decision(Status.FAILED)(new_ask())
@@ -127,7 +127,7 @@ class SearchContract:
         await store.erasure.erase("ask_1", 9_000.0, ())
         assert await find_all_ids(store, search_for("migration")) == ["ask_2"]
         assert await find_all_ids(store, search_for("never")) == ["ask_2"]
-        assert await find_all_ids(store, Search((answerer_word(ANN),))) == ["ask_2"]
+        assert await find_all_ids(store, Search(by=((ANN,),))) == ["ask_2"]
 
     async def test_a_search_is_narrowed_by_status_agent_and_time(self, store: Store) -> None:
         for number in range(1, 6):
@@ -165,7 +165,7 @@ class SearchContract:
             ids: list[str] = []
             after: str | None = None
             while True:
-                page = await store.search.list_for_responder("slack", user_id, after, limit)
+                page = await store.search.list_for_responder([("slack", user_id)], after, limit)
                 assert len(page.rows) <= limit
                 ids += [ask.id for ask in page.rows]
                 after = page.after
@@ -175,6 +175,11 @@ class SearchContract:
         for limit in (1, 2, 4, 10):
             assert await waiting("U1", limit) == ["ask_1", "ask_3", "ask_4", "ask_5"]
             assert await waiting('U"1', limit) == ["ask_3", "ask_4", "ask_6"]
+        both = [("slack", "U1"), ("discord", "U1")]
+        pages = [await store.search.list_for_responder(both, None, 3)]
+        pages.append(await store.search.list_for_responder(both, pages[0].after, 3))
+        ids = [ask.id for page in pages for ask in page.rows]
+        assert ids == ["ask_1", "ask_3", "ask_4", "ask_5", "ask_8"]
 
     async def test_a_person_named_only_in_stored_texts_is_not_a_responder(
         self, store: Store
@@ -183,7 +188,7 @@ class SearchContract:
         for number in (1, 2):
             left = asks.AbandonedMessage(destination=Destination(surface="slack"), message=message)
             await store.asks.create(Write(new_ask(number, responders=("U1",), left=left)), None)
-        assert (await store.search.list_for_responder("slack", "U9", None, 1)).rows == ()
+        assert (await store.search.list_for_responder([("slack", "U9")], None, 1)).rows == ()
 
     @pytest.mark.parametrize("cursor", ["", "x", "YXNrczox"])
     async def test_an_invented_cursor_of_a_search_or_inbox_is_rejected(
@@ -192,7 +197,7 @@ class SearchContract:
         with pytest.raises(ValueError, match="There is no page behind"):
             await store.search.find(Search(), cursor, 10)
         with pytest.raises(ValueError, match="There is no page behind"):
-            await store.search.list_for_responder("slack", "U1", cursor, 10)
+            await store.search.list_for_responder([("slack", "U1")], cursor, 10)
 
     @pytest.mark.rule("API-17")
     async def test_an_ask_is_found_by_its_whole_project_open_or_ended(self, store: Store) -> None:

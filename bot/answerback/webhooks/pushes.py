@@ -16,6 +16,7 @@ import aiohttp
 from yarl import URL
 
 from answerback.core.ask import ANYONE, Ask
+from answerback.core.people import NOBODY_KNOWN
 from answerback.core.walker import Person
 from answerback.ports.clock import Clock
 from answerback.ports.person_key import OPERATOR, KeyHolderSource
@@ -181,7 +182,7 @@ class Pushes(PushDesk):
         if not ask.open or ask.inquiring or ask.destination.surface != self.surface:
             return False
         named = person in ask.waits_for or person == OPERATOR or self.rules.anyone
-        return named and is_waiting_for(ask, who)
+        return named and is_waiting_for(ask, [who], NOBODY_KNOWN)
 
     async def _store_messages(
         self, row: Delivery, ask: Ask, told: Iterable[PushSubscription], at: float

@@ -6,11 +6,18 @@ for every store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from answerback.core.ask import Ask
-from answerback.ports.search import Search, answer_words, may_wait_for, question_words
+from answerback.ports.search import (
+    Account,
+    Search,
+    answer_words,
+    answerer_word,
+    may_wait_for,
+    question_words,
+)
 from answerback.ports.store_values import Page
 from answerback_storage import rows
 from answerback_storage.base_store import BaseSearch
@@ -78,8 +85,10 @@ class PostgresSearch(BaseSearch[PostgresDatabase]):
     async def _find(self, wanted: Search, behind: int, limit: int) -> Page[Ask]:
         params = Parameters()
         terms = equality_conditions(params, {"status": wanted.status, "agent": wanted.agent})
-        if wanted.words:
-            tsquery = params.add(" & ".join(f"'{word}':*" for word in wanted.words))
+        words = [f"'{word}':*" for word in wanted.words]
+        words += [f"({' | '.join(map(answerer_word, person))})" for person in wanted.by]
+        if words:
+            tsquery = params.add(" & ".join(words))
             terms += f"seq IN (SELECT seq FROM asks_words WHERE words @@ {tsquery}::tsquery) AND "
         for value, term in ((wanted.since, "created_at >="), (wanted.until, "created_at <")):
             if value is not None:
@@ -91,24 +100,27 @@ class PostgresSearch(BaseSearch[PostgresDatabase]):
         return Page(tuple(asks.read_valid(self._db, [row[1:] for row in found[:limit]])), cursor)
 
     async def _list_for_responder(
-        self, surface: str, user_id: str, behind: int, limit: int
+        self, accounts: Sequence[Account], behind: int, limit: int
     ) -> Page[Ask]:
         page_asks: list[tuple[int, Ask]] = []
         while len(page_asks) <= limit:
             params = Parameters()
-            terms = f"status = 'open' AND {equality_conditions(params, {'surface': surface})}"
-            names_user = f"strpos(state, {params.add(rows.dump(user_id))}) > 0"
+            places = " OR ".join(
+                f"""({equality_conditions(params, {"surface": surface})}
+                (strpos(state, {params.add(rows.dump(user_id))}) > 0
+                    OR strpos(state, '"@') > 0 OR strpos(state, '"anyone"') > 0))"""
+                for surface, user_id in accounts
+            )
             found = await self._db.read(
-                f"""SELECT seq, {asks.LOAD_COLUMNS} FROM asks WHERE {terms} seq > {params.add(behind, "bigint")}
-                    AND ({names_user} OR strpos(state, '"@') > 0 OR strpos(state, '"anyone"') > 0)
-                    ORDER BY seq LIMIT {limit + 1}""",
+                f"""SELECT seq, {asks.LOAD_COLUMNS} FROM asks WHERE status = 'open'
+                    AND seq > {params.add(behind, "bigint")} AND ({places}) ORDER BY seq LIMIT {limit + 1}""",
                 *params.values,
             )
             seqs = {row[2]: row[0] for row in found}
             page_asks += [
                 (seqs[ask.id], ask)
                 for ask in asks.read_valid(self._db, [row[1:] for row in found])
-                if may_wait_for(ask, user_id)
+                if may_wait_for(ask, accounts)
             ]
             if len(found) <= limit:
                 break

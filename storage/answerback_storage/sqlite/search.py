@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, Final
 
 from answerback.core.ask import Ask
-from answerback.ports.search import Search, may_wait_for
+from answerback.ports.search import Account, Search, answerer_word, may_wait_for
 from answerback.ports.store_values import Page
 from answerback_storage import rows
 from answerback_storage.base_store import BaseSearch
@@ -15,8 +16,9 @@ from answerback_storage.sqlite import asks
 from answerback_storage.sqlite.runner import Runner
 
 _HAS_WORD: Final = "seq IN (SELECT rowid / 2 FROM asks_words WHERE asks_words MATCH ?)"
-_WAITING: Final = """SELECT seq FROM asks WHERE status = 'open' AND surface = ? AND seq > ?
-    AND (instr(state, ?) OR instr(state, '"@') OR instr(state, '"anyone"')) ORDER BY seq"""
+_WAITING: Final = "SELECT seq FROM asks WHERE status = 'open' AND seq > ? AND ({}) ORDER BY seq"
+_ON_SURFACE: Final = """surface = ?
+    AND (instr(state, ?) OR instr(state, '"@') OR instr(state, '"anyone"'))"""
 
 
 class SqliteSearch(BaseSearch[Runner]):
@@ -26,11 +28,10 @@ class SqliteSearch(BaseSearch[Runner]):
         return await self._db.read(lambda db: _search(db, self._db.requests, wanted, behind, limit))
 
     async def _list_for_responder(
-        self, surface: str, user_id: str, behind: int, limit: int
+        self, accounts: Sequence[Account], behind: int, limit: int
     ) -> Page[Ask]:
-        place, span = (surface, user_id), (behind, limit)
         return await self._db.read(
-            lambda db: _list_for_responder(db, self._db.requests, place, span)
+            lambda db: _list_for_responder(db, self._db.requests, accounts, behind, limit)
         )
 
 
@@ -38,6 +39,7 @@ def _search(
     db: sqlite3.Connection, cache: rows.RequestCache, query: Search, after: int, limit: int
 ) -> Page[Ask]:
     terms: list[tuple[str, Any]] = [(_HAS_WORD, f'"{word}"*') for word in query.words]
+    terms += [(_HAS_WORD, " OR ".join(map(answerer_word, person))) for person in query.by]
     conditions = {
         "status = ?": query.status,
         "agent = ?": query.agent,
@@ -59,17 +61,18 @@ def _search(
 def _list_for_responder(
     db: sqlite3.Connection,
     cache: rows.RequestCache,
-    place: tuple[str, str],
-    span: tuple[int, int],
+    accounts: Sequence[Account],
+    after: int,
+    limit: int,
 ) -> Page[Ask]:
-    surface, user_id = place
-    after, limit = span
-    seqs = db.execute(_WAITING, (surface, after, rows.dump(user_id)))
+    values = [value for surface, user_id in accounts for value in (surface, rows.dump(user_id))]
+    statement = _WAITING.format(" OR ".join([_ON_SURFACE] * len(accounts)))
+    seqs = db.execute(statement, (after, *values))
     found = (
         (seq, ask)
         for (seq,) in seqs
         for ask in asks.load_many(db, cache, [seq])
-        if may_wait_for(ask, user_id)
+        if may_wait_for(ask, accounts)
     )
     found_asks = list(islice(found, limit + 1))
     cursor = rows.cursor("waiting", found_asks[limit - 1][0]) if len(found_asks) > limit else None

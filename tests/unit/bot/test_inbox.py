@@ -7,6 +7,7 @@ from pydantic import JsonValue
 
 from answerback.core.actions import EndTurn
 from answerback.core.errors import ForbiddenError, PlatformError, PlatformUnavailableError
+from answerback.core.people import NOBODY_KNOWN
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback.service.inbox import list_waiting_for
@@ -24,7 +25,9 @@ async def waiting(parts: Parts, person: Person = ANN, limit: int = 50) -> list[s
     texts: list[str] = []
     after: str | None = None
     while True:
-        page = await list_waiting_for(parts.store.search, surfaces, Actor(person), after, limit)
+        page = await list_waiting_for(
+            parts.store.search, surfaces, NOBODY_KNOWN, Actor(person), after, limit
+        )
         texts += [ask.id for ask in page.rows]
         after = page.after
         if after is None:

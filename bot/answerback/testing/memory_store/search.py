@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
 from answerback.core.ask import Ask
-from answerback.ports.search import Search, answer_words, may_wait_for, question_words
+from answerback.ports.search import (
+    Account,
+    Search,
+    answer_words,
+    answerer_word,
+    may_wait_for,
+    question_words,
+)
 from answerback.ports.store_values import Page
 from answerback.testing.memory_store.database import MemoryDatabase
 from answerback_storage import rows
@@ -25,17 +32,14 @@ class MemorySearch(BaseSearch[MemoryDatabase]):
         return build_page("search", found, limit)
 
     async def _list_for_responder(
-        self, surface: str, user_id: str, behind: int, limit: int
+        self, accounts: Sequence[Account], behind: int, limit: int
     ) -> Page[Ask]:
         tables = self._db.tables()
         numbered = ((number, tables.asks[ask_id]) for ask_id, number in tables.numbers.items())
         matching = (
             (number, ask)
             for number, ask in numbered
-            if number > behind
-            and ask.open
-            and ask.destination.surface == surface
-            and may_wait_for(ask, user_id)
+            if number > behind and ask.open and may_wait_for(ask, accounts)
         )
         return build_page("waiting", matching, limit)
 
@@ -60,4 +64,5 @@ def _matches_search(ask: Ask, query: Search) -> bool:
         and (query.since is None or ask.created_at >= query.since)
         and (query.until is None or ask.created_at < query.until)
         and all(any(word.startswith(prefix) for word in words) for prefix in query.words)
+        and all(any(answerer_word(one) in words for one in person) for person in query.by)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,12 @@ from typing import Any
 import aiohttp
 import pytest
 
+from answerback.core.ask import Destination, Thread
 from answerback.core.errors import UnreadableRowError
 from answerback.core.labels import Labels
+from answerback.ports.store_values import Page
 from answerback.service.submission_request import Agent, Submission
+from answerback.testing.store_examples import new_ask
 from answerback_discord import group_membership, inbox_view, interactions, parse, slash_commands
 from answerback_discord.api_client import DiscordApi
 from tests.fakes.discord.server import FakeDiscord
@@ -208,3 +212,14 @@ async def test_an_unknown_command_is_answered_with_a_note(up: Rig) -> None:
     up.discord.application.commands.append({"name": "deploy", "description": "D", "type": 1})
     assert (await up.ann.command("deploy", up.channel)).answered
     assert LABELS.not_found in remove_escapes(up.ann.notes()[0].text)
+
+
+@pytest.mark.rule("PEOPLE-4")
+@pytest.mark.parametrize("url", ["https://slack.example/archives/C1/p1", None])
+def test_an_ask_on_another_surface_has_that_surfaces_link(url: str | None) -> None:
+    thread = Thread(channel="C1", id="1", url=url)
+    there = Destination(surface="slack", channel="C1")
+    ask = new_ask(1, to=there, message={"channel": "C1", "ts": "1"}, thread=thread)
+    shown = inbox_view.page(Page((ask,), None), LABELS)
+    assert (f'"{url}"' in json.dumps(shown)) is (url is not None)
+    assert "discord.com" not in json.dumps(shown)

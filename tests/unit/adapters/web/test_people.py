@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import html
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 from answerback.core.actions import Answer
 from answerback.core.intents import Intent
 from answerback.core.labels import Labels
+from answerback.core.people import People
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 from answerback.ports.person_key import operator_holder
@@ -150,7 +154,7 @@ async def test_somebody_from_a_chat_without_a_name_is_not_shown_as_an_id(
     shared: Site, far: Reader
 ) -> None:
     ask = await shared.ask(TEXT, {**TEXT, "id": "u"}, responders="anyone")
-    nameless = Actor(Person(surface="slack", user_id="U0SECRET"))
+    nameless = Actor(Person(surface="slack", user_id="U0SECRET", via="console"))
     for words in ("x", "y"):
         result = await shared.service.apply(Intent(ask.id, Answer(value=words)), nameless)
         assert isinstance(result, Acted)
@@ -158,3 +162,39 @@ async def test_somebody_from_a_chat_without_a_name_is_not_shown_as_an_id(
     page = await far.open(f"{path(ask)}") if ended.status == 200 else ended
     assert "Answered by someone" in page.text
     assert "U0SECRET" not in page.text
+
+
+@pytest.mark.rule("PEOPLE-4")
+async def test_the_page_answers_what_names_the_person_on_another_surface(tmp_path: Path) -> None:
+    people = People({"alice": ("web:alice", "chat:U1")})
+    async with site(tmp_path, keys=KEYS, people=people) as shared, reader(shared.public_url) as far:
+        hers = await shared.ask(TEXT, to="chat:C1", responders=["U1"])
+        await shared.ask({**TEXT, "text": "Bob's own"}, to="chat:C1", responders=["U2"])
+        group = await shared.ask(
+            {**TEXT, "text": "Anyone there"}, to="chat:C1", responders="anyone"
+        )
+        inbox = await far.open("/?key=abp_alice")
+        assert "Bob's own" not in inbox.text
+        (own,) = asks_in(inbox)
+        page = await far.open(own)
+        ended = await far.press(page, own, "answer", {"text": "x"})
+        assert "by Alice Adams (personal link)" in ended.text
+        assert (await shared.stored(hers)).acted_by == ALICE
+        for who, key in ((BOB, "abp_bob"), (ALICE, "abp_alice")):
+            link = PageLinks(SECRET).answering_link(group.id, operator_holder(key, who))
+            assert (await far.open(f"/a/{link}")).status == 404
+        assert len(asks_in(await far.open(f"{ALICES}/history"))) == 1
+
+
+@pytest.mark.rule("PEOPLE-4")
+async def test_the_inbox_moves_with_what_happens_on_the_persons_other_surfaces(
+    tmp_path: Path,
+) -> None:
+    people = People({"alice": ("web:alice", "chat:U1")})
+    async with site(tmp_path, keys=KEYS, people=people) as shared, reader(shared.public_url) as far:
+        inbox = await far.open("/?key=abp_alice")
+        events = re.search(r'data-events="([^"]+)"', inbox.markup)
+        assert events is not None
+        waits = asyncio.create_task(far.open(html.unescape(events[1])))
+        await shared.ask(TEXT, to="chat:C1", responders=["U1"])
+        assert "moved" in (await waits).text

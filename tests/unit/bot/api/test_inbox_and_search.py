@@ -9,6 +9,7 @@ import pytest
 
 from answerback.api.inbox_and_search import check_may_read
 from answerback.core.errors import ProblemError
+from answerback.core.people import NOBODY_KNOWN
 from answerback.core.walker import Person
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_export import run_command
@@ -61,9 +62,9 @@ async def test_the_inbox_is_for_people_and_front_ends(serve: Serve) -> None:
 def test_a_personal_key_only_opens_its_own_inbox() -> None:
     ann, ben = (Person(surface="web", user_id=name, name=name) for name in ("ann", "ben"))
     for reader in (None, ann):
-        check_may_read(reader, ann)
+        check_may_read(reader, ann, NOBODY_KNOWN)
     with pytest.raises(ProblemError, match="responder=web:ben"):
-        check_may_read(ben, ann)
+        check_may_read(ben, ann, NOBODY_KNOWN)
 
 
 @pytest.mark.parametrize(

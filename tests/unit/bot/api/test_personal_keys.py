@@ -19,7 +19,9 @@ from answerback.ports.person_key import (
     operator_holder,
     personal_holder,
 )
+from answerback.runtime.config import PersonSettings
 from answerback_storage.personal_links_file import PersonalLinksFile
+from tests.service_support import FakeSurface
 from tests.unit.bot.api.conftest import Json, Serve, Served
 
 TEXT: Json = {"question": "Which port?"}
@@ -207,3 +209,32 @@ def test_ambiguous_names_are_refused(name: str) -> None:
 @pytest.mark.parametrize("name", ["a", "alice@example.com", "Alice Ämter", "x:y", "x" * 128])
 def test_names_from_identity_providers_are_accepted(name: str) -> None:
     assert name_problem(name, "web") is None
+
+
+@pytest.mark.rule("PEOPLE-4")
+async def test_a_personal_key_reads_and_answers_what_names_its_person_elsewhere(
+    serve: Serve, tmp_path: Path
+) -> None:
+    people = {"alice": PersonSettings.model_validate({"ids": ["web:alice", "slack:U1"]})}
+    async with serve(ROLES, people=people) as api:
+        running = api.running.service.surfaces
+        assert isinstance(running, dict)
+        running["slack"] = FakeSurface("slack")
+        alice, bob = await create_link(tmp_path, "alice"), await create_link(tmp_path, "bob")
+        ask = await submit_ask(api, to="slack:C1", responders=["U1"])
+        for who, status in ((alice, 200), (bob, 404)):
+            assert (await api.get(f"/v1/asks/{ask['id']}", **who))[0] == status
+        for account, who, status in (
+            ("slack:U1", alice, 200),
+            ("web:alice", alice, 200),
+            ("slack:U1", bob, 403),
+        ):
+            found, page = await api.get(f"/v1/inbox?responder={account}", **who)
+            assert found == status
+            assert [each["id"] for each in page.get("asks", ())] == ([ask["id"]] * (status == 200))
+        assert (await act(api, ask, bob, action="answer", value="80"))[0] == 404
+        assert (await api.act(ask, action="answer", value="80"))[0] == 403
+        status, ended = await act(api, ask, alice, action="answer", value="80")
+        assert (status, ended["ended_by"]["user_id"]) == (200, "alice")
+        _, page = await api.get("/v1/search?answered_by=slack:U1", **api.person)
+        assert [each["id"] for each in page["asks"]] == [ask["id"]]
