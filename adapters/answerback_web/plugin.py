@@ -17,6 +17,7 @@ from answerback.ports.plugin import (
     Finding,
     Host,
     Preview,
+    Strength,
     SurfacePlugin,
     SurfaceSettings,
 )
@@ -120,6 +121,10 @@ class WebSettings(SurfaceSettings):
     def public_address_setting(self) -> str | None:
         """See `SurfaceSettings.public_address_setting`."""
         return self.http_actions_setting()
+
+    def strength(self) -> Strength:
+        """See `SurfaceSettings.strength`."""
+        return "accounts" if self.user_header else "links"
 
     def name_of(self, user_id: str) -> str:
         """See `SurfaceSettings.name_of`."""

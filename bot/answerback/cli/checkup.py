@@ -10,6 +10,7 @@ from pathlib import Path
 import aiohttp
 
 from answerback.agents.mcp_proxy.policy import PolicyError, load_policies, weaknesses
+from answerback.cli.route_rules import describe_confirmations
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
 from answerback.dialects.installed import installed_dialects
@@ -36,7 +37,8 @@ async def findings(
         yield Finding("configuration")
     except ConfigError as error:
         yield Finding("configuration", str(error))
-    for finding in (*_unconfigured_surfaces(settings), *_unenforced_responders(settings)):
+    of_routes = (_unconfigured_surfaces, _unenforced_rules, describe_confirmations)
+    for finding in (finding for each in of_routes for finding in each(settings)):
         yield finding
     async for finding in _database(settings):
         yield finding
@@ -105,8 +107,8 @@ def _unconfigured_surfaces(settings: Settings) -> Iterator[Finding]:
                 )
 
 
-def _unenforced_responders(settings: Settings) -> Iterator[Finding]:
-    """Routes whose list of responders an agent can circumvent, because it may name the place itself."""
+def _unenforced_rules(settings: Settings) -> Iterator[Finding]:
+    """Routes whose responders and confirmations an agent can circumvent, because it may name the place itself."""
     unrestricted = [
         f"agents.{name}"
         for name, agent in settings.agents.items()
@@ -126,6 +128,9 @@ def _unenforced_responders(settings: Settings) -> Iterator[Finding]:
         if route.responders not in {None, ANYONE}:
             wrong = f"{who}, and can therefore ask people who are not on this list"
             yield Finding(f"routes.{name}.responders", wrong, fix, warning=True)
+        if route.confirmations is not None:
+            wrong = f"{who}, and can therefore ask where nobody has to confirm the answers"
+            yield Finding(f"routes.{name}.confirmations", wrong, fix, warning=True)
 
 
 def _exposed_key(settings: Settings) -> Finding | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from answerback.ports.settings_tables import Table
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do not need these
 
 GROUP: Final = "answerback.surfaces"
 """The entry-point group: the entry's name is the surface's, its object a subclass of `SurfacePlugin`."""
+
+
+Strength: TypeAlias = Literal["accounts", "links"]
+"""What two people who acted differ by: their accounts on a platform or at a proxy, or only their personal links."""
 
 
 class SurfaceSettings(Table):
@@ -48,6 +52,10 @@ class SurfaceSettings(Table):
     def name_of(self, user_id: str) -> str:
         """The name of a person without a platform account, from the id that a personal link or a proxy gives."""
         return user_id
+
+    def strength(self) -> Strength:
+        """What distinguishes two people here."""
+        return "accounts"
 
     def connection(self) -> str:
         """How actions arrive, in a word or two for `answerback serve --check`; empty if there is no choice."""

@@ -68,12 +68,17 @@ def build_routes(settings: Settings) -> Routes:
     for key, to in configured_destinations(settings):
         if problem := _destination_problem(to, plugins):
             raise ConfigError(f"{key}: {problem}")
+    people = build_people(settings)
+    return Routes(default=settings.default_route, by_name=settings.routes, people=people)
+
+
+def build_people(settings: Settings) -> People:
+    """Build the directory of people."""
     people = settings.people
-    directory = People(
+    return People(
         {name: person.ids for name, person in people.items()},
         {name: person.name for name, person in people.items() if person.name is not None},
     )
-    return Routes(default=settings.default_route, by_name=settings.routes, people=directory)
 
 
 def configured_destinations(settings: Settings) -> Iterator[tuple[str, str | To]]:

@@ -42,11 +42,103 @@ def test_the_doctor_names_places_on_surfaces_that_are_not_configured(folder: Pat
 def test_the_doctor_warns_of_an_agent_that_can_circumvent_a_routes_responders(
     folder: Path, agents: str, warning: str | None
 ) -> None:
-    routes = '[routes.ops]\nto = "web"\nresponders = ["U1"]\n[routes.all]\nto = "web"\nresponders = "anyone"\n'
+    routes = '[routes.ops]\nto = "web"\nresponders = ["U1"]\n'
+    routes += '[routes.all]\nto = "web"\nresponders = "anyone"\nconfirmations = 1\n'
     hashed = f'token_hash = "sha256:{"0" * 64}"'
     (folder / "answerback.toml").write_text(routes + agents.format(hash=hashed))
     code, _, err = run("doctor")
     assert code == 0
     assert ("! routes.ops.responders" in err) == (warning is not None)
     assert (warning or "✓ configuration") in err
-    assert "routes.all" not in err
+    assert "routes.all.responders" not in err
+    assert ("! routes.all.confirmations" in err) == (warning is not None)
+
+
+PEOPLE = '[people.ann]\nname = "Ann"\nids = ["web:ann", "slack:U1"]\n'
+PUBLIC = '[public]\nport = 8081\nurl = "https://a.example"\n'
+HASHED = f'token_hash = "sha256:{"0" * 64}"'
+
+
+def confirming(agents: str = "", **keys: str) -> str:
+    """Settings with a route whose answers others confirm."""
+    table = {"to": '"web"', "confirmations": "1", **keys}
+    route = "".join(f"{key} = {value}\n" for key, value in table.items())
+    return f"{PEOPLE}[routes.prod]\n{route}{agents}"
+
+
+@pytest.mark.rule("CLI-8", "CONFIRM-11")
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            confirming(responders='["person:ann", "@OPS"]', confirmations='{ from = ["@LEADS"] }'),
+            "✓ routes.prod: Ann or the members of @OPS answer, one of the members of @LEADS confirms; two people are "
+            "two personal links, and where no agent has a token one person can make two (links)\n",
+        ),
+        (
+            confirming(responders='["bob", "person:ann", "cy"]', confirmations="2"),
+            "✓ routes.prod: bob, Ann or cy answers, two others of them confirm; ",
+        ),
+        (
+            confirming(responders='"anyone"'),
+            "anyone who sees it answers, one other of them confirms",
+        ),
+        (confirming(), "those whom the call or the surface names answer, one other of them"),
+        (confirming(to='"owner"'), "names answer, one other of them confirms\n"),
+        (confirming(to='"slack:C1"'), "; two people are two accounts on slack (accounts)\n"),
+        (
+            confirming(f'[web]\nuser_header = "X-User"\ntrusted_proxies = ["10.0.0.7"]\n{PUBLIC}'),
+            "; two people are two accounts on web (accounts)\n",
+        ),
+        (
+            confirming(f'[agents.desk]\n{HASHED}\nrole = "surface"\n'),
+            "(links) or the word of agents.desk (vouched)\n",
+        ),
+    ],
+)
+def test_the_doctor_says_who_answers_who_confirms_and_what_that_proves(
+    folder: Path, settings: str, said: str
+) -> None:
+    (folder / "answerback.toml").write_text(settings)
+    _, out, err = run("doctor")
+    assert said in out + err
+
+
+@pytest.mark.rule("CLI-8", "CONFIRM-11")
+@pytest.mark.parametrize(
+    ("settings", "when"),
+    [
+        (confirming(responders='["person:ann"]'), ""),
+        (confirming(to='"web:@bob"'), ""),
+        (confirming(to='"discord:1"', confirmations='{ from = ["person:ann"] }'), ""),
+        (
+            confirming(
+                f'[agents.laptop]\n{HASHED}\nowner = "ann"\n',
+                responders='["bob"]',
+                confirmations='{ from = ["person:ann"] }',
+            ),
+            " if agents.laptop asks",
+        ),
+        (
+            confirming(
+                f'[agents.laptop]\n{HASHED}\nowner = "ann"\nroutes = ["prod"]\n', to='"owner"'
+            ),
+            " if agents.laptop asks",
+        ),
+        (confirming(to='"pager:x"'), None),
+        (
+            confirming(
+                f'[agents.laptop]\n{HASHED}\nowner = "ann"\n', responders='["person:ann", "bob"]'
+            ),
+            None,
+        ),
+    ],
+)
+def test_the_doctor_warns_of_a_rule_that_can_never_be_met(
+    folder: Path, settings: str, when: str | None
+) -> None:
+    (folder / "answerback.toml").write_text(settings)
+    _, out, err = run("doctor")
+    warned = "there are never enough people to confirm"
+    assert (warned in out + err) is (when is not None)
+    assert f": {warned}{when or ''}\n" in out + err or when is None
