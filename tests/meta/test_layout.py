@@ -39,6 +39,7 @@ LOOP_TOPS = (
     "adapters/answerback_chat/background_tasks.py",
     # background work
     "adapters/answerback_discord/connection.py",
+    "adapters/answerback_telegram/connection.py",
     "adapters/answerback_chat/catch_up.py",
     "adapters/answerback_chat/missed_changes.py",
     "adapters/answerback_slack/connection.py",

@@ -108,7 +108,7 @@ def test_the_source_is_offered_exactly_where_marks_are_rendered_away(
 ) -> None:
     question = {"id": "q", "text": "Go?", "answer_type": "boolean", "context": context}
     ask = asked({"name": "ask_user", "arguments": {"questions": [question]}})
-    names = {"slack": LABELS.details, "discord": LABELS.details}
+    names = dict.fromkeys(("slack", "discord", "telegram"), LABELS.details)
     assert (names.get(surface, LABELS.original) in SURFACES[surface](ask)) == offered
     form = ask.form.model_copy(update={"context_format": "text"})
     plain = replace(ask, request=ask.request.model_copy(update={"form": form}))
@@ -119,7 +119,7 @@ def test_the_source_is_offered_exactly_where_marks_are_rendered_away(
 def test_the_source_of_an_explanation_is_offered_too(surface: str) -> None:
     question = {"id": "q", "text": "Go?", "answer_type": "boolean"}
     ask = asked({"name": "ask_user", "arguments": {"questions": [question]}})
-    name = LABELS.details if surface in {"slack", "discord"} else LABELS.original
+    name = LABELS.details if surface in {"slack", "discord", "telegram"} else LABELS.original
     for text, offered in (("src/init.py", False), ("src/__init__.py", True)):
         explained = replace(ask, asides=(Aside(question_id="q", text=text, at=1.0),))
         assert (name in SURFACES[surface](explained)) == offered

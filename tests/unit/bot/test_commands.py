@@ -357,6 +357,7 @@ async def test_the_doctor_gets_the_channels_and_responders_of_each_surface(folde
         "web": ([], [], False),
         "slack": (["C0", "C1"], ["U2", "@S2"], False),
         "discord": (["9"], ["@8"], True),
+        "telegram": ([], [], False),
     }
 
 

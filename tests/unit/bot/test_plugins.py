@@ -97,7 +97,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.rule("PLUGIN-1")
 def test_the_built_in_surfaces_are_plug_ins_too() -> None:
-    assert list(installed_plugins().usable) == ["web", "slack", "discord"]
+    assert list(installed_plugins().usable) == ["web", "slack", "discord", "telegram"]
     assert installed_plugins().broken == {}
     assert installed_plugins().home == "web"
 

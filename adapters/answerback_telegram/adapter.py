@@ -1,0 +1,316 @@
+"""The Telegram surface: wires the parts together, and receives updates by long polling or by HTTP.
+
+Owns the wiring and the background tasks. `interactions` decides what a click does, `posting` what is sent.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import aiohttp
+from aiohttp import web
+
+from answerback.core.ask import Destination
+from answerback.core.errors import PlatformError
+from answerback.core.labels import Labels
+from answerback.ports.claims import SharedLeases
+from answerback.ports.outage_log import Outage
+from answerback.ports.surface import Asks
+from answerback_chat.background_tasks import BackgroundTasks
+from answerback_chat.bot_identity import BotIdentity, IdentityResolver
+from answerback_chat.catch_up import MissedMessageReader
+from answerback_chat.chat_surface import ChatSurface
+from answerback_chat.interactions import Interactions
+from answerback_chat.leader_lease import LeaderLease
+from answerback_chat.missed_changes import MissedChangeFinder
+from answerback_chat.retry import retry
+from answerback_telegram import inbox_view, limits
+from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.connection import UpdatePoller
+from answerback_telegram.errors import TOKEN_REFUSED
+from answerback_telegram.form_inputs import TypedEntries
+from answerback_telegram.group_membership import AdministratorMembership, qualify
+from answerback_telegram.helper_messages import HelperMessages
+from answerback_telegram.http_endpoint import PATH, HttpEndpoint
+from answerback_telegram.inbox import Inbox
+from answerback_telegram.interactions import ClickHandler, ClickResponse
+from answerback_telegram.live_message_lookup import TelegramMessages
+from answerback_telegram.parse import (
+    SURFACE,
+    Click,
+    TypedMessage,
+    is_id,
+    parse_typed_message,
+    query_id,
+)
+from answerback_telegram.platform_events import EventHandler
+from answerback_telegram.posting import Posting
+from answerback_telegram.responder_names import ResponderNames
+from answerback_telegram.typed_messages import TypedMessageListener
+
+logger = logging.getLogger(__name__)
+
+LEASE: Final = "telegram updates"
+"""The lease held by the process that receives updates, or that tells Telegram where to send them."""
+_NEW_SECONDS: Final = 30.0
+"""Seconds after which what a message of ours asks for is certainly stored."""
+_STOP_TIMEOUT: Final = 5.0
+
+
+class TelegramSurface(ChatSurface):
+    """Asks in Telegram's groups, topics and chats with one person.
+
+    Args:
+        responders: who may act if an ask names nobody: user ids, ``@admins``, or "anyone".
+        api_url: the address of the Bot API, for a server of one's own, a proxy or a test.
+        webhook_secret: the secret token of updates that come by HTTP; without it, they are polled.
+        public_url: returns the address at which they come.
+        now: seconds since the epoch.
+        shared: the claims shared with other processes: one of them polls, the others stand by.
+    """
+
+    name = SURFACE
+
+    def __init__(
+        self,
+        asks: Asks,
+        *,
+        bot_token: str,
+        http: aiohttp.ClientSession,
+        labels: Labels,
+        responders: tuple[str, ...] = (),
+        api_url: str | None = None,
+        webhook_secret: str | None = None,
+        public_url: Callable[[], str | None] = lambda: None,
+        now: Callable[[], float] = time.time,
+        shared: SharedLeases | None = None,
+    ) -> None:
+        calls = self.calls = TelegramApi(http, bot_token, api_url, self._token_refused)
+        self._labels = labels
+        self._responders = responders
+        self._webhook_secret = webhook_secret
+        self._public_url = public_url
+        self._bot_name = ""
+        identity, background = BotIdentity(), BackgroundTasks()
+        leadership = LeaderLease(shared, LEASE, self._lead, self._stand_by)
+        names, helpers = ResponderNames(calls), HelperMessages(calls)
+        self._inbox = Inbox(asks, helpers, labels)
+        self._entries = TypedEntries(asks, helpers, labels)
+        handler = ClickHandler(
+            asks, helpers, self._entries, names, labels, self._inbox.turn_page, now
+        )
+        # A POST reaches one process; polled updates may reach one that was paused and replaced.
+        fence = (lambda: None) if webhook_secret else leadership.fence
+        self._interactions: Interactions[Click, ClickResponse] = Interactions(
+            asks, handler, SURFACE, fence
+        )
+        self._listener = TypedMessageListener(asks, helpers, names, labels, background, fence)
+        posting = Posting(asks, calls, names, labels, handler.list_state)
+        self._events = EventHandler(asks, posting)
+        messages = TelegramMessages(calls, lambda: identity.bot_user)
+        super().__init__(
+            asks,
+            posting,
+            AdministratorMembership(calls),
+            MissedMessageReader(SURFACE, asks, lambda _ask: (), _read_nothing),
+            MissedChangeFinder(SURFACE, asks, messages, self._is_responsible),
+            identity,
+            leadership,
+            background,
+        )
+        self._outage = Outage(logger, "Telegram")
+        self._token_problem: str | None = "Telegram has not been started."
+        self._identity_resolver = IdentityResolver(
+            "telegram", self._identify, self._should_retry_identify
+        )
+        self._endpoint = (
+            HttpEndpoint(webhook_secret, self._handle_update) if webhook_secret else None
+        )
+        self._connected = False
+        self._poller = UpdatePoller(
+            calls, self._handle_polled, self._outage, self._updates_lost, self._updates_arrive
+        )
+
+    async def start(self) -> None:
+        """See `answerback.ports.surface.Surface.start`."""
+        self._token_problem = None
+        await self._identity_resolver.start().wait()
+        if self._token_problem is None:
+            await self._leadership.start()
+
+    async def stop(self) -> None:
+        """See `answerback.ports.surface.Surface.stop`."""
+        await self._identity_resolver.stop()
+        await self._leadership.stop()
+        await self._missed.stop()
+        await self._changes.stop()
+        await self._background.stop(_STOP_TIMEOUT)
+        await self._groups.stop()
+
+    def unready_reason(self) -> str | None:
+        """See `answerback.ports.surface.Surface.unready_reason`."""
+        if self._token_problem is not None:
+            return self._token_problem
+        if self._endpoint is not None or not self._leadership.is_held:
+            return None  # updates come by HTTP, or another process polls
+        return self._poller.outage_reason()
+
+    def is_leader(self) -> bool | None:
+        """See `answerback.ports.surface.SupportsLeading.is_leader`."""
+        return self._leadership.is_held if self._leadership.is_shared else None
+
+    def public_routes(self) -> list[web.RouteDef]:
+        """Return the routes that the public listener serves for Telegram."""
+        return [web.post(PATH, self._endpoint.handle)] if self._endpoint else []
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """See `answerback.ports.surface.Surface.default_responders`."""
+        if destination.user:
+            return (destination.user,)
+        return tuple(qualify(who, destination.channel) for who in self._responders)
+
+    def destination_problem(self, destination: Destination) -> str | None:
+        """See `answerback.ports.surface.Surface.destination_problem`."""
+        if destination.user is not None:
+            is_person = is_id(destination.user) and not destination.user.startswith("-")
+            wrong = None if is_person else destination.user
+            return wrong and (
+                f'"{wrong[:40]}" is not the id of a person on Telegram, which is a number. They see theirs by writing '
+                "to @userinfobot, and have to press Start in a chat with the bot before it can write to them."
+            )
+        if destination.channel is None or not is_id(destination.channel):
+            return (
+                f'"{(destination.channel or "")[:40]}" is not the id of a Telegram chat, which is a number, and '
+                "negative for a group. Add the bot to the group, and `answerback doctor` names it."
+            )
+        if destination.thread is not None and not destination.thread.isdigit():
+            return f'"{destination.thread[:40]}" is not the id of a topic, which is a number.'
+        return None
+
+    # --- what comes in ---------------------------------------------------------------------------
+
+    async def _handle_polled(self, update: Mapping[str, Any]) -> None:
+        """Handle an update, unless this process was paused and another one polls now."""
+        if self._leadership.is_held:
+            await self._handle_update(update)
+
+    async def _handle_update(self, update: Mapping[str, Any]) -> None:
+        """Handle an update; returns once it is committed, and never waits for what follows."""
+        click = query_id(update)
+        if click is not None:
+            response = await self._interactions.receive(update)
+            self._background.spawn("click", self._answer(click, response))
+            return
+        typed = parse_typed_message(update, self._identity.bot_user or "", self._bot_name)
+        if typed is None:
+            await self._events.handle_event(update)
+        elif typed.command:
+            self._background.spawn("inbox", self._inbox.send(typed))
+        elif not await self._take_entry(typed):
+            await self._listener.handle_message(typed)
+
+    async def _take_entry(self, typed: TypedMessage) -> bool:
+        """Take a message as what one of our messages asked for; return whether it was that."""
+        if typed.replied is None:
+            return False
+        replied, sent = typed.replied, typed.quoted_at
+        is_new = sent is not None and typed.at is not None and typed.at - sent < _NEW_SECONDS
+        entry = await retry(lambda: self._entries.find(replied, is_new=is_new))
+        if entry is None:
+            return False
+        click = Click(
+            typed.id, typed.actor, entry.control, typed.place, replied, True, entry, typed.text, typed.id, typed.at
+        )  # fmt: skip
+        response = await self._interactions.receive({"entry": click})
+        self._background.spawn("entry", self._follow_up(response))
+        return True
+
+    async def _answer(self, click: str, response: ClickResponse) -> None:
+        """Answer a click, and do what follows; neither waits for the other."""
+        self._background.spawn("follow-up", self._follow_up(response))
+        await self.calls.answer_click(click, response.note, alert=bool(response.note))
+
+    async def _follow_up(self, response: ClickResponse) -> None:
+        for effect in response.after:
+            try:
+                await retry(effect)
+            except PlatformError as error:
+                extra = {"action": "follow_up_failed", "code": error.code}
+                logger.warning("What follows a click failed: %s", error, extra=extra)
+
+    async def _lead(self) -> None:
+        """Do what one of the processes with the same store does: poll, or tell Telegram where to send updates."""
+        if self._webhook_secret is None:
+            await self._poller.start()
+        elif self._identity.bot_user is not None:
+            self._background.spawn("webhook", retry(self._set_webhook))
+        self._changes.start_looking()
+
+    async def _stand_by(self) -> None:
+        """Leave that to another process."""
+        await self._poller.stop()
+        await self._changes.stop()
+        self._connected = False
+
+    async def _set_webhook(self) -> None:
+        url = self._public_url()
+        if url is not None:
+            await self.calls.call(
+                "setWebhook",
+                {
+                    "url": f"{url.rstrip('/')}{PATH}",
+                    "secret_token": self._webhook_secret,
+                    "allowed_updates": [*limits.ALLOWED_UPDATES],
+                },
+            )
+
+    def _updates_lost(self) -> None:
+        self._connected = False
+        self._missed.mark_disconnected()
+
+    def _updates_arrive(self) -> None:
+        self._connected = True
+        self._reconnected()
+
+    def _is_responsible(self) -> bool:
+        return self._identity.bot_user is not None and self._leadership.is_held
+
+    def _hears(self) -> bool:
+        return self._connected and self._identity.bot_user is not None
+
+    async def _identify(self) -> None:
+        me = await self.calls.call_object("getMe")
+        self._identity.bot_user = str(me.get("id"))
+        self._bot_name = self._inbox.bot_name = str(me.get("username") or "")
+        self._token_problem = None
+        self._outage.record_success("api")
+        self._reconnected()
+        self._background.spawn("commands", retry(self._set_commands))
+
+    async def _set_commands(self) -> None:
+        await self.calls.call("setMyCommands", {"commands": inbox_view.commands(self._labels)})
+
+    def _should_retry_identify(self, error: PlatformError) -> bool:
+        """Return whether to try again: a token that was never valid will not become valid."""
+        if error.code != TOKEN_REFUSED:
+            self._outage.record_failure("api", error)
+            return True
+        self._outage.record_success("api")
+        return self._identity.bot_user is not None
+
+    def _token_refused(self, error: PlatformError) -> None:
+        """Record that Telegram is out of reach; a token that was valid before is tried until it is valid again."""
+        if self._token_problem is None:
+            extra = {"action": "token_refused"}
+            logger.warning("Telegram refuses the token: %s", error, extra=extra)
+            if self._identity.bot_user is not None:
+                self._identity_resolver.start()
+        self._token_problem = str(error)
+
+
+async def _read_nothing(_place: str, _after: float) -> float | None:
+    """Read no missed messages: Telegram keeps what comes in while nobody asks for it."""
+    return None

@@ -1,0 +1,212 @@
+"""Calls to the Bot API: python-telegram-bot's requests over the service's own HTTP session, without queue or retries.
+
+Showing is level-triggered: a call that has to wait must not keep an old state in a queue while the ask moves on. So a
+limit is raised as an error with the time to wait. The library's rate limiter queues, and its application runs clicks
+one after the other; neither is used. Answers to clicks count toward no limit, and never wait for one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Any, Final
+
+import aiohttp
+from pydantic import JsonValue
+from telegram.error import TelegramError, TimedOut
+from telegram.request import BaseRequest
+
+from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
+from answerback_telegram import limits
+from answerback_telegram.errors import TOKEN_REFUSED, FloodError, UnsentError, limited, translate
+from answerback_telegram.keyboards import Json
+
+logger = logging.getLogger(__name__)
+
+API_URL: Final = "https://api.telegram.org"
+TIMEOUT: Final = 15.0
+_MAX_CHATS: Final = 10_000
+GROUP_WINDOW: Final = 60.0
+"""Seconds in which the messages of a group are counted."""
+_UNLIMITED: Final = frozenset(
+    {"answerCallbackQuery", "getUpdates", "getMe", "getChat", "getChatMember", "setMessageReaction"}
+)
+"""Calls that count toward no limit of messages."""
+
+
+class _Call(BaseRequest):
+    """One request of the library, sent through an aiohttp session.
+
+    The library's own methods parse what they return, so that one odd update would lose all that came with it.
+    """
+
+    def __init__(self, http: aiohttp.ClientSession, body: Json, seconds: float) -> None:
+        self._http = http
+        self._body = body
+        self._seconds = seconds
+        self.date: str | None = None
+        """When Telegram answered, by its clock."""
+
+    @property
+    def read_timeout(self) -> float:
+        """See `BaseRequest.read_timeout`."""
+        return self._seconds
+
+    async def initialize(self) -> None:
+        """See `BaseRequest.initialize`."""
+
+    async def shutdown(self) -> None:
+        """See `BaseRequest.shutdown`: the session outlives this object."""
+
+    async def do_request(
+        self, url: str, method: str, *_: object, **__: object
+    ) -> tuple[int, bytes]:
+        """See `BaseRequest.do_request`."""
+        timeout = aiohttp.ClientTimeout(total=self._seconds)
+        try:
+            async with self._http.request(
+                method, url, json=self._body, timeout=timeout
+            ) as response:
+                self.date = response.headers.get("Date")
+                answer = await response.read()
+                if response.status == HTTPStatus.TOO_MANY_REQUESTS:
+                    raise FloodError(answer)
+                return response.status, answer
+        except aiohttp.ClientConnectorError as error:
+            raise UnsentError(type(error).__name__) from error
+        except TimeoutError as error:
+            raise TimedOut from error
+
+
+class TelegramApi:
+    """Calls the Bot API.
+
+    Args:
+        http: a session that outlives this object.
+        api_url: the address of the Bot API, for a server of one's own, a proxy or a test.
+        refused: called when Telegram refuses the token.
+    """
+
+    def __init__(
+        self,
+        http: aiohttp.ClientSession,
+        token: str,
+        api_url: str | None = None,
+        refused: Callable[[PlatformError], None] = lambda _error: None,
+    ) -> None:
+        self._http = http
+        self._url = f"{(api_url or API_URL).rstrip('/')}/bot{token}"
+        self._refused = refused
+        self.date: float | None = None
+        """The time of Telegram's last answer, by its clock."""
+        self._closed_until: dict[str, float] = {}
+        """Until when Telegram refuses messages, by chat and in loop time; under "" for all chats."""
+        self._sent: dict[str, deque[float]] = {}
+        """When messages were sent to a group lately; under "" to all chats."""
+
+    def raise_if_limited(self, chat: str) -> None:
+        """Refuse a message that a known limit rules out, before time is spent rendering it.
+
+        Raises:
+            RateLimitedError: Telegram takes no message for this chat for a while.
+        """
+        now = asyncio.get_running_loop().time()
+        until = max(self._closed_until.get(chat, now), self._closed_until.get("", now))
+        for key, most, window in windows(chat):
+            sent = self._sent.get(key)
+            while sent and sent[0] <= now - window:
+                sent.popleft()
+            if sent and len(sent) >= most:
+                until = max(until, sent[0] + window)
+        if until > now:
+            raise limited(f"messages in {chat}", until - now)
+
+    async def call(
+        self,
+        method: str,
+        params: Mapping[str, JsonValue] | None = None,
+        *,
+        seconds: float = TIMEOUT,
+    ) -> JsonValue:
+        """Make a call, once, and return its result.
+
+        Raises:
+            PlatformError: `PlatformUnavailableError` if it is unknown whether Telegram acted on the call.
+        """
+        arguments = dict(params or {})
+        chat = str(arguments.get("chat_id", ""))
+        counts = method not in _UNLIMITED and chat != ""
+        if counts:
+            self.raise_if_limited(chat)
+            self._count(chat)
+        call = _Call(self._http, arguments, seconds)
+        try:
+            result: Any = await call.post(f"{self._url}/{method}")
+        except KeyError as error:
+            raise PlatformUnavailableError(
+                f"Telegram's answer to {method} has no result"
+            ) from error
+        except TelegramError as error:
+            failure = translate(error, method)
+            if counts and isinstance(failure, RateLimitedError):
+                self._close(chat, failure.retry_after)
+            if failure.code == TOKEN_REFUSED:
+                self._refused(failure)
+            raise failure from error
+        finally:
+            self._read_date(call.date)
+        answer: JsonValue = result
+        return answer
+
+    async def call_object(self, method: str, params: Mapping[str, JsonValue] | None = None) -> Json:
+        """Make a call whose result is an object; see `call`."""
+        result = await self.call(method, params)
+        if not isinstance(result, dict):
+            raise PlatformUnavailableError(f"Telegram's response to {method} is no object")
+        return result
+
+    async def answer_click(self, query_id: str, text: str, *, alert: bool) -> None:
+        """Answer a click: what waits on the button ends, and the person sees the text, if there is one."""
+        params: Json = {"callback_query_id": query_id}
+        if text:
+            params |= {"text": text, "show_alert": alert}
+        try:
+            await self.call("answerCallbackQuery", params)
+        except PlatformError as error:
+            extra = {"action": "click_unanswered", "code": error.code}
+            logger.warning("Telegram did not take the answer to a click: %s", error, extra=extra)
+
+    def _read_date(self, date: str | None) -> None:
+        with contextlib.suppress(ValueError, TypeError):
+            self.date = parsedate_to_datetime(date or "").timestamp()
+
+    def _count(self, chat: str) -> None:
+        now = asyncio.get_running_loop().time()
+        if len(self._sent) >= _MAX_CHATS:
+            newest = {
+                key: sent for key, sent in self._sent.items() if sent[-1] > now - GROUP_WINDOW
+            }
+            self._sent = newest
+        for key, _, _ in windows(chat):
+            self._sent.setdefault(key, deque()).append(now)
+
+    def _close(self, chat: str, seconds: float) -> None:
+        now = asyncio.get_running_loop().time()
+        if len(self._closed_until) >= _MAX_CHATS:
+            self._closed_until = {c: t for c, t in self._closed_until.items() if t > now}
+        self._closed_until[chat] = now + seconds
+
+
+def windows(chat: str) -> tuple[tuple[str, int, float], ...]:
+    """The limits that a message to a chat counts toward: a key, how many, and in how many seconds."""
+    all_chats = ("", limits.PER_SECOND, 1.0)
+    return (
+        (all_chats, (chat, limits.GROUP_PER_MINUTE, GROUP_WINDOW))
+        if chat[:1] == "-"
+        else (all_chats,)
+    )

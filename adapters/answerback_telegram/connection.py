@@ -1,0 +1,170 @@
+"""Long polling: one process asks Telegram for updates, and confirms each only once it is committed.
+
+An update is confirmed by asking for those after it. So while one is being handled, all from it on are asked for again,
+and those that are known are skipped; none is lost if this process dies.
+https://core.telegram.org/bots/api#getupdates
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from pydantic import JsonValue
+
+from answerback.core.errors import PlatformError, RateLimitedError
+from answerback.ports.outage_log import Outage
+from answerback_client.backoff import Backoff
+from answerback_telegram.api_client import TIMEOUT, TelegramApi
+from answerback_telegram.keyboards import Json
+from answerback_telegram.limits import ALLOWED_UPDATES
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS: Final = 25
+"""Seconds that Telegram waits for the next update."""
+GRACE: Final = 60.0
+"""Seconds that polling may fail before it is reported as an outage."""
+_SETTLING_SECONDS: Final = 0.25
+"""Seconds to wait for the updates that are being handled before asking for more."""
+_FIRST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 60.0
+
+
+class UpdatePoller:
+    """Asks for updates until it is stopped.
+
+    Args:
+        handle: handles one update; whatever it raises, the update counts as handled.
+        on_lost: called when updates no longer arrive.
+        on_connected: called when they arrive again.
+    """
+
+    def __init__(
+        self,
+        calls: TelegramApi,
+        handle: Callable[[Mapping[str, Any]], Awaitable[None]],
+        outage: Outage,
+        on_lost: Callable[[], None],
+        on_connected: Callable[[], None],
+    ) -> None:
+        self._calls = calls
+        self._handle = handle
+        self._outage = outage
+        self._on_lost = on_lost
+        self._on_connected = on_connected
+        self._task: asyncio.Task[None] | None = None
+        self._handling: dict[int, asyncio.Task[None]] = {}
+        self._next: int | None = None
+        """The first update that is not confirmed yet; None: whatever Telegram says."""
+        self._connected = False
+        self._failing_since: float | None = None
+        self._failure = ""
+
+    async def start(self) -> None:
+        """Begin to poll, in the background."""
+        self._task = asyncio.create_task(self._run(), name="telegram updates")
+
+    async def stop(self) -> None:
+        """Stop polling; what is being handled is finished, and confirmed as far as that is possible in time."""
+        if self._task is None:
+            return
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        self._task = None
+        if self._handling:
+            await asyncio.wait(self._handling.values(), timeout=TIMEOUT / 5)
+        self._confirm_handled()
+        for task in self._handling.values():
+            task.cancel()
+        self._handling.clear()
+        if self._next is not None and self._connected:
+            try:
+                await self._poll(0, limit=1, seconds=2.0)
+            except PlatformError as error:
+                logger.info(
+                    "Telegram will send the last updates again: %s",
+                    error,
+                    extra={"action": "unconfirmed"},
+                )
+        self._next, self._connected = None, False
+
+    def outage_reason(self) -> str | None:
+        """Return why no updates arrive, or None if they do or did until less than `GRACE` ago."""
+        since = self._failing_since
+        return self._failure if since is not None and time.monotonic() - since >= GRACE else None
+
+    async def _run(self) -> None:
+        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        while True:
+            try:
+                if not self._connected:
+                    await self._calls.call("deleteWebhook")
+                updates = await self._poll(
+                    0 if self._handling or not self._connected else POLL_SECONDS
+                )
+            except PlatformError as error:
+                self._failed(error)
+                await backoff.wait(
+                    error.retry_after if isinstance(error, RateLimitedError) else 0.0
+                )
+                continue
+            backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+            self._succeeded()
+            self._begin(updates)
+            if self._handling:
+                await asyncio.wait(self._handling.values(), timeout=_SETTLING_SECONDS)
+            self._confirm_handled()
+
+    async def _poll(self, wait: int, *, limit: int = 100, seconds: float = TIMEOUT) -> JsonValue:
+        params: Json = {"timeout": wait, "limit": limit, "allowed_updates": [*ALLOWED_UPDATES]}
+        if self._next is not None:
+            params["offset"] = self._next
+        return await self._calls.call("getUpdates", params, seconds=seconds + wait)
+
+    def _begin(self, updates: JsonValue) -> None:
+        """Handle the updates that are not being handled yet, all at once: the order is kept where it matters."""
+        for update in updates if isinstance(updates, list) else []:
+            if not isinstance(update, dict):
+                continue
+            number = update.get("update_id")
+            if (
+                isinstance(number, int)
+                and number not in self._handling
+                and number >= (self._next or 0)
+            ):
+                self._handling[number] = asyncio.create_task(
+                    self._handle_one(update), name="telegram update"
+                )
+
+    async def _handle_one(self, update: Mapping[str, Any]) -> None:
+        try:
+            await self._handle(update)
+        except Exception:  # one odd update must not hold up the others
+            logger.exception("A Telegram update failed", extra={"action": "update_failed"})
+
+    def _confirm_handled(self) -> None:
+        """Move on past the updates that are handled, up to the first that is not."""
+        for number in sorted(self._handling):
+            if not self._handling[number].done():
+                return
+            del self._handling[number]
+            self._next = number + 1
+
+    def _failed(self, error: PlatformError) -> None:
+        self._failure = str(error)
+        self._failing_since = self._failing_since or time.monotonic()
+        self._outage.record_failure("updates", error)
+        if self._connected:
+            self._connected = False
+            self._on_lost()
+
+    def _succeeded(self) -> None:
+        self._failing_since = None
+        self._outage.record_success("updates")
+        if not self._connected:
+            self._connected = True
+            self._on_connected()

@@ -1,0 +1,114 @@
+"""Check whether Telegram is set up as Answerback needs it. Each problem comes with its fix; nothing is posted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import aiohttp
+
+from answerback.core.ask import ANYONE
+from answerback.core.errors import PlatformError
+from answerback.ports.plugin import Finding
+from answerback_chat.doctor_checks import FindingFactory
+from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.http_endpoint import PATH
+from answerback_telegram.keyboards import Json
+
+_TELEGRAM: Final = FindingFactory("Telegram")
+_OUT: Final = frozenset({"left", "kicked"})
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The configuration to check."""
+
+    bot_token: str
+    webhook: bool
+    public_url: str | None
+    api_url: str | None
+    channels: Sequence[str] = ()
+    responders: Sequence[str] = ()
+
+
+async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
+    """Run all checks, one after the other."""
+    calls = TelegramApi(http, setup.bot_token, setup.api_url)
+    try:
+        me = await calls.call_object("getMe")
+        webhook = await calls.call_object("getWebhookInfo")
+    except PlatformError as error:
+        yield _TELEGRAM.call_failed("bot token", error)
+        return
+    yield _TELEGRAM.ok(f"bot token, of @{me.get('username')}")
+    yield _updates(setup, webhook)
+    yield _groups(me)
+    for channel in dict.fromkeys(setup.channels):
+        yield await _chat(channel, me, setup, calls)
+
+
+def _updates(setup: Setup, webhook: Json) -> Finding:
+    """Check how updates arrive: the service itself sets and removes the address when it starts."""
+    what, address = "updates", str(webhook.get("url") or "")
+    if not setup.webhook:
+        if not address:
+            return _TELEGRAM.ok(f"{what}, by long polling")
+        wrong = f"Telegram sends them to {address}, until the service starts and polls"
+        return Finding(
+            "Telegram: updates", wrong, "Start the service, or set telegram.webhook.", warning=True
+        )
+    if setup.public_url is None:
+        return _TELEGRAM.no_public_url(
+            what, "Set public.url to the address of the public listener."
+        )
+    expected = f"{setup.public_url.rstrip('/')}{PATH}"
+    problem = webhook.get("last_error_message")
+    if address == expected and problem:
+        fix = f"Make {expected} reachable from the internet by HTTPS."
+        return _TELEGRAM.problem(what, f"Telegram could not deliver the last one: {problem}", fix)
+    if address != expected:
+        wrong = f"Telegram sends them to {address or 'nowhere'}, until the service starts"
+        return Finding(
+            "Telegram: updates", wrong, "Start the service: it tells Telegram.", warning=True
+        )
+    return _TELEGRAM.ok(f"{what}, at {expected}")
+
+
+def _groups(me: Json) -> Finding:
+    if me.get("can_join_groups") is False:
+        fix = "Send /setjoingroups to @BotFather, choose the bot, and Enable; a direct message needs none of this."
+        return Finding("Telegram: groups", "the bot cannot be added to groups", fix, warning=True)
+    if me.get("can_read_all_group_messages"):
+        return _TELEGRAM.ok(
+            "groups, with privacy mode off: a message that mentions the bot is read, too"
+        )
+    return _TELEGRAM.ok("groups, with privacy mode on: people answer by buttons and replies")
+
+
+async def _chat(channel: str, me: Json, setup: Setup, calls: TelegramApi) -> Finding:
+    what = f"chat {channel}"
+    try:
+        about = await calls.call_object("getChat", {"chat_id": channel})
+        name = about.get("title") or about.get("first_name") or channel
+        what = f"chat {channel}, {name}"
+        if about.get("type") == "channel":
+            return _TELEGRAM.problem(
+                what, "it is a channel, where nobody can answer", "Name a group instead."
+            )
+        if ANYONE in setup.responders and about.get("username"):
+            fix = "Name responders, or make the group private."
+            return _TELEGRAM.problem(what, "anyone who finds this public group could answer", fix)
+        if channel.startswith("-"):
+            member = await calls.call_object(
+                "getChatMember", {"chat_id": channel, "user_id": me["id"]}
+            )
+            if member.get("status") in _OUT:
+                return _TELEGRAM.problem(what, "the bot is not in it", "Add the bot to the group.")
+            if member.get("status") == "restricted" and member.get("can_send_messages") is False:
+                return _TELEGRAM.problem(
+                    what, "the bot may not write there", "Lift its restriction."
+                )
+    except PlatformError as error:
+        return _TELEGRAM.call_failed(what, error)
+    return _TELEGRAM.ok(what)

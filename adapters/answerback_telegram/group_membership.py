@@ -1,0 +1,61 @@
+"""Look up whether a person administers a group now: responders can be the administrators of a group."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from answerback.core.errors import (
+    DestinationGoneError,
+    PayloadRejectedError,
+    PlatformUnavailableError,
+)
+from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.parse import is_id
+
+ADMINISTRATORS: Final = "admins"
+"""The group that stands for the administrators of the chat where an ask is shown."""
+_WAIT_TIMEOUT: Final = 2.0
+"""Seconds that an action waits; the person is asked to try again after that."""
+_ADMINISTERS: Final = frozenset({"creator", "administrator"})
+
+
+def qualify(responder: str, chat: str | None) -> str:
+    """Return a responder with the administrators of "this" chat named by the chat's id."""
+    return f"@{chat}" if responder == f"@{ADMINISTRATORS}" and chat else responder
+
+
+class AdministratorMembership:
+    """See `answerback_chat.chat_surface.GroupMembership`; a group is named by its chat's id."""
+
+    def __init__(self, calls: TelegramApi) -> None:
+        self._calls = calls
+
+    async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
+        """Return those of these chats that the person administers now.
+
+        Raises:
+            PlatformError: the lookup failed or did not finish in time.
+        """
+        chats = [group for group in groups if is_id(group)]
+        try:
+            async with asyncio.timeout(_WAIT_TIMEOUT):
+                found = await asyncio.gather(*(self._administers(each, user_id) for each in chats))
+        except TimeoutError as late:
+            message = f"Telegram did not say in time what {user_id} administers."
+            raise PlatformUnavailableError(message) from late
+        return frozenset(chat for chat, is_member in zip(chats, found, strict=True) if is_member)
+
+    async def stop(self) -> None:
+        """See `GroupMembership.stop`: a lookup ends with the action that it is for."""
+
+    async def _administers(self, chat: str, user_id: str) -> bool:
+        if not is_id(user_id):
+            return False
+        try:
+            member = await self._calls.call_object(
+                "getChatMember", {"chat_id": chat, "user_id": int(user_id)}
+            )
+        except (DestinationGoneError, PayloadRejectedError):
+            return False
+        return member.get("status") in _ADMINISTERS

@@ -1,0 +1,74 @@
+"""The messages beside an ask's own: full texts, confirmations, and requests to type. Each replies to another message.
+
+None of them counts as shown: they may be deleted, doubled or lost, and nothing but convenience is lost with them.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from answerback.core.errors import PlatformError
+from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.keyboards import Json
+from answerback_telegram.parse import Place, chat_id, id_of_sent, message_id
+
+logger = logging.getLogger(__name__)
+
+TAKEN: Final = "👍"
+REFUSED: Final = "👎"
+
+
+def address(full: str) -> Json:
+    """Return the parameters that name a message."""
+    return {"chat_id": chat_id(full), "message_id": message_id(full)}
+
+
+def place_params(place: Place) -> Json:
+    """Return the parameters that name a place to send to."""
+    return {"chat_id": place.chat} | (
+        {"message_thread_id": int(place.thread)} if place.thread else {}
+    )
+
+
+class HelperMessages:
+    """Sends, edits and deletes such messages."""
+
+    def __init__(self, calls: TelegramApi) -> None:
+        self._calls = calls
+
+    async def send(self, place: Place, payload: Json, reply_to: str | None = None) -> str | None:
+        """Send a message, as a reply if the other message is still there; return its full id."""
+        params = place_params(place) | payload
+        if reply_to is not None and chat_id(reply_to) == place.chat:
+            replied: Json = {
+                "message_id": message_id(reply_to),
+                "allow_sending_without_reply": True,
+            }
+            params |= {"reply_parameters": replied}
+        return id_of_sent(await self._calls.call_object("sendMessage", params), place.chat)
+
+    async def edit(self, full: str, payload: Json) -> None:
+        """Change a message."""
+        await self._calls.call("editMessageText", address(full) | payload)
+
+    async def delete(self, full: str) -> None:
+        """Delete a message, or if it is too old for that, take its buttons away."""
+        try:
+            await self._calls.call("deleteMessage", address(full))
+        except PlatformError:
+            empty: Json = {"reply_markup": {"inline_keyboard": []}}
+            await self._calls.call("editMessageReplyMarkup", address(full) | empty)
+
+    async def react(self, full: str, emoji: str) -> None:
+        """Mark a person's message."""
+        reaction: Json = {"reaction": [{"type": "emoji", "emoji": emoji}]}
+        await self._calls.call("setMessageReaction", address(full) | reaction)
+
+    async def mark(self, full: str, emoji: str) -> None:
+        """Mark a person's message where the chat allows it."""
+        try:
+            await self.react(full, emoji)
+        except PlatformError as error:
+            extra = {"action": "mark_missing", "code": error.code}
+            logger.info("A message could not be marked: %s", error, extra=extra)

@@ -1,0 +1,253 @@
+"""Handle what people do with buttons, and what they type where a button asked for it.
+
+A click is answered at once, with a note if there is one; whatever else follows is done afterwards, and the message
+itself is brought up to date by the service, so that ticks and pages share the limits of edits.
+https://core.telegram.org/bots/api#callbackquery
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final, NamedTuple
+
+from answerback.core.ask import Ask
+from answerback.core.clarification import walk_revision
+from answerback.core.intents import Choose, RequestedAction
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
+from answerback.presentation.wording import ActedOnVersion
+from answerback_chat.control_codec import Verb
+from answerback_chat.selection_drafts import SelectionDrafts
+from answerback_telegram import keyboards, option_controls, private_notes, show_in_full
+from answerback_telegram.form_inputs import TypedEntries
+from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
+from answerback_telegram.html_text import escape
+from answerback_telegram.option_controls import ListState
+from answerback_telegram.parse import SURFACE, Click, parse_click
+from answerback_telegram.render import compose
+from answerback_telegram.responder_names import ResponderNames
+
+Effect = Callable[[], Awaitable[object]]
+
+_SELECTION_VERBS: Final = frozenset(
+    {Verb.CHOOSE, Verb.SUBMIT_SELECTION, Verb.PAGE, Verb.OTHER, Verb.NOTE}
+)
+"""The controls that read or change what is chosen or shown of a list."""
+
+
+class ClickResponse(NamedTuple):
+    """The answer to a click, and what follows it, in this order."""
+
+    note: str = ""
+    """What only this person is told."""
+    after: tuple[Effect, ...] = ()
+
+
+class ClickHandler:
+    """See `answerback_chat.interactions.Platform`.
+
+    Args:
+        show_inbox: sends a page of the person's inbox.
+        now: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        asks: Asks,
+        helpers: HelperMessages,
+        entries: TypedEntries,
+        names: ResponderNames,
+        labels: Labels,
+        show_inbox: Callable[[Click], Awaitable[None]],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._asks = asks
+        self._helpers = helpers
+        self._entries = entries
+        self._names = names
+        self._labels = labels
+        self._show_inbox = show_inbox
+        self._now = now
+        self._selections = SelectionDrafts(asks)
+
+    async def list_state(self, ask: Ask) -> ListState:
+        """Return what people have done to the list of an ask's open question, or of its review."""
+        page = await self._asks.draft(_page_key(ask))
+        several = option_controls.is_several(view_of(ask, self._labels).prompt)
+        chosen = await self._selections.load(ask) if several else None
+        return ListState(page if isinstance(page, int) else None, chosen)
+
+    def parse(self, payload: Mapping[str, Any]) -> Click | None:
+        """See `Platform.parse`: an update, or an entry that was found to be one."""
+        entry = payload.get("entry")
+        return entry if isinstance(entry, Click) else parse_click(payload)
+
+    def lock_for(self, used: Click) -> AbstractAsyncContextManager[None]:
+        """Serialise the changes to an ask's selection and its submission."""
+        if used.control.verb in _SELECTION_VERBS:
+            return self._selections.lock(used.control.ask_id)
+        return contextlib.nullcontext()
+
+    async def respond_to_unknown(self, payload: Mapping[str, Any]) -> ClickResponse:
+        """Respond to a button that this version does not know."""
+        return ClickResponse(private_notes.click_note(self._labels.not_found))
+
+    async def respond_to_failure(self, error: Exception, used: Click | None) -> ClickResponse:
+        """Ask the person to try again."""
+        sentence = self._labels.save_error_message(error)
+        if used is None or used.typed is None:
+            return ClickResponse(private_notes.click_note(sentence))
+        return ClickResponse(after=(lambda: self._reply(used, escape(sentence)),))
+
+    async def respond_to_read_only(self, ask: Ask | None, used: Click) -> ClickResponse:
+        """Show a page of the person's inbox, or of everything in full."""
+        if used.control.argument == keyboards.CLOSE:
+            return ClickResponse(after=(lambda: self._helpers.delete(used.message),))
+        if used.control.verb is Verb.INBOX:
+            return ClickResponse(after=(lambda: self._show_inbox(used),))
+        if ask is None:
+            return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), used)
+        view = view_of(ask, self._labels)
+        page = show_in_full.page(view, used.control.verb, used.control.number or 0, self._labels)
+        if used.is_helper:
+            return ClickResponse(after=(lambda: self._helpers.edit(used.message, page),))
+        return ClickResponse(after=(lambda: self._helpers.send(used.place, page, used.message),))
+
+    async def respond_to_acted(self, acted: Acted, used: Click) -> ClickResponse:
+        """Mark what was typed, and remove the message that asked for it."""
+        if acted.repeated:
+            return ClickResponse()
+        after: list[Effect] = []
+        if (typed := used.typed) is not None:
+            after += [lambda: self._helpers.mark(typed, TAKEN), lambda: self._entries.forget(used)]
+        if used.is_helper:
+            after.append(lambda: self._helpers.delete(used.message))
+        return ClickResponse(after=(*after, *self._retire_copy(acted.ask, used)))
+
+    async def respond_to_rejected(self, rejected: Rejected, used: Click) -> ClickResponse:
+        """Say why nothing was changed; an outdated message is shown again."""
+        ask, reader = rejected.ask, used.actor.person.user_id
+        names = self._names.known(ask.waits_for if ask else ())
+        outdated = ask is not None and not (used.control.revision == ask.revision and ask.open)
+        after: list[Effect] = []
+        if ask is not None and outdated:
+            after.append(lambda: self._asks.show_again(ask.id))
+            after += [lambda: self._helpers.delete(used.message)] if used.is_helper else []
+            after += self._retire_copy(ask, used)
+        if used.typed is None:
+            version = ActedOnVersion(used.control.revision, self._now())
+            text = private_notes.rejection(rejected, self._labels, reader, names, version)
+            return ClickResponse(private_notes.click_note(text), tuple(after))
+        words = private_notes.rejection_text(rejected, self._labels, reader, names)
+        after.insert(0, lambda: self._refuse(used, words))
+        return ClickResponse(after=tuple(after))
+
+    async def respond_with_view(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
+        """Respond with a request to type, a confirmation, or the list as it is now; or return what was entered."""
+        control = used.control
+        if used.entry is not None:
+            return await self._read_entry(ask, used)
+        if control.argument == keyboards.CLOSE:
+            return ClickResponse(after=(lambda: self._helpers.delete(used.message),))
+        if control.entry is not None and control.verb is not Verb.CHOOSE:
+            return await self._open_entry(ask, used)
+        match control.verb:
+            case Verb.CHOOSE:
+                return await self._toggle(ask, used)
+            case Verb.SUBMIT_SELECTION:
+                return await self._submit_selection(ask, used)
+            case Verb.PAGE:
+                await self._asks.save_draft(_page_key(ask), control.number or 0)
+                return self._shown_again(ask)
+            case Verb.END_TURN if control.argument == private_notes.KEEP_GOING:
+                note = private_notes.click_note(self._labels.kept_going)
+                return ClickResponse(note, (lambda: self._helpers.delete(used.message),))
+            case Verb.END_TURN:
+                confirm = private_notes.confirm_end_turn(view_of(ask, self._labels), self._labels)
+                return ClickResponse(
+                    after=(lambda: self._helpers.send(used.place, confirm, used.message),)
+                )
+            case _:
+                return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
+
+    # --- entries ---------------------------------------------------------------------------------
+
+    async def _open_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
+        if used.is_helper and used.control.argument:
+            entry = await self._entries.find(used.message)
+            if entry is not None:
+                return await self._read_entry(ask, used._replace(entry=entry))
+        selected = await self._selected(ask)
+        view = view_of(ask, self._labels)
+        spec = self._entries.plan(view, used.control, selected)
+        if spec is None:
+            return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
+        page = self._entries.first_page(spec)
+        return ClickResponse(
+            after=(lambda: self._entries.ask_for(used, ask, view, spec, page, selected),)
+        )
+
+    async def _read_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
+        selected = await self._selected(ask)
+        view = view_of(ask, self._labels)
+        action, after = await self._entries.read(used, ask, view, selected)
+        if action is None and not after:
+            return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
+        return ClickResponse(after=after) if action is None else action
+
+    # --- lists -----------------------------------------------------------------------------------
+
+    async def _selected(self, ask: Ask) -> tuple[int, ...]:
+        """The options that are chosen in a multi-select, which go along with a text or a note."""
+        prompt = view_of(ask, self._labels).prompt
+        if prompt is None or not option_controls.is_several(prompt):
+            return ()
+        return option_controls.selected_indexes(
+            prompt, ListState(chosen=await self._selections.load(ask))
+        )
+
+    async def _toggle(self, ask: Ask, used: Click) -> ClickResponse:
+        index = used.control.number
+        prompt = view_of(ask, self._labels).prompt
+        if prompt is None or index is None or index >= len(prompt.question.options):
+            return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
+        chosen = {*await self._selected(ask)} ^ {index}
+        await self._selections.save(ask, tuple(sorted(chosen)))
+        return self._shown_again(ask)
+
+    async def _submit_selection(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
+        selected = await self._selected(ask)
+        if used.control.argument == option_controls.selection_digest(selected):
+            return Choose(selected)
+        changed = self._labels.selection_changed.format(submit=self._labels.submit)
+        return self._shown_again(ask)._replace(note=private_notes.click_note(changed))
+
+    def _shown_again(self, ask: Ask) -> ClickResponse:
+        return ClickResponse(after=(lambda: self._asks.show_again(ask.id, deleted=True),))
+
+    # --- what follows ----------------------------------------------------------------------------
+
+    def _retire_copy(self, ask: Ask, used: Click) -> tuple[Effect, ...]:
+        """Remove a second copy of the live message, which is left if a post's outcome was unknown."""
+        live = (ask.message or {}).get("id")
+        left = ask.left.message.get("id") if ask.left else None
+        here = ask.destination.surface == SURFACE
+        if used.is_helper or used.typed or not here or live is None or used.message in {live, left}:
+            return ()
+        return (lambda: self._helpers.delete(used.message),)
+
+    async def _refuse(self, used: Click, words: str) -> None:
+        if used.typed is not None:
+            await self._helpers.mark(used.typed, REFUSED)
+        await self._reply(used, words)
+
+    async def _reply(self, used: Click, words: str) -> None:
+        await self._helpers.send(used.place, compose([words], []), used.typed or used.message)
+
+
+def _page_key(ask: Ask) -> str:
+    return f"{ask.id}:{walk_revision(ask)}:page"

@@ -1,0 +1,77 @@
+"""Build inline keyboards as JSON; every button's data fits its 64 bytes.
+
+https://core.telegram.org/bots/api#inlinekeyboardmarkup
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from pydantic import JsonValue
+
+from answerback.core.view import View
+from answerback_chat.control_codec import Verb, control_prefix, control_suffix
+from answerback_telegram import limits
+from answerback_telegram.html_text import fit_line
+
+Json: TypeAlias = dict[str, JsonValue]
+BUTTON_LABEL: Final = 48
+"""Units of a label; a phone shows about that many across."""
+PRIMARY: Final = "primary"
+DANGER: Final = "danger"
+CONFIRMED: Final = "yes"
+"""The argument of the End Turn control that really ends the turn."""
+CLOSE: Final = "close"
+"""The argument of a control that only removes the message that it is on."""
+EMPTY: Final = "empty"
+"""The argument of a control that answers without a text."""
+KEEP: Final = "keep"
+"""The argument of a control that answers with what an input starts with."""
+
+Row: TypeAlias = list[Json]
+
+
+def button(view: View, label: str, verb: Verb, argument: str | int = "", style: str = "") -> Json:
+    """Return a button for a control of an ask."""
+    return control_button(view.ask_id, view.revision, label, verb, argument, style)
+
+
+def control_button(
+    ask_id: str, revision: int, label: str, verb: Verb, argument: str | int = "", style: str = ""
+) -> Json:
+    """Return a button for a control.
+
+    Raises:
+        ValueError: its data does not fit.
+    """
+    data = control_prefix(ask_id, revision) + control_suffix(verb, str(argument))
+    if len(data) > limits.CALLBACK_DATA:
+        raise ValueError(f"{data!r} is too long for a button")
+    made: Json = {"text": fit_line(label, BUTTON_LABEL) or "…", "callback_data": data}
+    return made | {"style": style} if style else made
+
+
+def link_button(label: str, url: str) -> Json:
+    """Return a button that opens a URL."""
+    return {"text": fit_line(label, BUTTON_LABEL), "url": url}
+
+
+def rows(buttons: Sequence[Json], across: int = 3) -> list[Row]:
+    """Lay out buttons, as many in a row as fit: short ones up to ``across``, long ones alone."""
+    laid: list[Row] = []
+    room = 0
+    for each in buttons:
+        size = len(str(each["text"])) + 4
+        if laid and len(laid[-1]) < across and size <= room:
+            laid[-1].append(each)
+            room -= size
+        else:
+            laid.append([each])
+            room = BUTTON_LABEL - size
+    return laid
+
+
+def markup(laid: Sequence[Row]) -> Json:
+    """Return the keyboard of a message."""
+    return {"inline_keyboard": [[*row] for row in laid if row]}

@@ -1,0 +1,30 @@
+"""Telegram's limits, each with its unit and where it is published. Limits of our own are where they are used.
+
+Lengths are counted in UTF-16 units, as Telegram counts entities: https://core.telegram.org/api/entities#entity-length
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+MESSAGE_TEXT: Final = 4_096
+"""Units of a message's text, without its tags: https://core.telegram.org/bots/api#sendmessage"""
+ENTITIES: Final = 100
+"""Entities of a message; further ones are ignored: https://core.telegram.org/api/config#client-configuration"""
+CALLBACK_DATA: Final = 64
+"""Bytes of a button's data: https://core.telegram.org/bots/api#inlinekeyboardbutton"""
+CALLBACK_ANSWER: Final = 200
+"""Characters of the answer to a click: https://core.telegram.org/bots/api#answercallbackquery"""
+COMMAND_DESCRIPTION: Final = 256
+"""Characters: https://core.telegram.org/bots/api#botcommand"""
+PER_SECOND: Final = 30
+"""Messages in a second, over all chats: https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this"""
+GROUP_PER_MINUTE: Final = 20
+"""Messages in a minute in one group:
+https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this"""
+ANONYMOUS_ADMINISTRATOR: Final = "1087968824"
+"""The user id as which anonymous administrators write: https://core.telegram.org/bots/api#message (sender_chat)"""
+ALLOWED_UPDATES: Final = (
+    *("message", "edited_message", "callback_query", "my_chat_member", "message_reaction"),
+)
+"""The kinds of updates to ask for: https://core.telegram.org/bots/api#getupdates"""

@@ -1,0 +1,55 @@
+"""Find out whether messages and their chats are still there. Telegram tells nobody what was deleted.
+
+The only question that it answers about a message is an edit: if nothing would change, it says so, and if the message is
+gone, it says that. So every message is shown again, and showing it finds out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from answerback.core.ask import Ask
+from answerback.core.errors import DestinationGoneError
+from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.errors import GroupMigratedError
+from answerback_telegram.keyboards import Json
+
+_OUT: frozenset[str] = frozenset({"left", "kicked"})
+
+
+class TelegramMessages:
+    """See `answerback_chat.missed_changes.Messages`.
+
+    Args:
+        bot_user: returns the bot's user id.
+    """
+
+    def __init__(self, calls: TelegramApi, bot_user: Callable[[], str | None]) -> None:
+        self._calls = calls
+        self._bot_user = bot_user
+
+    def locate(self, ask: Ask) -> tuple[str, str] | None:
+        """See `answerback_chat.missed_changes.Messages.locate`."""
+        match ask.message:
+            case {"id": str(message), "channel": str(channel)}:
+                return channel, message
+            case _:
+                return None
+
+    async def require_open(self, place: str) -> None:
+        """See `answerback_chat.missed_changes.Messages.require_open`."""
+        try:
+            await self._calls.call("getChat", {"chat_id": place})
+            if place.startswith("-"):
+                params: Json = {"chat_id": place, "user_id": int(self._bot_user() or 0)}
+                member = await self._calls.call_object("getChatMember", params)
+                if member.get("status") in _OUT:
+                    raise DestinationGoneError(
+                        "the bot was removed from the group", code="was kicked"
+                    )
+        except GroupMigratedError:
+            return  # showing the asks moves them
+
+    async def look_up(self, place: str, messages: Sequence[str]) -> Mapping[str, bool]:
+        """See `answerback_chat.missed_changes.Messages.look_up`."""
+        return dict.fromkeys(messages, False)

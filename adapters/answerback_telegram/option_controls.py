@@ -1,0 +1,188 @@
+"""Render the options of a question as buttons: named by their labels or, if these are long or many, by numbers. Pure.
+
+A list that is too long for a message has pages. What is chosen and which page is shown is stored next to the ask: all
+who see the message see the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from answerback.core.form import AnswerType, Option, OptionKind, Question
+from answerback.core.labels import Labels
+from answerback.core.view import Prompt, View
+from answerback.presentation.form_inputs import FormLimits
+from answerback.presentation.form_spec import offers_note
+from answerback.presentation.option_controls import OptionLimits, chosen_indexes
+from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_fitting import fits_line
+from answerback_chat.control_codec import Verb
+from answerback_telegram import keyboards
+from answerback_telegram.keyboards import Json, Row, button
+from answerback_telegram.message_layout import TextBlock
+
+OPTIONS: Final = OptionLimits(button=34, label=0, description=0)
+"""A phone cuts a longer label on a button; there are no menus."""
+TICKED: Final = 8
+"""Up to this many options of a multi-select have buttons with their labels."""
+_CHOICES: Final = frozenset({AnswerType.SELECT, AnswerType.MULTI_SELECT})
+PAGE: Final = 20
+"""Options on one page of a list."""
+JUMP: Final = 10
+"""Pages that the buttons of a very long list skip."""
+ACROSS: Final = 5
+"""Buttons in a row of numbers."""
+SELECTION_BUDGET: Final = 300
+"""Units for the names of the chosen options of a list with pages."""
+FORM_LIMITS: Final = FormLimits(menu=0, schema=2_500, has_constraints=True, lists_choices=True)
+"""Everything is typed, also an option of a list, which is named by its label or number."""
+SELECTION_LIMITS: Final = FormLimits(has_constraints=True, lists_choices=True)
+"""The limits for a note on several options, which have been ticked before."""
+_TICKS: Final = {True: "☑", False: "☐"}
+_CHOSEN: Final = "• "
+
+
+@dataclass(frozen=True, slots=True)
+class ListState:
+    """What people have done to a list without answering yet."""
+
+    page: int | None = None
+    """None: the page with the first chosen option."""
+    chosen: tuple[int, ...] | None = None
+    """For a multi-select: the indexes chosen so far; None means those of the question's prefill."""
+
+
+def is_several(prompt: Prompt | None) -> bool:
+    """Whether several options can be chosen."""
+    return prompt is not None and prompt.question.answer_type is AnswerType.MULTI_SELECT
+
+
+def selected_indexes(prompt: Prompt, state: ListState) -> tuple[int, ...]:
+    """Return the indexes of the options that are chosen in a multi-select."""
+    return tuple(chosen_indexes(prompt)) if state.chosen is None else state.chosen
+
+
+def selection_digest(selected: Sequence[int]) -> str:
+    """Return a short name for a selection, which Submit carries: what was seen is what is submitted."""
+    return hashlib.blake2b(",".join(map(str, selected)).encode(), digest_size=4).hexdigest()
+
+
+def has_labels(question: Question) -> bool:
+    """Whether the buttons of the options have their labels; those of others have numbers."""
+    if question.answer_type is AnswerType.SELECT:
+        return OPTIONS.is_one_click(question)
+    plain = not any((each.description or "").strip() for each in question.options)
+    fit = all(fits_line(each.label, OPTIONS.button) for each in question.options)
+    return len(question.options) <= TICKED and plain and fit
+
+
+def _is_listed(question: Question) -> bool:
+    """Whether the options are listed as text, because their buttons do not say it all."""
+    described = any((each.description or "").strip() for each in question.options)
+    return not has_labels(question) or described or OPTIONS.needs_text_list(question)
+
+
+def page_count(question: Question) -> int:
+    """Return the number of pages of the list."""
+    return max(1, -(-len(question.options) // PAGE))
+
+
+def shown_page(prompt: Prompt, state: ListState) -> int:
+    """Return the page to show."""
+    if state.page is not None and state.page < page_count(prompt.question):
+        return state.page
+    return min(chosen_indexes(prompt), default=0) // PAGE
+
+
+def option_blocks(prompt: Prompt, state: ListState) -> list[TextBlock]:
+    """Return the options of the page as text; none if their buttons say it all."""
+    question = prompt.question
+    if question.answer_type not in _CHOICES or not _is_listed(question):
+        return []
+    first = shown_page(prompt, state) * PAGE
+    page = [*enumerate(question.options)][first : first + PAGE]
+    return [TextBlock(_option_text(each), "", f"{i + 1}. {{}}") for i, each in page]
+
+
+def _option_text(option: Option) -> str:
+    label = one_line(option.label)
+    return f"{label} — {option.description}" if option.description else label
+
+
+def selection_text(prompt: Prompt, state: ListState) -> str:
+    """Return the names of the chosen options of a list with pages, which are not all in sight; else an empty text."""
+    if not is_several(prompt) or page_count(prompt.question) == 1:
+        return ""
+    options = prompt.question.options
+    names = [
+        one_line(options[i].label) for i in selected_indexes(prompt, state) if i < len(options)
+    ]
+    return f"{len(names)}: {' · '.join(names)}" if names else ""
+
+
+def option_rows(view: View, prompt: Prompt, labels: Labels, state: ListState) -> list[Row]:
+    """Render the controls that choose options."""
+    question, several = prompt.question, is_several(prompt)
+    chosen = selected_indexes(prompt, state) if several else tuple(chosen_indexes(prompt))
+    labelled = has_labels(question)
+    first = 0 if labelled else shown_page(prompt, state) * PAGE
+    here = range(len(question.options))[first : first + PAGE]
+    names = [str(i + 1) for i in here]
+    if labelled:
+        names = (
+            [each.label for each in question.options]
+            if several
+            else OPTIONS.option_labels(question, here)
+        )
+    buttons = [
+        _option_button(view, question, name, i, is_chosen=i in chosen)
+        for name, i in zip(names, here, strict=True)
+    ]
+    laid = keyboards.rows(buttons, 3 if labelled else ACROSS)
+    laid += _paging_rows(view, prompt, labels, state)
+    if several:
+        submit = button(
+            view, labels.submit, Verb.SUBMIT_SELECTION, selection_digest(chosen), keyboards.PRIMARY
+        )
+        laid.append([submit])
+    return [*laid, *keyboards.rows(_free_text_buttons(view, prompt, labels))]
+
+
+def _option_button(
+    view: View, question: Question, name: str, index: int, *, is_chosen: bool
+) -> Json:
+    if question.answer_type is AnswerType.MULTI_SELECT:
+        return button(view, f"{_TICKS[is_chosen]} {name}", Verb.CHOOSE, index)
+    if question.options[index].kind is OptionKind.DENY:
+        return button(view, name, Verb.ANSWER, index, keyboards.DANGER)
+    style = keyboards.PRIMARY if is_chosen else ""
+    return button(view, f"{_CHOSEN}{name}" if is_chosen else name, Verb.ANSWER, index, style)
+
+
+def _free_text_buttons(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
+    buttons = []
+    if prompt.words is not None and not is_several(prompt):
+        buttons.append(button(view, labels.submit, Verb.ANSWER, style=keyboards.PRIMARY))
+    if prompt.question.other:
+        buttons.append(button(view, prompt.other_label(labels), Verb.OTHER))
+    if offers_note(prompt.question, SELECTION_LIMITS):
+        buttons.append(button(view, labels.answer_with_note, Verb.NOTE))
+    return buttons
+
+
+def _paging_rows(view: View, prompt: Prompt, labels: Labels, state: ListState) -> list[Row]:
+    total = page_count(prompt.question)
+    if total == 1 or has_labels(prompt.question):
+        return []
+    return [paging_row(view, Verb.PAGE, shown_page(prompt, state), total, labels)]
+
+
+def paging_row(view: View, verb: Verb, page: int, total: int, labels: Labels) -> Row:
+    """Render Previous and Next, and in a very long list also what skips pages, each only if there is such a page."""
+    steps = [(-JUMP, "⏪"), (-1, labels.previous), (1, labels.next), (JUMP, "⏩")]
+    return [
+        button(view, name, verb, page + step) for step, name in steps if 0 <= page + step < total
+    ]

@@ -1,0 +1,289 @@
+"""Parse what Telegram sends: clicks and typed messages. Pure; malformed updates give None.
+
+https://core.telegram.org/bots/api#update
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from pydantic import JsonValue
+
+from answerback.core.actions import Answer
+from answerback.core.intents import RequestedAction
+from answerback.core.walker import Person
+from answerback.ports.surface import Actor
+from answerback_chat.control_codec import Control, Verb, decode
+from answerback_telegram import limits
+from answerback_telegram.keyboards import CLOSE, CONFIRMED, EMPTY, KEEP
+
+SURFACE: Final = "telegram"
+INBOX: Final = "inbox"
+"""The command that lists what is waiting for a person."""
+COMMANDS: Final = frozenset({INBOX, "start"})
+_NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
+_MAX_ID: Final = 1 << 63
+_SEPARATOR: Final = ":"
+
+
+class Place(NamedTuple):
+    """A chat, and the topic in it if it has topics."""
+
+    chat: str
+    thread: str | None = None
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it is a group; a chat with one person has that person's id."""
+        return self.chat.startswith("-")
+
+
+class Entry(NamedTuple):
+    """What somebody is asked to type: through which control, which of its inputs, and what was chosen then."""
+
+    control: Control
+    page: int = 0
+    digest: str = ""
+
+
+class Click(NamedTuple):
+    """The use of a button, or an entry that was typed."""
+
+    id: str
+    actor: Actor
+    control: Control
+    place: Place
+    message: str
+    """The id of the message with the button, or of the message that asked for the entry."""
+    is_helper: bool
+    """Whether that message is not an ask's live message: those reply to nothing."""
+    entry: Entry | None = None
+    text: str = ""
+    """What was typed."""
+    typed: str | None = None
+    """The id of the message that was typed; None for a button."""
+    at: float | None = None
+
+    @property
+    def wanted(self) -> RequestedAction | None:
+        """The requested action, unless it depends on what is stored or needs a second step."""
+        control = self.control
+        if self.typed is not None or control.argument == CLOSE:
+            return None
+        match control.verb, control.argument:
+            case Verb.ANSWER, argument if argument == EMPTY:
+                return Answer(value="")
+            case Verb.END_TURN, argument if argument != CONFIRMED:
+                return None
+            case Verb.SUBMIT_SELECTION, _:
+                return None
+            case _:
+                return control.wanted(None)
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it only shows what anyone who sees the message may read."""
+        return self.control.verb in {Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.INBOX}
+
+    @property
+    def delivery(self) -> str:
+        """The delivery id, under which this counts only once."""
+        return (
+            f"telegram:click:{self.id}" if self.typed is None else f"telegram:message:{self.typed}"
+        )
+
+
+class TypedMessage(NamedTuple):
+    """A message that somebody typed."""
+
+    id: str
+    place: Place
+    actor: Actor
+    text: str
+    replied: str | None
+    """The id of the bot's message that it replies to."""
+    shown: tuple[Control, float] | None
+    """A control of that message as Telegram quoted it, and when it was last changed."""
+    called: bool
+    """Whether it mentions the bot."""
+    at: float | None
+    command: str = ""
+    quoted_at: float | None = None
+    """When that message was sent, if it may be a request to type."""
+
+    @property
+    def delivery(self) -> str:
+        """The delivery id, under which this counts only once."""
+        return f"telegram:message:{self.id}"
+
+
+def full_id(chat: str, message: str) -> str:
+    """Return the id of a message among all chats: its own is unique in its chat only."""
+    return f"{chat}{_SEPARATOR}{message}"
+
+
+def chat_id(full: object) -> str | None:
+    """Return the chat of a full id; None if it is none."""
+    chat, found, _ = str(full).partition(_SEPARATOR)
+    return chat if found else None
+
+
+def message_id(full: object) -> int | None:
+    """Return the message's own id from a full one; None if it is none."""
+    _, _, number = str(full).partition(_SEPARATOR)
+    return int(number) if number.isascii() and number.isdigit() else None
+
+
+def id_of_sent(sent: Mapping[str, JsonValue], chat: str) -> str | None:
+    """Return the full id of a message that Telegram has returned."""
+    number = _id(sent.get("message_id"))
+    return full_id(chat, number) if number else None
+
+
+def changed_at(message: Mapping[str, JsonValue]) -> float | None:
+    """Return when a message was last changed, in whole seconds."""
+    at = message.get("edit_date") or message.get("date")
+    return _time(at)
+
+
+def parse_click(update: Mapping[str, JsonValue]) -> Click | None:
+    """Parse the use of one of our buttons; None if the update is anything else."""
+    query = _object(update.get("callback_query"))
+    message = _object(query.get("message"))
+    actor, number, place = _actor(query), _text(query.get("id")), _place(message)
+    control, sent = decode(query.get("data")), _id(message.get("message_id"))
+    if actor is None or not number or place is None or control is None or sent is None:
+        return None
+    above = _id(_object(message.get("reply_to_message")).get("message_id"))
+    # In a topic, whatever replies to nothing replies to the topic's first message.
+    is_helper = above is not None and above != _id(message.get("message_thread_id"))
+    return Click(number, actor, control, place, full_id(place.chat, sent), is_helper)
+
+
+def query_id(update: Mapping[str, JsonValue]) -> str | None:
+    """Return the id of the click that an update is about, which has to be answered whatever is in it."""
+    return _text(_object(update.get("callback_query")).get("id")) or None
+
+
+def parse_typed_message(
+    update: Mapping[str, JsonValue], bot_id: str, bot_name: str
+) -> TypedMessage | None:
+    """Parse a message with text from a person; None for everything else that appears in a chat.
+
+    Whoever writes as a group or a channel is nobody: https://core.telegram.org/bots/api#message (sender_chat)
+    """
+    message = _object(update.get("message"))
+    place, number, actor = _place(message), _id(message.get("message_id")), _actor(message)
+    text = _text(message.get("text"))
+    if place is None or number is None or actor is None or not text:
+        return None
+    if message.get("sender_chat") or message.get("via_bot") or message.get("forward_origin"):
+        return None
+    quoted = _object(message.get("reply_to_message"))
+    is_ours = _id(_object(quoted.get("from")).get("id")) == bot_id
+    quoted_id = _id(quoted.get("message_id")) if is_ours else None
+    called, words = _without_name(text, bot_name)
+    command, of_other = _command(text, bot_name)
+    if of_other:
+        return None
+    return TypedMessage(
+        full_id(place.chat, number),
+        place,
+        actor,
+        words,
+        full_id(place.chat, quoted_id) if quoted_id else None,
+        _shown(quoted) if quoted_id else None,
+        called,
+        _time(message.get("date")),
+        command,
+        changed_at(quoted) if quoted_id and _may_be_request(quoted) else None,
+    )
+
+
+def live_message_control(message: Mapping[str, JsonValue]) -> Control | None:
+    """Return one of the controls of a message, which say what it shows; None if it has none of ours."""
+    rows = _object(message.get("reply_markup")).get("inline_keyboard")
+    for row in rows if isinstance(rows, list) else []:
+        for each in row if isinstance(row, list) else []:
+            control = decode(_object(each).get("callback_data"))
+            if control is not None:
+                return control
+    return None
+
+
+def _may_be_request(quoted: Mapping[str, JsonValue]) -> bool:
+    """Whether a message of ours may ask for something to be typed, as far as its buttons say."""
+    control = live_message_control(quoted)
+    return control is None or control.argument in {KEEP, EMPTY, CLOSE}
+
+
+def _shown(quoted: Mapping[str, JsonValue]) -> tuple[Control, float] | None:
+    control, at = live_message_control(quoted), changed_at(quoted)
+    return None if control is None or at is None else (control, at)
+
+
+def _without_name(text: str, bot_name: str) -> tuple[bool, str]:
+    """Whether a text mentions the bot, and the text without that."""
+    if not bot_name:
+        return False, text
+    words = re.sub(rf"(?<![\w@/])@{re.escape(bot_name)}(?!\w)", "", text, flags=re.IGNORECASE)
+    return words != text, words.strip() if words != text else text
+
+
+def _command(text: str, bot_name: str) -> tuple[str, bool]:
+    """Our command that a text is, and whether it is a command to another bot."""
+    match = re.match(
+        r"/([a-z]{1,32})(?:@(\w{1,40}))?(?:\s|$)", text, flags=re.IGNORECASE | re.ASCII
+    )
+    if match is None:
+        return "", False
+    name, to = match[1].lower(), (match[2] or bot_name).lower()
+    if to != bot_name.lower():
+        return "", True
+    return (name if name in COMMANDS else ""), False
+
+
+def _actor(of: Mapping[str, JsonValue]) -> Actor | None:
+    """The person; None for bots and for administrators who write as the group."""
+    user = _object(of.get("from"))
+    user_id = _id(user.get("id"))
+    if user_id is None or user.get("is_bot") or user_id == limits.ANONYMOUS_ADMINISTRATOR:
+        return None
+    names = (_text(user.get("first_name")), _text(user.get("last_name")))
+    name = " ".join(filter(None, names)) or _text(user.get("username")) or None
+    return Actor(Person(surface=SURFACE, user_id=user_id, name=name))
+
+
+def _place(message: Mapping[str, JsonValue]) -> Place | None:
+    chat = _id(_object(message.get("chat")).get("id"))
+    if chat is None or _object(message.get("chat")).get("type") == "channel":
+        return None
+    topic = _id(message.get("message_thread_id")) if message.get("is_topic_message") else None
+    return Place(chat, topic)
+
+
+def _object(value: Any) -> Mapping[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
+
+
+def _id(value: JsonValue) -> str | None:
+    """The value if it is an id."""
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= _MAX_ID:
+        return None
+    return str(value)
+
+
+def is_id(text: str) -> bool:
+    """Whether a text is the id of a chat or a person."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def _time(value: JsonValue) -> float | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MAX_ID
+    return float(value) if is_number and isinstance(value, int) else None
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None

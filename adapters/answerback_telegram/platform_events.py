@@ -1,0 +1,65 @@
+"""Handle Telegram's events about chats, so that no ask waits where nobody can answer: removed, blocked, migrated.
+
+https://core.telegram.org/bots/api#chatmemberupdated
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.errors import PlatformError, StoreError
+from answerback.ports.live_messages import LiveMessages
+from answerback_chat.retry import retry
+from answerback_telegram.parse import SURFACE
+from answerback_telegram.posting import Posting
+
+logger = logging.getLogger(__name__)
+
+_REMOVED: Final = "the bot was removed from the group, or the person has blocked it."
+_OUT: Final = frozenset({"left", "kicked"})
+
+
+class EventHandler:
+    """Handles updates that are neither clicks nor messages."""
+
+    def __init__(self, asks: LiveMessages, posting: Posting) -> None:
+        self._asks = asks
+        self._posting = posting
+
+    async def handle_event(self, update: Mapping[str, JsonValue]) -> None:
+        """Handle one update."""
+        try:
+            await retry(lambda: self._handle(update))
+        except (PlatformError, StoreError) as error:
+            extra = {"action": "event_missed", "code": getattr(error, "code", None)}
+            text = "A Telegram event could not be handled; its effect is noticed once somebody acts: %s"
+            logger.warning(text, error, extra=extra)
+
+    async def _handle(self, update: Mapping[str, JsonValue]) -> None:
+        match update:
+            case {
+                "my_chat_member": {
+                    "chat": {"id": int(chat)},
+                    "new_chat_member": {"status": str(status)},
+                }
+            }:
+                await self._membership_changed(str(chat), status)
+            case {"message": {"chat": {"id": int(old)}, "migrate_to_chat_id": int(new)}}:
+                async for ask in self._asks.each_open(SURFACE, str(old)):
+                    await self._posting.record_migration(ask, str(old), str(new))
+                    await self._asks.show_again(ask.id, deleted=True)
+            case _:
+                pass
+
+    async def _membership_changed(self, chat: str, status: str) -> None:
+        if status in _OUT:
+            async for ask in self._asks.each_open(SURFACE, chat):
+                await self._asks.fail_unreachable(ask, _REMOVED)
+            return
+        async for ask in self._asks.each_outdated(SURFACE):  # now the bot may write there
+            if chat in {(ask.message or {}).get("channel"), ask.destination.channel}:
+                await self._asks.show_again(ask.id)

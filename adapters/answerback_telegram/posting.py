@@ -1,0 +1,255 @@
+"""Post and edit an ask's live message on Telegram, and its reminders: the calls that `LiveMessages` orders.
+
+A bot cannot read a chat's history. So what was posted is stored, an edit that changes nothing is what proves that a
+message is there, and after a post of unknown outcome there may be a second copy, which goes at its first click.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.ask import ANYONE, Ask, Destination, Thread
+from answerback.core.errors import (
+    DestinationGoneError,
+    PayloadRejectedError,
+    PlatformError,
+    PlatformUnavailableError,
+)
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.ports.surface import Asks, Shown
+from answerback_chat.live_message import LiveMessages, Save, Uneditable, may_have_succeeded
+from answerback_telegram import errors, people_text, private_notes, render
+from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.errors import GroupMigratedError
+from answerback_telegram.helper_messages import address, place_params
+from answerback_telegram.keyboards import Json
+from answerback_telegram.option_controls import ListState
+from answerback_telegram.parse import SURFACE, Place, changed_at, chat_id, id_of_sent
+from answerback_telegram.responder_names import ResponderNames
+
+logger = logging.getLogger(__name__)
+
+_SINCE: Final = "shows_since"
+"""The key, in a reference that is not stored yet, of when the message began to show its state, by Telegram's clock."""
+_MAX_MIGRATED: Final = 1_000
+_PUBLIC: Final = (
+    "anyone who finds a public group could answer: name responders, or make the group private"
+)
+
+
+class Posting(LiveMessages[Json, Json]):
+    """Posts and edits live messages on Telegram.
+
+    Args:
+        list_state: returns what people have done to an ask's list.
+    """
+
+    def __init__(
+        self,
+        asks: Asks,
+        calls: TelegramApi,
+        names: ResponderNames,
+        labels: Labels,
+        list_state: Callable[[Ask], Awaitable[ListState]],
+    ) -> None:
+        super().__init__("Telegram")
+        self._asks = asks
+        self._calls = calls
+        self._names = names
+        self._labels = labels
+        self._list_state = list_state
+        self._migrated: dict[str, str] = {}
+        """The ids of supergroups, by those of the groups that they were."""
+
+    # --- stored references -----------------------------------------------------------------------
+
+    def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> Json | None:
+        """See `LiveMessages.parse_ref`."""
+        return dict(stored) if stored else None
+
+    def is_posted(self, ref: Json) -> bool:
+        """See `LiveMessages.is_posted`."""
+        return isinstance(ref.get("id"), str)
+
+    def mark_pending(self, ref: Json) -> Json:
+        """See `LiveMessages.mark_pending`: a reference is pending from the moment that its place is chosen."""
+        return ref
+
+    def shown(self, ref: Json, revision: int) -> Shown:
+        """See `LiveMessages.shown`."""
+        at = ref.get(_SINCE)
+        stored = {key: value for key, value in ref.items() if key != _SINCE}
+        topic = ref.get("thread")
+        thread = Thread(
+            channel=str(ref["channel"]),
+            id=str(topic) if topic else None,
+            url=private_notes.message_url(ref),
+        )
+        return Shown(revision, stored, thread, at if isinstance(at, float) else None)
+
+    # --- the message -----------------------------------------------------------------------------
+
+    async def choose_place(self, ask: Ask) -> Json:
+        """See `LiveMessages.choose_place`."""
+        to = ask.destination
+        chat = (
+            self._migrated.get(to.channel or "", to.channel or "") if to.user is None else to.user
+        )
+        if to.user is None:
+            try:
+                about = await self._calls.call_object("getChat", {"chat_id": chat})
+            except GroupMigratedError as error:
+                await self.record_migration(ask, chat, error.new)
+                chat = error.new
+                about = await self._calls.call_object("getChat", {"chat_id": chat})
+            if about.get("type") == "channel":
+                raise DestinationGoneError(
+                    "a channel is no place to ask: name a group", code="channel"
+                )
+            if ANYONE in ask.responders and about.get("username"):
+                raise DestinationGoneError(_PUBLIC, code="public_group")
+        return {"channel": chat, "thread": to.thread}
+
+    async def find(self, ask: Ask, ref: Json) -> Json:
+        """See `LiveMessages.find`: nothing can be found."""
+        return ref
+
+    def raise_if_limited(self, ref: Json) -> None:
+        """See `LiveMessages.raise_if_limited`."""
+        self._calls.raise_if_limited(str(ref["channel"]))
+
+    async def render(self, ask: Ask) -> Json:
+        """See `LiveMessages.render`."""
+        view = view_of(ask, self._labels)
+        notify = ask.request.mention and ask.shown_revision == 0
+        to = ask.destination
+        place = Place(str((ask.message or {}).get("channel") or to.user or to.channel or ""))
+        names = await self._names.look_up(view.responders, place)
+        return render.message(view, self._labels, await self._list_state(ask), names, notify=notify)
+
+    def minimal_payload(self, ask: Ask) -> Json:
+        """See `LiveMessages.minimal_payload`."""
+        return render.plain(view_of(ask, self._labels), self._labels)
+
+    def is_defect(self, error: PayloadRejectedError) -> bool:
+        """See `LiveMessages.is_defect`."""
+        return errors.is_defect(error)
+
+    async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
+        """See `LiveMessages.post`."""
+        try:
+            sent = await self._calls.call_object("sendMessage", place_params(_place(ref)) | payload)
+        except GroupMigratedError as error:
+            await self.record_migration(ask, str(ref["channel"]), error.new)
+            ref = ref | {"channel": error.new}
+            sent = await self._calls.call_object("sendMessage", place_params(_place(ref)) | payload)
+        number = id_of_sent(sent, str(ref["channel"]))
+        if number is None:
+            raise PlatformUnavailableError("Telegram's response to a post had no message id.")
+        return ref | {"id": number, _SINCE: changed_at(sent)}
+
+    async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
+        """See `LiveMessages.edit`."""
+        try:
+            at = await self._edit(ref, payload)
+        except GroupMigratedError as error:
+            await self.record_migration(ask, str(ref["channel"]), error.new)
+            return Uneditable.DELETED
+        except PayloadRejectedError as error:
+            if error.code in errors.MESSAGE_GONE:
+                return Uneditable.DELETED
+            raise
+        return ref | {_SINCE: at}
+
+    async def _edit(self, ref: Json, payload: Json) -> float | None:
+        """Edit a message; return since when it shows this, by Telegram's clock."""
+        try:
+            sent = await self._calls.call("editMessageText", address(str(ref["id"])) | payload)
+        except PayloadRejectedError as error:
+            if error.code != errors.NOT_MODIFIED:
+                raise
+            return self._calls.date
+        return changed_at(sent) if isinstance(sent, dict) else None
+
+    async def replacement_ref(self, ask: Ask, ref: Json) -> Json:
+        """See `LiveMessages.replacement_ref`."""
+        return await self.choose_place(ask)
+
+    async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
+        """See `LiveMessages.complete`: a message lacks nothing."""
+        return ref
+
+    async def record_migration(self, ask: Ask, old: str, new: str) -> None:
+        """Store that an ask's group is a supergroup now, with another id; its old message is out of reach."""
+        extra = {"action": "group_migrated", "ask_id": ask.id}
+        logger.info("A group has become a supergroup with another id", extra=extra)
+        if len(self._migrated) >= _MAX_MIGRATED:
+            self._migrated.clear()
+        self._migrated[old] = new
+        await self._asks.change_channel_id(ask.id, old, new)
+
+    # --- reminders and moved messages ------------------------------------------------------------
+
+    async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
+        """See `LiveMessages.post_reminder`: the number is taken before, so that none is posted twice."""
+        view, place = view_of(ask, self._labels), _place(ref)
+        names = await self._names.look_up(ask.waits_for, place)
+        payload = private_notes.reminder(
+            view, people_text.mentions(ask.waits_for, names), self._labels
+        )
+        _, _, live = str(ref["id"]).partition(":")
+        replied: Json = {"message_id": int(live), "allow_sending_without_reply": True}
+        key = _reminder_key(ask, number)
+        await self._asks.save_draft(key, "")
+        try:
+            sent = await self._calls.call_object(
+                "sendMessage", place_params(place) | payload | {"reply_parameters": replied}
+            )
+        except PlatformError as error:
+            if not may_have_succeeded(error):
+                await self._asks.save_draft(key, None)
+            raise
+        full = id_of_sent(sent, place.chat) or ""
+        await self._asks.save_draft(key, full)
+        await self._asks.save_draft(about_key(full), ask.id)
+
+    async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
+        """See `LiveMessages.reminders`: as they were stored."""
+        number = 0
+        while isinstance(full := await self._asks.draft(_reminder_key(ask, number)), str):
+            yield full, number
+            number += 1
+
+    async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
+        """See `LiveMessages.close_reminder`."""
+        if chat_id(reminder) is None:
+            return  # whether it was posted is unknown
+        payload = private_notes.closed_reminder(ask, self._labels)
+        try:
+            await self._edit({"id": reminder}, payload)
+        except PayloadRejectedError as error:
+            if error.code not in errors.MESSAGE_GONE:
+                raise
+
+    async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
+        """See `LiveMessages.show_moved_note`."""
+        return await self._edit(ref, private_notes.moved_message(to, self._labels))
+
+
+def about_key(full: str) -> str:
+    """The draft key of the ask that a reminder is about."""
+    return f"{SURFACE}:about:{full}"
+
+
+def _reminder_key(ask: Ask, number: int) -> str:
+    return f"{ask.id}:{SURFACE}:reminder:{number}"
+
+
+def _place(ref: Json) -> Place:
+    topic = ref.get("thread")
+    return Place(str(ref["channel"]), str(topic) if topic else None)

@@ -1,0 +1,33 @@
+"""Render a Telegram message as HTML, close enough to how it will look to judge it by. Pure.
+
+Its text is HTML of few elements already, of which every text is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from answerback.presentation.preview_html import Json, button, tag
+
+_STYLES: Final = {"primary": "primary", "success": "success", "danger": "danger"}
+
+
+def html(message: Json) -> Markup:
+    """Render a message with its keyboard."""
+    text = Markup(str(message.get("text", "")).replace("\n", "<br>"))
+    keyboard = message.get("reply_markup")
+    rows = keyboard.get("inline_keyboard") if isinstance(keyboard, Mapping) else None
+    laid = [_row(row) for row in rows if isinstance(row, list)] if isinstance(rows, list) else []
+    return tag("div", tag("div", text, "text") + Markup("").join(laid), "container")
+
+
+def _row(row: list[object]) -> Markup:
+    buttons = [each for each in row if isinstance(each, Mapping)]
+    shown = (
+        button(escape(str(each.get("text", ""))), _STYLES.get(str(each.get("style", "")), ""))
+        for each in buttons
+    )
+    return tag("div", Markup(" ").join(shown), "row")

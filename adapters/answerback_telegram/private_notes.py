@@ -1,0 +1,132 @@
+"""What one person is told: in the answer to their click, which only they see, or below their message. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Destination
+from answerback.core.errors import Problem
+from answerback.core.labels import Labels
+from answerback.core.view import View, view_of
+from answerback.ports.surface import Rejected
+from answerback.presentation import text_fitting, wording
+from answerback.presentation.attribution import fill
+from answerback.presentation.sanitize import visible
+from answerback_chat.control_codec import Verb
+from answerback_telegram import keyboards, limits
+from answerback_telegram.html_text import escape, shorten
+from answerback_telegram.keyboards import Json, button
+from answerback_telegram.parse import SURFACE, message_id
+from answerback_telegram.people_text import MARKS, Names, marks, note_marks
+from answerback_telegram.render import compose
+
+KEEP_GOING: Final = "no"
+"""The argument of the End Turn control that does not end the turn."""
+_QUESTION_BUDGET: Final = 200
+_MAX_PROBLEMS: Final = 10
+
+
+def click_note(text: str) -> str:
+    """Fit a text to the answer to a click."""
+    return text_fitting.shorten(visible(text), limits.CALLBACK_ANSWER)
+
+
+def rejection(
+    why: Rejected,
+    labels: Labels,
+    reader: str,
+    names: Names,
+    version: wording.ActedOnVersion | None = None,
+) -> str:
+    """Return why a click changed nothing, without markup."""
+    view = view_of(why.ask) if why.ask else None
+    return wording.rejection_note(why, view, labels, note_marks(names), reader, version)
+
+
+def rejection_text(why: Rejected, labels: Labels, reader: str, names: Names) -> str:
+    """Return why a typed message was not accepted, as HTML, below the question and with a link to it."""
+    view = view_of(why.ask) if why.ask else None
+    sentence = wording.rejection_note(why, view, labels, marks(names), reader)
+    if why.ask is None or view is None:
+        return sentence
+    asked = view.prompt.question if view.prompt else view.lines[-1].question if view.lines else None
+    named = f"{shorten(asked.text, _QUESTION_BUDGET, 'b')[0]}\n" if asked else ""
+    return f"{named}{sentence}{link_to(why.ask)}"
+
+
+def problems_text(problems: Sequence[Problem], labels: Labels) -> str:
+    """Return what is wrong with an entry, as HTML."""
+    lines = [escape(f"• {problem.message}") for problem in problems[:_MAX_PROBLEMS]]
+    return "\n".join([escape(labels.please_fix, "b"), *lines])
+
+
+def confirm_end_turn(view: View, labels: Labels) -> Json:
+    """Render the confirmation of End Turn."""
+    text = wording.sentence(labels.end_turn_text, view.label, labels)
+    keep = button(view, labels.keep_going, Verb.END_TURN, KEEP_GOING)
+    end = button(
+        view,
+        labels.reply_and_end(deny=view.approval)[1],
+        Verb.END_TURN,
+        keyboards.CONFIRMED,
+        keyboards.DANGER,
+    )
+    title = shorten(labels.end_turn_title, 200, "b")[0]
+    return compose([f"{title}\n{shorten(text, 1_000)[0]}"], [[keep, end]])
+
+
+def moved_text(ask: Ask, labels: Labels) -> str:
+    """Return where an ask is now that has moved, as HTML."""
+    return fill(labels.escalated, escape, where=_current_place(ask, labels))
+
+
+def _current_place(ask: Ask, labels: Labels) -> str:
+    on_telegram = ask.destination.surface == SURFACE
+    url = message_url(ask.message or {}) if on_telegram else None
+    return url or destination_text(ask.destination, labels)
+
+
+def moved_message(to: Destination, labels: Labels) -> Json:
+    """Render what a former live message becomes."""
+    return compose([fill(labels.escalated, escape, where=destination_text(to, labels))], [])
+
+
+def destination_text(to: Destination, labels: Labels) -> str:
+    """Describe the destination of an ask, as HTML."""
+    if to.surface != SURFACE:
+        return escape(wording.surface_name(to.surface, labels))
+    return escape(wording.surface_name(SURFACE, labels)) if to.user else escape(to.channel or "")
+
+
+def reminder(view: View, who: str, labels: Labels) -> Json:
+    """Render a reminder.
+
+    Args:
+        who: the responders as links that notify them.
+    """
+    words = wording.reminder(view, labels)
+    about = shorten(wording.subject(view, labels), 300, "b")[0]
+    return compose([f"{f'{who} ' if who else ''}{escape(words)}\n{about}"], [])
+
+
+def closed_reminder(ask: Ask, labels: Labels) -> Json:
+    """Render what a reminder becomes once the ask has ended."""
+    return compose([wording.ending_with_person(view_of(ask), labels, MARKS)], [])
+
+
+def link_to(ask: Ask) -> str:
+    """Return a link to an ask's live message, with a blank before it; empty if there is none."""
+    url = message_url(ask.message or {})
+    return f" {url}" if url else ""
+
+
+def message_url(message: Mapping[str, JsonValue]) -> str | None:
+    """Return the URL of a message in a supergroup; others have none: https://core.telegram.org/api/links"""
+    channel, number = str(message.get("channel", "")), message_id(message.get("id"))
+    if number is None or not channel.startswith("-100"):
+        return None
+    topic = message.get("thread")
+    return f"https://t.me/c/{channel[4:]}/{f'{topic}/' if topic else ''}{number}"

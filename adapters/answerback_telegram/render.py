@@ -1,0 +1,292 @@
+"""Render a view as Telegram's live message: the prompt, the review or the record. Pure.
+
+Each ask has one message, which is edited in place. All its text has to fit one budget, so short texts are shown in
+full and long ones share the rest; if anything was shortened, the message has a "Show in full" button (`show_in_full`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, assert_never
+
+from answerback.core.form import AnswerType
+from answerback.core.labels import Labels
+from answerback.core.view import Control, Line, Prompt, View
+from answerback.presentation import answer_summary, attribution, durations, wording
+from answerback.presentation.header_tag import header_tag
+from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_fitting import fits_line
+from answerback_chat.control_codec import Verb
+from answerback_telegram import keyboards, limits, option_controls, people_text, question_context
+from answerback_telegram.html_text import escape, length, preformatted, shorten, shorten_line
+from answerback_telegram.html_text import plain as plain_text
+from answerback_telegram.keyboards import Json, Row, button
+from answerback_telegram.message_layout import TEXT_BUDGET, TextBlock, fit_answer_lines, fit_blocks
+from answerback_telegram.option_controls import ListState
+from answerback_telegram.people_text import Names
+
+LABEL_BUDGET: Final = 200
+ASIDES_BUDGET: Final = 1_200
+QUESTION_IN_LINE: Final = 120
+ANSWER_IN_LINE: Final = 200
+EDITS: Final = 30
+"""Answers in a review that have an Edit button on one page."""
+NOTE_BUDGET: Final = 1_900
+_NO_NAMES: Final[Names] = {}
+_CONTROLS: Final = {
+    Control.CONFIRM: Verb.CONFIRM,
+    Control.OBJECT: Verb.OBJECT,
+    Control.BACK: Verb.BACK,
+    Control.ASK_BACK: Verb.ASK_BACK,
+    Control.REPLY: Verb.REPLY,
+    Control.END_TURN: Verb.END_TURN,
+}
+
+
+def compose(parts: Iterable[str], laid: Iterable[Row]) -> Json:
+    """Return the fields of a message or an edit."""
+    text = "\n\n".join(filter(None, parts))
+    if (
+        text.count("</") > limits.ENTITIES
+    ):  # further marks would be lost, and with them what makes names inert
+        text = preformatted(plain_text(text))
+    return {
+        "text": text,
+        "parse_mode": "HTML",
+        "link_preview_options": {"is_disabled": True},
+        "reply_markup": keyboards.markup([*laid]),
+    }
+
+
+def message(
+    view: View,
+    labels: Labels,
+    state: ListState | None = None,
+    names: Names = _NO_NAMES,
+    *,
+    notify: bool = False,
+) -> Json:
+    """Render the live message of a view.
+
+    Args:
+        names: the known names of the responders.
+        notify: whether the responders' names notify them.
+    """
+    if view.prompt is not None:
+        marks = people_text.marks(names, notify=notify)
+        return _render_prompt(view, view.prompt, labels, state or ListState(), marks)
+    if view.outcome is not None:
+        return _render_record(view, labels)
+    return _render_summary(view, labels, state or ListState(), people_text.marks(names))
+
+
+def plain(view: View, labels: Labels) -> Json:
+    """Render a minimal live message, for when Telegram refuses `message`, which would be a defect of ours."""
+    text = view.prompt.question.text if view.prompt else wording.ending(view, labels)
+    body, _ = shorten(text or wording.summary_title(view, labels), NOTE_BUDGET)
+    return compose(
+        [_heading(view, labels, people_text.MARKS)[0], body],
+        _controls(view, labels, labels.details),
+    )
+
+
+def _heading(view: View, labels: Labels, marks: attribution.AttributionFormat) -> tuple[str, bool]:
+    """Who asks, and below it who may answer until when; also returns whether anything was shortened."""
+    asks, short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET, "i")
+    audience = attribution.audience_line(view.responders, view.closes_at, labels, marks)
+    return "\n".join(filter(None, (asks, audience))), short
+
+
+def _answered_by(view: View, labels: Labels) -> str:
+    return attribution.answered_by_line(view, labels, people_text.MARKS)
+
+
+def _render_prompt(
+    view: View,
+    prompt: Prompt,
+    labels: Labels,
+    state: ListState,
+    marks: attribution.AttributionFormat,
+) -> Json:
+    question = prompt.question
+    heading, short = _heading(view, labels, marks)
+    tag = header_tag(question.header)
+    so_far, so_far_short = _answers_so_far(view, labels) if view.lines else ("", False)
+    budget = TEXT_BUDGET - length(heading) - length(so_far)
+    asides = question_context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 3))
+    budget -= length(asides.text)
+    options = option_controls.option_blocks(prompt, state)
+    blocks = [
+        TextBlock(tag.short if tag else "", "u", "{}\n"),
+        TextBlock(question.text, "b"),
+        *options,
+        TextBlock(_selected(prompt, state), "i", "☑ {}"),
+        *(TextBlock(text, "i") for text in answer_summary.prefill_texts(prompt, labels)),
+    ]
+    context = question_context.render_context(prompt, budget // 2)
+    fitted, left_out = fit_blocks(blocks, budget - length(context.text))
+    spare = budget - sum(map(length, fitted)) - len(blocks)
+    context = question_context.render_context(prompt, spare)
+    header, question_text, *others = fitted
+    listed, others = others[: len(options)], others[len(options) :]
+    full = short or so_far_short or left_out or _needs_full_view(prompt)
+    more = labels.details if full or (tag and tag.is_cut) else None
+    more = more or context.more_label(labels) or asides.more_label(labels)
+    parts = [heading, so_far, context.text, header + question_text, asides.text]
+    parts += ["\n".join(listed), "\n".join(filter(None, others))]
+    return compose(
+        parts, [*_answer_rows(view, prompt, labels, state), *_controls(view, labels, more)]
+    )
+
+
+def _selected(prompt: Prompt, state: ListState) -> str:
+    return one_line(option_controls.selection_text(prompt, state))[
+        : option_controls.SELECTION_BUDGET
+    ]
+
+
+def _needs_full_view(prompt: Prompt) -> bool:
+    """Whether the question has something to read that the message does not show."""
+    question = prompt.question
+    if question.answer_type is AnswerType.SCHEMA:
+        return True
+    paged = option_controls.page_count(question) > 1
+    return paged or any(each.preview for each in question.options)
+
+
+def _answer_rows(view: View, prompt: Prompt, labels: Labels, state: ListState) -> list[Row]:
+    """The controls that answer a prompt."""
+    match prompt.question.answer_type:
+        case AnswerType.BOOLEAN:
+            return _yes_no_rows(view, prompt, labels)
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            return option_controls.option_rows(view, prompt, labels, state)
+        case AnswerType.TEXT:
+            write = button(view, labels.answer, Verb.WRITE, style=keyboards.PRIMARY)
+            empty = button(view, labels.none_chosen, Verb.ANSWER, keyboards.EMPTY)
+            return [[*_prefilled(view, prompt, labels), write, empty]]
+        case AnswerType.SCHEMA:
+            fill = button(view, labels.fill_in, Verb.FILL, style=keyboards.PRIMARY)
+            return [[*_prefilled(view, prompt, labels), fill]]
+        case _:
+            assert_never(prompt.question.answer_type)
+
+
+def _prefilled(view: View, prompt: Prompt, labels: Labels) -> Row:
+    """The button that answers with the prefill: a chat has no input that could start with it."""
+    return [button(view, labels.submit, Verb.ANSWER)] if prompt.is_prefilled else []
+
+
+def _yes_no_rows(view: View, prompt: Prompt, labels: Labels) -> list[Row]:
+    names = labels.yes_no(consent=prompt.question.consent)
+    chosen = [prompt.prefill is True, prompt.prefill is False]
+    first = [
+        button(view, f"• {name}" if is_chosen else name, Verb.ANSWER, value, keyboards.PRIMARY if is_chosen else "")
+        for name, value, is_chosen in zip(names, ("true", "false"), chosen, strict=True)
+    ]  # fmt: skip
+    if not prompt.remember:
+        return [first]
+    for_turn = ((labels.yes_for_turn, "true"), (labels.no_for_turn, "false"))
+    return [first, [button(view, name, Verb.REMEMBER, value) for name, value in for_turn]]
+
+
+def _controls(view: View, labels: Labels, more: str | None) -> list[Row]:
+    """Back, Ask back, Reply and End Turn, then the buttons that show what the message does not.
+
+    Args:
+        more: the label of the button that shows everything in full; None for no button.
+    """
+    reply, end_turn = labels.reply_and_end(deny=view.approval)
+    named = {
+        Control.CONFIRM: labels.confirm,
+        Control.OBJECT: labels.object,
+        Control.BACK: labels.back,
+        Control.ASK_BACK: labels.ask_back,
+        Control.REPLY: reply,
+        Control.END_TURN: end_turn,
+    }
+    laid = keyboards.rows([button(view, named[each], _CONTROLS[each]) for each in view.controls], 4)
+    more = more or (labels.details if view.approval else None)
+    shown = [button(view, more, Verb.SHOW_IN_FULL, 0)] if more else []
+    if view.can_try_again:
+        shown.append(button(view, labels.tell_to_try_again, Verb.TRY_AGAIN))
+    if view.prompt is not None and any(each.preview for each in view.prompt.question.options):
+        shown.append(button(view, labels.preview, Verb.PREVIEW, 0))
+    return [*laid, shown]
+
+
+def _render_summary(
+    view: View, labels: Labels, state: ListState, marks: attribution.AttributionFormat
+) -> Json:
+    """Render all answers, to review and submit them or to confirm them."""
+    heading, short = _heading(view, labels, marks)
+    title, text = wording.summary_title(view, labels), wording.summary_text(view, labels)
+    about = "\n".join(filter(None, (escape(title, "b"), escape(text), _answered_by(view, labels))))
+    budget = TEXT_BUDGET - length(heading) - length(about)
+    more, before, after = None, "", ""
+    if view.confirmation is not None:
+        context = question_context.render_context(view.confirmation.about, budget // 2)
+        asides = question_context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 4))
+        before, after = context.text, asides.text
+        budget -= length(before) + length(after)
+        more = context.more_label(labels) or asides.more_label(labels)
+    lines, left_out = fit_answer_lines(view.lines, labels, budget, numbered=True)
+    laid = _review_rows(view, labels, state) if view.is_review else []
+    laid += _controls(view, labels, labels.details if short or left_out else more)
+    return compose([heading, before, about, after, *lines], laid)
+
+
+def _review_rows(view: View, labels: Labels, state: ListState) -> list[Row]:
+    total = -(-len(view.lines) // EDITS)
+    page = state.page if state.page is not None and state.page < total else 0
+    here = [*enumerate(view.lines)][page * EDITS : (page + 1) * EDITS]
+    edits = [
+        button(view, f"{labels.edit} {i + 1}", Verb.EDIT, i) for i, line in here if line.editable
+    ]
+    laid = keyboards.rows(edits, option_controls.ACROSS)
+    if total > 1:
+        laid.append(option_controls.paging_row(view, Verb.PAGE, page, total, labels))
+    return [*laid, [button(view, labels.submit, Verb.SUBMIT, style=keyboards.PRIMARY)]]
+
+
+def _render_record(view: View, labels: Labels) -> Json:
+    if view.outcome is None:
+        raise AssertionError("an open ask has no record")
+    ending = wording.ending_with_person(view, labels, people_text.MARKS)
+    short = not fits_line(wording.ending(view, labels), people_text.SENTENCE_BUDGET)
+    asks, asks_short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET, "i")
+    at = people_text.timestamp(view.outcome.at)
+    heading = f"{ending} · {at} · {escape(durations.waited(view, labels))}"
+    headline = escape(wording.headline_above(view) or "", "b")
+    lines_above = (asks, heading, _answered_by(view, labels), headline)
+    above = "\n".join(filter(None, lines_above))
+    budget = TEXT_BUDGET - length(above)
+    reply, reply_short = shorten(view.reply or "", budget // 3 if view.lines else budget)
+    lines, left_out = fit_answer_lines(view.lines, labels, budget - length(reply))
+    full = short or asks_short or left_out or reply_short
+    full = full or any(line.question.context for line in view.lines)
+    more = _controls(view, labels, labels.details if full else None)
+    return compose(
+        [above, *lines, "\n".join(f"┃ {line}" for line in reply.split("\n")) if reply else ""], more
+    )
+
+
+def _answers_so_far(view: View, labels: Labels) -> tuple[str, bool]:
+    """The newest answers, one per line; also returns whether any was shortened or left out."""
+    short = False
+
+    def line_of(line: Line) -> str:
+        nonlocal short
+        question, cut_question = shorten_line(line.text, QUESTION_IN_LINE)
+        full_answer = " · ".join(map(one_line, answer_summary.answer_texts(line, labels)))
+        answer, cut_answer = shorten_line(full_answer, ANSWER_IN_LINE, "b")
+        short = short or cut_question or cut_answer
+        return f"{question} → {answer or '—'}"
+
+    lines, earlier = answer_summary.recent_answers(view, line_of)
+    heading = [escape(labels.answered_so_far, "i")]
+    if earlier:
+        heading.append(escape(labels.answered_earlier.format(count=earlier), "i"))
+    return "\n".join(
+        filter(None, [*heading, *lines, _answered_by(view, labels)])
+    ), short or earlier > 0

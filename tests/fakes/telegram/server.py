@@ -1,0 +1,400 @@
+"""A fake Bot API over a real socket: strict about what it is sent, and with the failures that Telegram has."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import itertools
+import time
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final, Self
+
+import aiohttp
+from aiohttp import web
+from telegram import Message as LibraryMessage
+from telegram import Update
+
+from tests.fakes.telegram.rules import RefusedError, bad, check_markup, check_parameters, parse_html
+from tests.fakes.telegram.world import Chat, Message, User
+
+ADMINISTRATOR: Final = "administrator"
+_OUT: Final = frozenset({"left", "kicked"})
+_COUNTED: Final = frozenset(
+    {"sendMessage", "editMessageText", "editMessageReplyMarkup", "deleteMessage"}
+)
+WAIT: Final = 10.0
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.title, others))
+
+
+class FakeTelegram:
+    """Telegram, with one bot.
+
+    Args:
+        per_minute: messages and edits in a minute that a group takes; None: any number.
+    """
+
+    def __init__(self, per_minute: int | None = None) -> None:
+        self.token = "123456:fake-token"
+        self.per_minute = per_minute
+        self.bot = User(123456, "Answerback", "answerback_bot", is_bot=True)
+        self.reads_all = True
+        """Whether privacy mode is off."""
+        self.users: dict[int, User] = {}
+        self.chats: dict[int, Chat] = {}
+        self.pings: list[tuple[str, ...]] = []
+        """Whom or what each message of the bot notified, linked to, or made live."""
+        self.answers: dict[str, dict[str, Any]] = {}
+        """The answers to clicks, by the clicks' ids."""
+        self.clickers: dict[str, int] = {}
+        self.log: list[tuple[str, dict[str, Any], int]] = []
+        """The calls: method, body and status."""
+        self.updates: list[dict[str, Any]] = []
+        self.confirmed = 0
+        """The first update that is not confirmed yet."""
+        self.webhook: dict[str, Any] | None = None
+        self.webhook_target: str | None = None
+        """Where updates go instead of the webhook's address: a load balancer."""
+        self.handled: set[int] = set()
+        self.commands: list[dict[str, Any]] = []
+        self.rate_limit_next = 0
+        self.lose_next_answer: str | None = None
+        self.drop_next_edit = False
+        self.dropped: dict[str, Any] | None = None
+        self.url = ""
+        self._sent: dict[int, deque[float]] = defaultdict(deque)
+        self._offset = 0.0
+        self._ids = itertools.count(1)
+        self._changed = asyncio.Condition()
+        self._polling = 0
+        self._deliveries: set[asyncio.Task[None]] = set()
+        self._runner: web.AppRunner
+        self._http: aiohttp.ClientSession
+        self._methods: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
+            _camel(name.removeprefix("_do_")): getattr(self, name)
+            for name in dir(self)
+            if name.startswith("_do_")
+        }
+
+    async def __aenter__(self) -> Self:
+        app = web.Application()
+        app.router.add_post("/bot{token}/{method}", self._serve)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        host, port = self._runner.addresses[0][:2]
+        self.url = f"http://{host}:{port}"
+        self._http = aiohttp.ClientSession()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._deliveries:
+            task.cancel()
+        await asyncio.gather(*self._deliveries, return_exceptions=True)
+        await self._http.close()
+        await self._runner.cleanup()
+
+    def now(self) -> int:
+        """Return Telegram's time, in whole seconds as it reports it."""
+        return int(time.time() + self._offset)
+
+    def pass_time(self, seconds: float = 1.0) -> None:
+        """Let time pass at Telegram."""
+        self._offset += seconds
+
+    def add_user(self, name: str, *, started: bool = True) -> User:
+        """Add a person."""
+        user = User(next(self._ids) + 5_000_000_000, name, started=started)
+        self.users[user.id] = user
+        chat = Chat(user.id, "private", name, members={user.id: "member"})
+        self.chats[user.id] = chat
+        return user
+
+    def add_group(self, title: str = "ops", **more: Any) -> Chat:
+        """Add a group with the bot in it."""
+        chat = Chat(-1_000_000_000_000 - next(self._ids), title=title, **more)
+        chat.members[self.bot.id] = "member"
+        self.chats[chat.id] = chat
+        return chat
+
+    async def changed(self) -> None:
+        """Wake whoever waits for something to happen."""
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def until(self, holds: Callable[[], Any]) -> None:
+        """Wait until a condition holds."""
+        async with asyncio.timeout(WAIT), self._changed:
+            await self._changed.wait_for(holds)
+
+    async def person_sends(
+        self, user: User, chat: Chat, text: str, reply_to: int | None = None, **extra: Any
+    ) -> Message:
+        """Have a person send a text, whose ends Telegram trims."""
+        parsed = parse_html("x").__class__(text.strip(), (), (), (), ())
+        replied = chat.messages.get(reply_to or 0)
+        message = Message(
+            chat.next_id, chat, user, self.now(), parsed, reply_to=reply_to, extra=extra,
+            thread=replied.thread if replied else None,
+        )  # fmt: skip
+        chat.next_id += 1
+        chat.messages[message.id] = message
+        to_bot = replied is not None and replied.sender is self.bot
+        if chat.type == "private" or self.reads_all or to_bot or text.startswith("/"):
+            message.extra["update"] = await self.send_update({"message": message.json()})
+            del message.extra["update"]
+        return message
+
+    async def click(self, user: User, message: Message, data: str) -> str:
+        """Have a person click a button of a message as they see it; return the click's id."""
+        number = f"query{next(self._ids)}"
+        current = message.chat.messages.get(message.id, message)
+        self.clickers[number] = user.id
+        query = {
+            "id": number,
+            "from": user.json(),
+            "chat_instance": "1",
+            "data": data,
+            "message": current.json(),
+        }
+        await self.send_update({"callback_query": query})
+        return number
+
+    async def send_update(self, body: dict[str, Any], *, odd: bool = False) -> int:
+        """Send an update to the bot; return its number."""
+        number = next(self._ids)
+        update = {"update_id": number, **body}
+        if not odd:
+            assert Update.de_json(copy.deepcopy(update), None).update_id == number
+        if self.webhook is not None:
+            task = asyncio.create_task(self._deliver(update))
+            self._deliveries.add(task)
+            task.add_done_callback(self._deliveries.discard)
+        else:
+            self.updates.append(update)
+        await self.changed()
+        return number
+
+    def is_handled(self, number: int) -> bool:
+        """Whether an update is confirmed."""
+        return number in self.handled or number < self.confirmed
+
+    async def _deliver(self, update: dict[str, Any]) -> None:
+        while self.webhook is not None:
+            headers = {"X-Telegram-Bot-Api-Secret-Token": self.webhook.get("secret_token", "")}
+            url = self.webhook_target or self.webhook["url"]
+            with suppress(aiohttp.ClientError):
+                async with self._http.post(url, json=update, headers=headers) as response:
+                    if response.status == 200:
+                        self.handled.add(update["update_id"])
+                        await self.changed()
+                        return
+            await asyncio.sleep(0.05)
+
+    async def _serve(self, request: web.Request) -> web.StreamResponse:
+        method, body = request.match_info["method"], await request.json()
+        try:
+            self._check_request(request.match_info["token"], method, body)
+            if method == "editMessageText" and self.drop_next_edit:
+                self.drop_next_edit, self.dropped = False, body
+                assert request.transport is not None
+                request.transport.close()
+                return web.Response()
+            self._check_rate(method, body)
+            result = await self._methods[method](body)
+        except RefusedError as error:
+            self.log.append((method, body, error.code))
+            await self.changed()
+            answer: dict[str, Any] = {
+                "ok": False,
+                "error_code": error.code,
+                "description": error.description,
+            }
+            if error.parameters:
+                answer["parameters"] = error.parameters
+            return web.json_response(answer, status=error.code)
+        self.log.append((method, body, 200))
+        if method != "getUpdates":
+            await self.changed()
+        if self.lose_next_answer == method:
+            self.lose_next_answer = None
+            assert request.transport is not None
+            request.transport.close()
+        return web.json_response({"ok": True, "result": result})
+
+    def _check_request(self, token: str, method: str, body: dict[str, Any]) -> None:
+        if token != self.token:
+            raise RefusedError(401, "Unauthorized")
+        if method not in self._methods:
+            raise RefusedError(404, "Not Found")
+        check_parameters(method, body)
+
+    def _check_rate(self, method: str, body: dict[str, Any]) -> None:
+        if method in {"sendMessage", "editMessageText"} and self.rate_limit_next > 0:
+            self.rate_limit_next -= 1
+            raise RefusedError(429, "Too Many Requests: retry after 1", retry_after=1)
+        if method not in _COUNTED or self.per_minute is None:
+            return
+        sent, now = self._sent[int(body["chat_id"])], time.monotonic()
+        while sent and sent[0] < now - 60:
+            sent.popleft()
+        if len(sent) >= self.per_minute:
+            pause = int(sent[0] + 60 - now) + 1
+            raise RefusedError(429, f"Too Many Requests: retry after {pause}", retry_after=pause)
+        sent.append(now)
+
+    async def carry_out_dropped(self) -> None:
+        """Carry out the edit whose connection broke."""
+        assert self.dropped is not None
+        await self._do_edit_message_text(self.dropped)
+        await self.changed()
+
+    def _chat(self, body: dict[str, Any], *, to_write: bool = False) -> Chat:
+        chat = self.chats.get(int(body["chat_id"]))
+        if chat is None:
+            raise bad("chat not found")
+        if chat.migrated_to is not None:
+            raise bad(
+                "group chat was upgraded to a supergroup chat", migrate_to_chat_id=chat.migrated_to
+            )
+        if not to_write:
+            return chat
+        if chat.type == "private":
+            user = self.users[chat.id]
+            if user.blocked:
+                raise RefusedError(403, "Forbidden: bot was blocked by the user")
+            if not user.started:
+                raise RefusedError(403, "Forbidden: bot can't initiate conversation with a user")
+        elif chat.members.get(self.bot.id, "left") in _OUT:
+            raise RefusedError(403, "Forbidden: bot was kicked from the supergroup chat")
+        return chat
+
+    async def _do_get_me(self, _: dict[str, Any]) -> Any:
+        abilities = {"can_join_groups": True, "can_read_all_group_messages": self.reads_all}
+        return self.bot.json() | abilities | {"supports_inline_queries": False}
+
+    async def _do_get_updates(self, body: dict[str, Any]) -> Any:
+        if self.webhook is not None:
+            raise RefusedError(409, "Conflict: can't use getUpdates method while webhook is active")
+        self._polling += 1
+        mine = self._polling
+        self.confirmed = max(self.confirmed, body.get("offset", 0))
+        self.updates = [each for each in self.updates if each["update_id"] >= self.confirmed]
+        await self.changed()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(body.get("timeout", 0) or 0.001), self._changed:
+                await self._changed.wait_for(lambda: self.updates or self._polling != mine)
+        if self._polling != mine:
+            raise RefusedError(409, "Conflict: terminated by other getUpdates request")
+        return self.updates[: body.get("limit", 100)]
+
+    async def _do_set_webhook(self, body: dict[str, Any]) -> Any:
+        assert "drop_pending_updates" not in body
+        self.webhook = body
+        return True
+
+    async def _do_delete_webhook(self, body: dict[str, Any]) -> Any:
+        assert "drop_pending_updates" not in body
+        self.webhook = None
+        return True
+
+    async def _do_get_webhook_info(self, _: dict[str, Any]) -> Any:
+        url = self.webhook["url"] if self.webhook else ""
+        return {"url": url, "has_custom_certificate": False, "pending_update_count": 0}
+
+    async def _do_set_my_commands(self, body: dict[str, Any]) -> Any:
+        self.commands = body["commands"]
+        return True
+
+    async def _do_get_chat(self, body: dict[str, Any]) -> Any:
+        chat = self._chat(body)
+        if chat.type != "private" and chat.members.get(self.bot.id, "left") in _OUT:
+            raise RefusedError(403, "Forbidden: bot was kicked from the supergroup chat")
+        return chat.json()
+
+    async def _do_get_chat_member(self, body: dict[str, Any]) -> Any:
+        chat, user_id = self._chat(body), int(body["user_id"])
+        user = self.bot if user_id == self.bot.id else self.users.get(user_id)
+        if user is None:
+            raise bad("user not found")
+        return {"user": user.json(), "status": chat.members.get(user_id, "left")}
+
+    async def _do_send_message(self, body: dict[str, Any]) -> Any:
+        chat = self._chat(body, to_write=True)
+        parsed = parse_html(body["text"])
+        assert body.get("link_preview_options", {}).get("is_disabled"), "previews are on"
+        check_markup(body.get("reply_markup"))
+        thread = body.get("message_thread_id")
+        if thread is not None and thread not in chat.topics:
+            raise bad("message thread not found")
+        replied = (body.get("reply_parameters") or {}).get("message_id")
+        if replied not in chat.messages:
+            replied = None
+        message = Message(
+            chat.next_id, chat, self.bot, self.now(), parsed, body.get("reply_markup"), replied, thread
+        )  # fmt: skip
+        chat.next_id += 1
+        chat.messages[message.id] = message
+        self.pings.append((*parsed.mentioned, *parsed.live, *parsed.links))
+        return self._returned(message)
+
+    async def _do_edit_message_text(self, body: dict[str, Any]) -> Any:
+        chat = self._chat(body, to_write=True)
+        parsed = parse_html(body["text"])
+        check_markup(body.get("reply_markup"))
+        message = chat.messages.get(int(body["message_id"]))
+        if message is None:
+            raise bad("message to edit not found")
+        if message.sender is not self.bot:
+            raise bad("message can't be edited")
+        markup = body.get("reply_markup") or {"inline_keyboard": []}
+        before = message.markup or {"inline_keyboard": []}
+        if parsed == message.parsed and markup == before:
+            raise bad(
+                "message is not modified: specified new message content and reply markup are the same"
+            )
+        message.parsed, message.markup = parsed, markup
+        message.edited, message.version = self.now(), message.version + 1
+        return self._returned(message)
+
+    async def _do_edit_message_reply_markup(self, body: dict[str, Any]) -> Any:
+        message = self._chat(body, to_write=True).messages.get(int(body["message_id"]))
+        if message is None:
+            raise bad("message to edit not found")
+        message.markup, message.version = body.get("reply_markup"), message.version + 1
+        return self._returned(message)
+
+    async def _do_delete_message(self, body: dict[str, Any]) -> Any:
+        if self._chat(body).messages.pop(int(body["message_id"]), None) is None:
+            raise bad("message to delete not found")
+        return True
+
+    async def _do_answer_callback_query(self, body: dict[str, Any]) -> Any:
+        number = body["callback_query_id"]
+        if len(body.get("text", "")) > 200:
+            raise bad("MESSAGE_TOO_LONG")
+        if number not in self.clickers or number in self.answers:
+            raise bad("query is too old and response timeout expired or query ID is invalid")
+        self.answers[number] = body
+        return True
+
+    async def _do_set_message_reaction(self, body: dict[str, Any]) -> Any:
+        message = self._chat(body).messages.get(int(body["message_id"]))
+        if message is None:
+            raise bad("message to react not found")
+        emoji = [each["emoji"] for each in body["reaction"]]
+        if set(emoji) - {"👍", "👎", "❤"}:
+            raise bad("REACTION_INVALID")
+        message.reactions = emoji
+        return True
+
+    @staticmethod
+    def _returned(message: Message) -> dict[str, Any]:
+        body = message.json()
+        assert LibraryMessage.de_json(copy.deepcopy(body), None).message_id == message.id
+        return body

@@ -1,0 +1,108 @@
+"""The people, chats and messages of a fake Telegram."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes.telegram.rules import Parsed
+
+
+@dataclass
+class User:
+    """A person, or a bot."""
+
+    id: int
+    first_name: str
+    username: str | None = None
+    is_bot: bool = False
+    started: bool = True
+    """Whether they have opened a chat with the bot."""
+    blocked: bool = False
+
+    def json(self) -> dict[str, Any]:
+        """Return the user as Telegram sends it."""
+        name = {"username": self.username} if self.username else {}
+        return {"id": self.id, "is_bot": self.is_bot, "first_name": self.first_name, **name}
+
+
+@dataclass
+class Chat:
+    """A group, or a chat with one person."""
+
+    id: int
+    type: str = "supergroup"
+    title: str = "ops"
+    username: str | None = None
+    members: dict[int, str] = field(default_factory=dict)
+    """The status of each member, by user id."""
+    migrated_to: int | None = None
+    messages: dict[int, Message] = field(default_factory=dict)
+    topics: set[int] = field(default_factory=set)
+    next_id: int = 1
+
+    def json(self) -> dict[str, Any]:
+        """Return the chat as Telegram sends it."""
+        about: dict[str, Any] = {"id": self.id, "type": self.type}
+        about |= {"first_name": self.title} if self.type == "private" else {"title": self.title}
+        return about | ({"username": self.username} if self.username else {})
+
+
+@dataclass
+class Message:
+    """A message."""
+
+    id: int
+    chat: Chat
+    sender: User
+    date: int
+    parsed: Parsed
+    markup: dict[str, Any] | None = None
+    reply_to: int | None = None
+    thread: int | None = None
+    edited: int | None = None
+    version: int = 0
+    """How often it was changed."""
+    reactions: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The text without its markup."""
+        return self.parsed.text
+
+    @property
+    def buttons(self) -> list[dict[str, Any]]:
+        """The buttons of its keyboard."""
+        rows = (self.markup or {}).get("inline_keyboard", [])
+        return [each for row in rows for each in row]
+
+    def json(self, *, quoted: bool = False) -> dict[str, Any]:
+        """Return the message as Telegram sends it; a quoted one does not quote another."""
+        body: dict[str, Any] = {
+            "message_id": self.id,
+            "from": self.sender.json(),
+            "chat": self.chat.json(),
+            "date": self.date,
+            "text": self.text,
+            "entities": [*self.parsed.entities],
+            **self.extra,
+        }
+        if self.edited is not None:
+            body["edit_date"] = self.edited
+        if self.markup and self.markup.get("inline_keyboard"):
+            body["reply_markup"] = self.markup
+        above = self.reply_to if self.reply_to is not None else self.thread
+        if self.thread is not None:
+            body |= {"message_thread_id": self.thread, "is_topic_message": True}
+        if above is not None and not quoted:
+            if above in self.chat.messages:
+                body["reply_to_message"] = self.chat.messages[above].json(quoted=True)
+            elif above == self.thread:
+                body["reply_to_message"] = {
+                    "message_id": above,
+                    "date": 1,
+                    "chat": self.chat.json(),
+                    "forum_topic_created": {"name": "topic", "icon_color": 7322096},
+                }
+        return body

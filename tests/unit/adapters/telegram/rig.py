@@ -1,0 +1,135 @@
+"""The Telegram surface with a real store, service and message sync, connected to the fake Telegram in either mode."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from aiohttp import web
+
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.ports.claims import SOLE_CLAIM, SharedLeases
+from answerback.ports.store import Store
+from answerback.ports.surface import Surface
+from answerback.runtime.app import chat_http_session
+from answerback.service.service import Service
+from answerback.service.submission_request import Submission
+from answerback.testing.manual_timers import ManualTimers
+from answerback.testing.surface_harness import follow_other_replicas
+from answerback.workers.message_sync import MessageSync
+from answerback_telegram.adapter import TelegramSurface
+from answerback_telegram.http_endpoint import PATH
+from tests.fakes.telegram.server import FakeTelegram
+from tests.fakes.telegram.world import Chat, User
+from tests.surface_setups import open_store
+
+Mode = Literal["polling", "http"]
+
+
+@dataclass
+class Rig:
+    """The running service and a fake Telegram with one group, and Ann as a member."""
+
+    telegram: FakeTelegram
+    surface: TelegramSurface
+    service: Service
+    store: Store
+    message_sync: MessageSync
+    group: Chat
+    ann: User
+
+    async def submit(self, questions: list[dict[str, Any]], **fields: Any) -> Ask:
+        """Submit an ``ask_user`` call to the group, for Ann unless ``fields`` say otherwise."""
+        body = {
+            "name": "ask_user",
+            "arguments": {"questions": questions},
+            "to": f"telegram:{self.group.id}",
+            "responders": [str(self.ann.id)],
+            **fields,
+        }
+        submitted = await self.service.submit(Submission.model_validate(body))
+        return await self.shown(submitted.ask)
+
+    async def shown(self, ask: Ask) -> Ask:
+        """Return the stored ask, once all pending message updates are done."""
+        await self.message_sync.wait_until_idle()
+        stored = await self.store.asks.get(ask.id)
+        assert stored is not None
+        return stored
+
+
+@asynccontextmanager
+async def run_surface(
+    telegram: FakeTelegram,
+    database: Path | str,
+    mode: Mode,
+    serves: Callable[[str], Awaitable[None]] | None = None,
+    *,
+    timers: ManualTimers | None = None,
+    **options: Any,
+) -> AsyncIterator[tuple[TelegramSurface, Service, Store, MessageSync]]:
+    """Run the service with its Telegram surface, as in one process.
+
+    Args:
+        database: an SQLite file, or a ``storage.url``.
+        serves: called with the URL of its endpoint.
+    """
+    async with AsyncExitStack() as stack:
+        store, claim, clock = await stack.enter_async_context(open_store(database))
+        http = await stack.enter_async_context(chat_http_session())
+        surfaces: dict[str, Surface] = {}
+        names = frozenset({"telegram"})
+        service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
+        address: list[str] = []
+        surface = surfaces["telegram"] = TelegramSurface(
+            service,
+            bot_token=options.pop("bot_token", telegram.token),
+            http=http,
+            labels=Labels(),
+            api_url=telegram.url,
+            webhook_secret="s3cret" if mode == "http" else None,
+            public_url=lambda: address[0],
+            shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
+            **options,
+        )
+        call_later = (timers or ManualTimers()).call_later
+        message_sync = MessageSync(service, first_pause=0.02, call_later=call_later)
+        await stack.enter_async_context(follow_other_replicas(service, message_sync))
+        stack.push_async_callback(message_sync.stop)
+        if mode == "http":
+            address.append(await _serve_endpoint(surface, stack))
+            if serves is not None:
+                await serves(address[0] + PATH)
+        stack.push_async_callback(surface.stop)
+        await surface.start()
+        if mode == "http":
+            await telegram.until(lambda: telegram.webhook is not None)
+        yield surface, service, store, message_sync
+
+
+async def _serve_endpoint(surface: TelegramSurface, stack: AsyncExitStack) -> str:
+    app = web.Application()
+    app.add_routes(surface.public_routes())
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2, auto_decompress=False)
+    await runner.setup()
+    stack.push_async_callback(runner.cleanup)
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    return f"http://{host}:{port}"
+
+
+@asynccontextmanager
+async def rig(tmp_path: Path, mode: Mode = "polling", **options: Any) -> AsyncIterator[Rig]:
+    """Run the surface with a fresh world."""
+    running: FakeTelegram | None = options.pop("telegram", None)
+    async with nullcontext(running) if running else FakeTelegram() as telegram:
+        group = options.pop("group", None) or telegram.add_group()
+        ann = options.pop("ann", None) or telegram.add_user("Ann")
+        group.members[ann.id] = "member"
+        up = run_surface(telegram, tmp_path / "answerback.db", mode, **options)
+        async with up as (surface, service, store, message_sync):
+            yield Rig(telegram, surface, service, store, message_sync, group, ann)

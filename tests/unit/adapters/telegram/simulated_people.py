@@ -1,0 +1,377 @@
+"""Telegram's simulated people, for the contract suite of all surfaces."""
+
+from __future__ import annotations
+
+import copy
+import json
+from functools import partial
+from typing import Any
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask
+from answerback.core.form import AnswerType, Question
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.presentation.sanitize import visible
+from answerback.testing.simulated_people import ShownButton
+from answerback_chat import control_codec
+from answerback_telegram.html_text import fit_line
+from answerback_telegram.keyboards import BUTTON_LABEL
+from answerback_telegram.parse import message_id
+from tests.fakes.telegram.server import FakeTelegram
+from tests.fakes.telegram.world import Chat, Message, User
+
+LABELS = Labels()
+OFFERS = {
+    LABELS.back: "back",
+    LABELS.ask_back: "ask_back",
+    LABELS.reply: "reply",
+    LABELS.end_turn: "end_turn",
+    LABELS.deny_with_message: "reply",
+    LABELS.deny_and_stop: "end_turn",
+    LABELS.confirm: "confirm",
+    LABELS.object: "object",
+    LABELS.tell_to_try_again: "try_again",
+    LABELS.submit: "submit",
+    LABELS.other: "other",
+}
+
+
+class SimulatedTelegramPerson:
+    """See `answerback.testing.simulated_people.SimulatedPerson`."""
+
+    def __init__(self, telegram: FakeTelegram, chat: Chat, user: User) -> None:
+        self._telegram = telegram
+        self._chat = chat
+        self._user = user
+        self.user_id = str(user.id)
+        self.name = user.first_name
+        self._pings = len(telegram.pings)
+        self._ask: Ask
+        self._copy: Message
+        self._request: Message | None = None
+
+    # --- seeing ---
+
+    async def look_at(self, ask: Ask) -> None:
+        self._ask = ask
+        if ask.open:
+            await self._telegram.until(lambda: len(self._messages_with_controls()) == 1)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self._copy = copy.copy(self._live())
+
+    def _live(self) -> Message:
+        number = message_id((self._ask.message or {}).get("id"))
+        assert number is not None
+        return self._chat.messages[number]
+
+    def _messages_with_controls(self) -> list[Message]:
+        stem = control_codec.control_prefix(self._ask.id, self._ask.revision)
+        alone = [each for each in self._chat.messages.values() if each.reply_to is None]
+        return [
+            m for m in alone if any(b.get("callback_data", "").startswith(stem) for b in m.buttons)
+        ]
+
+    def available_actions(self) -> set[str]:
+        labels = [each["text"] for each in self._copy.buttons]
+        actions = {OFFERS[label] for label in labels if label in OFFERS}
+        return actions if LABELS.review_title in self._copy.text else actions - {"submit"}
+
+    async def read_all_text(self) -> str:
+        texts = [self._copy.text, *(each["text"] for each in self._copy.buttons)]
+        more = [b for b in self._copy.buttons if ":full:0" in b.get("callback_data", "")]
+        if more:
+            texts += await self._pages(more[0])
+        return "\n".join(texts)
+
+    async def _pages(self, button: dict[str, Any]) -> list[str]:
+        shown = await self._helper_after(button)
+        assert shown is not None
+        pages = [shown.text]
+        while (following := _named(shown, LABELS.next)) is not None:
+            version = shown.version
+            await self._click(following, shown)
+            await self._telegram.until(partial(_is_newer, shown, version))
+            pages.append(shown.text)
+        close = _named(shown, LABELS.close)
+        assert close is not None
+        await self._click(close, shown)
+        await self._telegram.until(lambda: shown.id not in self._chat.messages)
+        return [page.rsplit("\n\nPage ", 1)[0] for page in pages]
+
+    async def read_prefill(self, question: Question) -> JsonValue:
+        marked = [b for b in self._copy.buttons if b["text"].startswith(("• ", "☑ "))]
+        arguments = [b["callback_data"].rsplit(":", 1)[1] for b in marked]
+        match question.answer_type:
+            case AnswerType.BOOLEAN:
+                return arguments[0] == "true" if arguments else None
+            case AnswerType.SELECT:
+                return question.options[int(arguments[0])].value if arguments else None
+            case AnswerType.MULTI_SELECT:
+                return [question.options[int(i)].value for i in arguments] or None
+            case AnswerType.TEXT | AnswerType.SCHEMA:
+                return await self._entry_start(question)
+
+    async def _entry_start(self, question: Question) -> JsonValue:
+        is_text = question.answer_type is AnswerType.TEXT
+        request = await self._open(LABELS.answer if is_text else LABELS.fill_in)
+        assert request is not None
+        starts = [e for e in request.parsed.entities if e["type"] == "pre"]
+        units = request.text.encode("utf-16-le")
+        text = ""
+        if starts:
+            at, size = starts[-1]["offset"], starts[-1]["length"]
+            text = units[2 * at : 2 * (at + size)].decode("utf-16-le")
+        prompt = view_of(self._ask).prompt
+        assert prompt is not None
+        if is_text:  # as people read it: what is invisible is spelled out
+            assert text == visible(str(prompt.prefill or ""))
+            return prompt.prefill or None
+        return json.loads(text) if text else None
+
+    async def private_notes(self, count: int) -> list[str]:
+        def notes() -> list[str]:
+            mine = [n for n, who in self._telegram.clickers.items() if who == self._user.id]
+            return [t for n in mine if (t := self._telegram.answers.get(n, {}).get("text"))]
+
+        await self._telegram.until(lambda: len(notes()) >= count)
+        return notes()
+
+    def mentions_and_links(self) -> list[str]:
+        found = [each for ping in self._telegram.pings[self._pings :] for each in ping]
+        return [each for each in found if each != self.user_id or not self._request]
+
+    async def count_reminders(self, count: int) -> int:
+        def reminders() -> int:
+            live = self._live().id
+            below = [m for m in self._chat.messages.values() if m.reply_to == live]
+            words = [
+                each.partition("{label}")[2] for each in (LABELS.reminder, LABELS.confirm_reminder)
+            ]
+            return sum(any(each in m.text for each in words) for m in below)
+
+        await self._telegram.until(lambda: reminders() >= count)
+        return reminders()
+
+    # --- acting ---
+
+    async def _click(self, button: dict[str, Any], message: Message | None = None) -> str:
+        """Click a button; return the note that the person sees."""
+        number = await self._telegram.click(
+            self._user, message or self._copy, button["callback_data"]
+        )
+        await self._telegram.until(lambda: number in self._telegram.answers)
+        return str(self._telegram.answers[number].get("text", ""))
+
+    async def _press(self, label: str) -> str:
+        button = _named(self._copy, label)
+        assert button is not None, (label, [each["text"] for each in self._copy.buttons])
+        return await self._click(button)
+
+    async def _helper_after(self, button: dict[str, Any]) -> Message | None:
+        """Click a button that sends a message; None if the click was refused."""
+        before = {*self._chat.messages}
+        if await self._click(button):
+            return None
+
+        def new() -> list[Message]:
+            added = [m for i, m in self._chat.messages.items() if i not in before]
+            return [m for m in added if m.sender.is_bot and m.reply_to == self._copy.id]
+
+        await self._telegram.until(new)
+        return new()[0]
+
+    async def _open(self, label: str) -> Message | None:
+        button = _named(self._copy, label)
+        assert button is not None, (label, [each["text"] for each in self._copy.buttons])
+        self._request = await self._helper_after(button)
+        return self._request
+
+    async def _write(self, label: str, text: str) -> None:
+        request = await self._open(label)
+        if request is None:
+            return
+        if not text.strip():
+            empty = [b for b in request.buttons if b["text"].endswith(LABELS.none_chosen)]
+            await self._click(empty[0], request)
+            return
+        await self._type_reply(request, text)
+
+    async def _type_reply(self, to: Message, text: str) -> Message:
+        self._telegram.pass_time()
+        said = await self._telegram.person_sends(self._user, self._chat, text, to.id)
+        await self._telegram.until(lambda: said.reactions or self._replies_to(said))
+        return said
+
+    def _replies_to(self, message: Message) -> list[Message]:
+        return [
+            m for m in self._chat.messages.values() if m.reply_to == message.id and m.sender.is_bot
+        ]
+
+    async def answer(self, question: Question, value: JsonValue) -> None:
+        match question.answer_type:
+            case AnswerType.BOOLEAN:
+                chosen = [
+                    b
+                    for b in self._copy.buttons
+                    if b["text"].removeprefix("• ") == (LABELS.yes if value else LABELS.no)
+                ]
+                await self._click(chosen[0])
+            case AnswerType.SELECT:
+                await self._choose(question, value)
+            case AnswerType.MULTI_SELECT:
+                await self._select(question, value)
+            case AnswerType.TEXT if not str(value).strip():
+                await self._press(LABELS.none_chosen)
+            case AnswerType.TEXT:
+                await self._write(LABELS.answer, str(value))
+            case AnswerType.SCHEMA:
+                whole = value["n"] if isinstance(value, dict) and "n" in value else value
+                await self._write(LABELS.fill_in, json.dumps(whole))
+
+    def _option(self, verb: str, index: int) -> dict[str, Any] | None:
+        suffix = f":{verb}:{index}"
+        found = [b for b in self._copy.buttons if b.get("callback_data", "").endswith(suffix)]
+        return found[0] if found else None
+
+    async def _turn_to(self, verb: str, index: int) -> dict[str, Any]:
+        """Turn the list's pages until an option's button is there."""
+        while (button := self._option(verb, index)) is None:
+            shown = [
+                int(b["callback_data"].rsplit(":", 1)[1])
+                for b in self._copy.buttons
+                if f":{verb}:" in b["callback_data"]
+            ]
+            distance = index - shown[0]
+            far, near = ("⏩", LABELS.next) if distance > 0 else ("⏪", LABELS.previous)
+            turn = _named(self._copy, far) if abs(distance) >= 200 else None
+            turn = turn or _named(self._copy, near)
+            assert turn is not None
+            await self._change(turn)
+        return button
+
+    async def _change(self, button: dict[str, Any]) -> bool:
+        """Click a button that changes the message; return whether it was accepted."""
+        version = self._live().version
+        if await self._click(button):
+            return False
+        await self._telegram.until(lambda: self._live().version > version)
+        self._look_again()
+        return True
+
+    async def _choose(self, question: Question, value: JsonValue) -> None:
+        index = next(i for i, o in enumerate(question.options) if o.value == value)
+        await self._click(await self._turn_to("answer", index))
+
+    async def _select(self, question: Question, value: JsonValue) -> None:
+        assert isinstance(value, list)
+        before = await self.read_prefill(question) if len(question.options) <= 20 else None
+        chosen = before if isinstance(before, list) else []
+        for index, option in enumerate(question.options):
+            if (option.value in value) is not (option.value in chosen):
+                button = await self._turn_to("choose", index)
+                if not await self._change(button):
+                    return
+        await self._press(LABELS.submit)
+
+    async def answer_as_prefilled(self, question: Question) -> None:
+        submit = _named(self._copy, LABELS.submit)
+        marked = [b for b in self._copy.buttons if b["text"].startswith("• ")]
+        await self._click(submit or marked[0])
+
+    async def open_modal(self) -> bool:
+        return await self._open(LABELS.answer) is not None
+
+    async def submit_modal(self, text: str) -> str:
+        assert self._request is not None
+        said = await self._type_reply(self._request, text)
+        if "👍" in said.reactions:
+            return ""
+        await self._telegram.until(lambda: self._replies_to(said))
+        return "".join(f"{said.text}\n{each.text}" for each in self._replies_to(said))
+
+    def buttons(self) -> list[ShownButton]:
+        return [
+            ShownButton(
+                each["text"],
+                each["callback_data"],
+                answers=":answer:" in each["callback_data"] and not each["text"].isdigit(),
+                denies=each.get("style") == "danger",
+            )
+            for each in self._copy.buttons
+        ]
+
+    async def press_button(self, shown: ShownButton) -> None:
+        await self._press(shown.label)
+
+    def seen_at_once(self) -> str:
+        return "\n".join([self._copy.text, *(each["text"] for each in self._copy.buttons)])
+
+    async def confirm(self) -> None:
+        await self._press(LABELS.confirm)
+
+    async def object_to(self, text: str | None) -> None:
+        await self._write(LABELS.object, text or "")
+
+    async def try_again(self) -> None:
+        await self._press(LABELS.tell_to_try_again)
+
+    async def answer_other(self, text: str) -> None:
+        await self._write(fit_line(LABELS.other, BUTTON_LABEL), text)
+
+    async def go_back(self) -> None:
+        await self._press(LABELS.back)
+
+    async def edit(self, ask: Ask, question: Question) -> None:
+        place = [given.question_id for given in ask.walk.answers].index(question.id)
+        edits = [b for b in self._copy.buttons if ":edit:" in b.get("callback_data", "")]
+        await self._click(edits[place])
+
+    async def submit(self) -> None:
+        await self._press(LABELS.submit)
+
+    async def reply(self, text: str | None) -> None:
+        labels = [each["text"] for each in self._copy.buttons]
+        label = next(each for each in (LABELS.reply, LABELS.deny_with_message) if each in labels)
+        await self._write(label, text or "")
+
+    async def ask_back(self, text: str) -> None:
+        await self._write(LABELS.ask_back, text)
+
+    async def end_turn(self) -> None:
+        """Press the button, and then the one in the confirmation."""
+        button = _named(self._copy, LABELS.end_turn) or _named(self._copy, LABELS.deny_and_stop)
+        assert button is not None
+        confirmation = await self._helper_after(button)
+        if confirmation is not None:
+            end = _named(confirmation, button["text"])
+            assert end is not None
+            await self._click(end, confirmation)
+
+    async def type_message(self, text: str, *, meant: bool = True) -> bool:
+        self._telegram.pass_time()
+        if not meant:
+            said = await self._telegram.person_sends(self._user, self._chat, text)
+            return bool(said.reactions)
+        said = await self._telegram.person_sends(self._user, self._chat, text, self._live().id)
+        await self._telegram.until(lambda: said.reactions)
+        return "👍" in said.reactions
+
+    async def join_group(self) -> str:
+        group = self._telegram.add_group("admins")
+        group.members[self._user.id] = "administrator"
+        return str(group.id)
+
+    async def leave_group(self, group: str) -> None:
+        self._telegram.chats[int(group)].members[self._user.id] = "member"
+
+
+def _is_newer(message: Message, version: int) -> bool:
+    return message.version > version
+
+
+def _named(message: Message, label: str) -> dict[str, Any] | None:
+    return next((each for each in message.buttons if each["text"] == label), None)

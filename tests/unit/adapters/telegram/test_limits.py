@@ -1,0 +1,66 @@
+"""Each of Telegram's limits at its edge."""
+
+from __future__ import annotations
+
+import pytest
+from telegram.constants import (
+    BotCommandLimit,
+    CallbackQueryLimit,
+    FloodLimit,
+    InlineKeyboardButtonLimit,
+    MessageLimit,
+)
+
+from answerback.core.labels import Labels
+from answerback_chat.control_codec import Verb
+from answerback_telegram import inbox_view, keyboards, message_layout, private_notes, render
+from answerback_telegram.api_client import windows
+from tests.limit_edges import edge
+
+pytestmark = pytest.mark.rule("TELEGRAM-2")
+
+
+@edge("MESSAGE_TEXT")
+def test_the_text_of_a_message() -> None:
+    assert message_layout.TEXT_BUDGET + 150 == MessageLimit.MAX_TEXT_LENGTH
+
+
+@edge("ENTITIES")
+def test_the_marks_of_a_message() -> None:
+    for count, kept in ((100, True), (101, False)):
+        text = str(render.compose(["<b>x</b>" * count], [])["text"])
+        assert text.startswith("<b>" if kept else "<pre>")
+
+
+@edge("CALLBACK_DATA")
+def test_the_data_of_a_button() -> None:
+    made = keyboards.control_button(f"ask_{'a' * 18}", 1, "Back", Verb.BACK, "b" * 30)
+    assert len(str(made["callback_data"])) == InlineKeyboardButtonLimit.MAX_CALLBACK_DATA
+    try:
+        keyboards.control_button(f"ask_{'a' * 19}", 1, "Back", Verb.BACK, "b" * 30)
+    except ValueError:
+        return
+    raise AssertionError("it is too long")
+
+
+@edge("CALLBACK_ANSWER")
+def test_the_answer_to_a_click() -> None:
+    most = int(CallbackQueryLimit.ANSWER_CALLBACK_QUERY_TEXT_LENGTH)
+    for length, kept in ((most, True), (most + 1, False)):
+        note = private_notes.click_note("x" * length)
+        assert (note == "x" * length, len(note)) == (kept, most)
+
+
+@edge("COMMAND_DESCRIPTION")
+def test_the_description_of_a_command() -> None:
+    labels = Labels(inbox_command="x" * 1_000)
+    [command] = inbox_view.commands(labels)
+    assert isinstance(command, dict)
+    assert len(str(command["description"])) == BotCommandLimit.MAX_DESCRIPTION
+
+
+@edge("PER_SECOND", "GROUP_PER_MINUTE")
+def test_the_number_of_messages() -> None:
+    everywhere = ("", FloodLimit.MESSAGES_PER_SECOND, 1.0)
+    assert windows("5") == (everywhere,)
+    assert windows("-5") == (everywhere, ("-5", FloodLimit.MESSAGES_PER_MINUTE_PER_GROUP, 60.0))

@@ -1,0 +1,274 @@
+"""What Telegram does to messages, chats and calls, and what becomes of the asks."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import InvalidCallError
+from answerback.core.labels import Labels
+from answerback_telegram import doctor
+from answerback_telegram.http_endpoint import PATH
+from answerback_telegram.limits import ANONYMOUS_ADMINISTRATOR
+from answerback_telegram.parse import message_id
+from answerback_telegram.plugin import TelegramPlugin, TelegramSettings
+from tests.fakes.telegram.server import FakeTelegram
+from tests.fakes.telegram.world import Chat, Message, User
+from tests.unit.adapters.telegram.rig import Rig, rig
+
+GO: dict[str, Any] = {"id": "go", "text": "Go?", "answer_type": "boolean"}
+LABELS = Labels()
+
+
+def live(chat: Chat, ask: Ask) -> Message:
+    """Return an ask's live message."""
+    number = message_id((ask.message or {}).get("id"))
+    assert number is not None
+    return chat.messages[number]
+
+
+async def press(at: Rig, user: User, message: Message, label: str) -> str:
+    """Press a button; return the note that the person sees."""
+    [data] = [b["callback_data"] for b in message.buttons if b["text"] == label]
+    return await send_click(at, user, message, data)
+
+
+async def send_click(at: Rig, user: User, message: Message, data: str) -> str:
+    """Send a click; return the note that the person sees."""
+    number = await at.telegram.click(user, message, data)
+    await at.telegram.until(lambda: number in at.telegram.answers)
+    return str(at.telegram.answers[number].get("text", ""))
+
+
+@pytest.mark.rule("TELEGRAM-6", "TELEGRAM-4")
+async def test_a_click_during_a_limit_is_answered_and_confirmed_once_it_is_committed(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        at.telegram.rate_limit_next = 1_000
+        assert await press(at, at.ann, live(at.group, ask), "Yes") == ""
+        stored = await at.store.asks.get(ask.id)
+        assert stored is not None
+        assert stored.status is Status.ANSWERED
+        await at.telegram.until(lambda: not at.telegram.updates)
+        at.telegram.rate_limit_next = 0
+
+
+@pytest.mark.rule("TELEGRAM-6")
+async def test_what_came_in_while_the_service_was_down_counts_after_the_start(
+    tmp_path: Path,
+) -> None:
+    async with FakeTelegram() as telegram:
+        group, ann = telegram.add_group(), telegram.add_user("Ann")
+        group.members[ann.id] = "member"
+        async with rig(tmp_path, telegram=telegram, group=group, ann=ann) as at:
+            ask = await at.submit([GO])
+        number = await telegram.click(
+            ann, live(group, ask), live(group, ask).buttons[0]["callback_data"]
+        )
+        async with rig(tmp_path, telegram=telegram, group=group, ann=ann) as at:
+            await telegram.until(lambda: number in telegram.answers)
+            assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.rule("TELEGRAM-8")
+async def test_a_second_copy_goes_at_its_first_click(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        at.telegram.lose_next_answer = "sendMessage"
+        ask = await at.submit([GO, {**GO, "id": "again"}])
+        while not (ask.message or {}).get("id"):
+            await asyncio.sleep(0.02)
+            ask = await at.shown(ask)
+        first, second = at.group.messages.values()
+        assert live(at.group, ask) is second
+        await press(at, at.ann, first, "Yes")
+        await at.telegram.until(lambda: first.id not in at.group.messages)
+        ask = await at.shown(ask)
+        assert (ask.revision, len(at.group.messages)) == (2, 1)
+
+
+@pytest.mark.rule("TELEGRAM-11")
+@pytest.mark.parametrize("how", ["never started", "blocked", "removed"])
+async def test_an_ask_fails_where_nobody_can_be_reached(tmp_path: Path, how: str) -> None:
+    async with rig(tmp_path) as at:
+        at.ann.started, at.ann.blocked = how != "never started", how == "blocked"
+        if how == "removed":
+            at.group.members[at.telegram.bot.id] = "kicked"
+            ask = await at.submit([GO])
+        else:
+            ask = await at.submit([GO], to=f"telegram:@{at.ann.id}")
+        assert ask.status is Status.FAILED
+        assert ask.outcome is not None
+        advice = {
+            "never started": "press Start",
+            "blocked": "blocked the bot",
+            "removed": "add it again",
+        }
+        assert advice[how] in str(ask.outcome.message)
+
+
+@pytest.mark.rule("TELEGRAM-11")
+async def test_an_ask_fails_as_soon_as_the_bot_is_removed(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        about = {"user": at.telegram.bot.json(), "status": "kicked", "until_date": 0}
+        before = {"user": at.telegram.bot.json(), "status": "member"}
+        changed = {"chat": at.group.json(), "from": at.ann.json(), "date": 1}
+        changed |= {"old_chat_member": before, "new_chat_member": about}
+        number = await at.telegram.send_update({"my_chat_member": changed})
+        await at.telegram.until(lambda: at.telegram.is_handled(number))
+        assert (await at.shown(ask)).status is Status.FAILED
+
+
+@pytest.mark.rule("TELEGRAM-11")
+async def test_a_group_that_becomes_a_supergroup_keeps_its_asks(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        new = at.telegram.add_group("ops")
+        new.members[at.ann.id] = "member"
+        at.group.migrated_to = new.id
+        moved = {"message_id": 99, "chat": at.group.json(), "date": 1, "migrate_to_chat_id": new.id}
+        await at.telegram.send_update({"message": moved})
+        await at.telegram.until(lambda: new.messages)
+        ask = await at.shown(ask)
+        assert (ask.message or {})["channel"] == str(new.id)
+        again = await at.submit([GO])  # to the group that it was
+        assert live(new, again).text == live(new, ask).text
+        await press(at, at.ann, live(new, ask), "Yes")
+        assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.rule("TELEGRAM-9")
+async def test_anyone_needs_a_private_group(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        assert (await at.submit([GO], responders="anyone")).status is Status.OPEN
+        at.group.username = "everybody"
+        failed = await at.submit([GO], responders="anyone")
+        assert failed.outcome is not None
+        assert "public group" in str(failed.outcome.message)
+
+
+@pytest.mark.rule("TELEGRAM-9")
+@pytest.mark.parametrize("who", ["anonymous", "channel", "bot"])
+async def test_whoever_writes_as_a_group_is_nobody(tmp_path: Path, who: str) -> None:
+    async with rig(tmp_path) as at:
+        writer = copy.copy(at.ann)
+        if who == "anonymous":
+            writer.id = int(ANONYMOUS_ADMINISTRATOR)
+        writer.is_bot = who == "bot"
+        extra = {"sender_chat": at.group.json()} if who == "channel" else {}
+        ask = await at.submit([GO], responders="anyone")
+        at.telegram.pass_time()
+        shown = live(at.group, ask)
+        await at.telegram.person_sends(writer, at.group, "yes", shown.id, **extra)
+        await at.telegram.until(lambda: not at.telegram.updates)
+        assert (await at.shown(ask)).revision == 1
+
+
+@pytest.mark.rule("TELEGRAM-10")
+async def test_the_administrators_of_the_group_may_answer(tmp_path: Path) -> None:
+    async with rig(tmp_path, responders=("@admins",)) as at:
+        ask = await at.submit([GO], responders=None)
+        assert ask.responders == (f"@{at.group.id}",)
+        assert "may answer here" in await press(at, at.ann, live(at.group, ask), "Yes")
+        at.group.members[at.ann.id] = "administrator"
+        assert await press(at, at.ann, live(at.group, ask), "Yes") == ""
+        assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.rule("TELEGRAM-4")
+@pytest.mark.parametrize(
+    "data", ["", "x", "ab1:ask_0:1:back", "ab1:ask_0:1:choose:5", "ab1:ask_0:1:full:x.y"]
+)
+async def test_forged_data_is_answered_and_changes_nothing(tmp_path: Path, data: str) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        forged = data.replace("ask_0:1", f"{ask.id}:1") if data.endswith(":5") else data
+        assert await send_click(at, at.ann, live(at.group, ask), forged)
+        assert (await at.shown(ask)).revision == 1
+
+
+@pytest.mark.rule("TELEGRAM-12")
+async def test_the_inbox_comes_to_the_persons_own_chat(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        await at.submit([GO])
+        own = at.telegram.chats[at.ann.id]
+        await at.telegram.person_sends(at.ann, at.group, "/inbox")
+        await at.telegram.until(lambda: own.messages)
+        [inbox] = own.messages.values()
+        assert "Go?" in inbox.text
+        await press(at, at.ann, inbox, LABELS.refresh)
+        at.ann.started = False
+        said = await at.telegram.person_sends(at.ann, at.group, "/inbox@answerback_bot")
+        await at.telegram.until(
+            lambda: any(m.reply_to == said.id for m in at.group.messages.values())
+        )
+        assert at.telegram.commands[0]["command"] == "inbox"
+
+
+@pytest.mark.rule("TELEGRAM-7")
+async def test_an_update_by_http_needs_the_secret_token(tmp_path: Path) -> None:
+    async with rig(tmp_path, "http") as at, aiohttp.ClientSession() as http:
+        assert at.telegram.webhook is not None
+        url = at.telegram.webhook["url"]
+        assert url.endswith(PATH)
+        for token, body, status in (("", "{}", 401), ("s3cret", "{", 400), ("s3cret", "[]", 200)):
+            headers = {"X-Telegram-Bot-Api-Secret-Token": token}
+            async with http.post(url, data=body, headers=headers) as response:
+                assert response.status == status
+
+
+@pytest.mark.rule("TELEGRAM-1")
+async def test_a_topic_is_a_place_of_its_own(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        at.group.topics.add(45)
+        ask = await at.submit([GO], to=f"telegram:{at.group.id}/45")
+        assert live(at.group, ask).thread == 45
+        assert await press(at, at.ann, live(at.group, ask), "No") == ""
+        assert (await at.shown(ask)).status is Status.ANSWERED
+        assert len(at.group.messages) == 1
+        gone = await at.submit([GO], to=f"telegram:{at.group.id}/46")
+        assert gone.status is Status.FAILED
+
+
+@pytest.mark.parametrize("to", ["telegram:ops", "telegram:@ann", "telegram:-5/x"])
+async def test_a_destination_is_named_by_numbers(tmp_path: Path, to: str) -> None:
+    async with rig(tmp_path) as at:
+        with pytest.raises(InvalidCallError) as refused:
+            await at.submit([GO], to=to)
+        [problem] = refused.value.problems
+        assert "is not the id of" in problem.message
+
+
+async def test_the_doctor_says_what_is_wrong() -> None:
+    async with FakeTelegram() as telegram, aiohttp.ClientSession() as http:
+        group = telegram.add_group()
+
+        async def wrong(token: str = telegram.token, **more: Any) -> list[str | None]:
+            setup = doctor.Setup(
+                token, more.pop("webhook", False), None, telegram.url, (str(group.id),), **more
+            )
+            return [each.wrong async for each in doctor.findings(setup, http)]
+
+        assert await wrong() == [None] * 4
+        group.username = "everybody"
+        assert "public" in str((await wrong(responders=("anyone",)))[-1])
+        group.members[telegram.bot.id] = "left"
+        assert (await wrong())[-1] is not None
+        assert (await wrong(webhook=True))[1] is not None
+        assert len(await wrong("other")) == 1
+
+
+def test_the_settings_say_how_updates_come() -> None:
+    settings = TelegramSettings.model_validate({"bot_token": "1:a", "webhook": True})
+    assert (settings.connection(), settings.http_actions_setting()) == ("HTTP", "telegram.webhook")
+    assert TelegramSettings.model_validate({"bot_token": "1:a"}).connection() == "long polling"
+    assert not TelegramSettings.model_validate({"webhook": True}).configured()
+    assert TelegramPlugin().manifest() is None

@@ -1,0 +1,43 @@
+"""Telegram passes the contract suite of all surfaces, in both modes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from answerback.testing.simulated_people import Capability
+from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
+from tests.surface_setups import create_setup, parametrize_stage
+from tests.unit.adapters.telegram.stage import TelegramStage, run_stage
+
+UNSUPPORTED = {
+    Capability.DELETION: "Telegram tells no bot that a message was deleted; it is found at the next edit or start.",
+}
+
+
+@pytest_asyncio.fixture(scope="class", loop_scope="class")
+async def stage(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[TelegramStage]:
+    """A Telegram that all cases share."""
+    mode, where = request.param
+    with create_setup(where, request, tmp_path_factory.mktemp("telegram")) as setup:
+        async with run_stage(setup, mode) as made:
+            yield made
+
+
+@pytest.mark.rule("TELEGRAM-1", "TELEGRAM-2", "TELEGRAM-3", "TELEGRAM-4", "TELEGRAM-5")
+@parametrize_stage(("polling", "sqlite"), ("http", "sqlite"))
+class TestTelegram(SurfaceContract):
+    """`SurfaceContract`."""
+
+    unsupported = UNSUPPORTED
+
+
+@parametrize_stage(("polling", "replicas"), ("http", "replicas"))
+class TestTelegramOnPostgres(SharedSurfaceContract):
+    """Two replicas, which handle people's actions in turn if these come by HTTP."""
+
+    unsupported = UNSUPPORTED
