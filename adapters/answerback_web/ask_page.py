@@ -80,8 +80,11 @@ class _Visit:
 
     def _ids(self, ask: Ask) -> tuple[str, ...] | None:
         """Return the visitor's ids where an ask is shown; None if that is here."""
-        person = self.person
-        return () if person is None else self.people.ids_of(person, ask.destination.surface)
+        if (person := self.person) is None:
+            return ()
+        if ask.destination.surface == person.surface:
+            return None
+        return self.people.ids_of(person, ask.destination.surface)
 
 
 class OtherSurface(NamedTuple):
@@ -204,7 +207,9 @@ class AskPages:
     ) -> web.StreamResponse:
         # A double click sends the same post from the same page: it counts once, and succeeds both times.
         delivery = f"{NAME}:{visit.ask_id}:{person.user_id}:{post.digest}"
-        is_known_elsewhere = visit.people.name_of(person) is not None
+        is_known_elsewhere = (
+            bool(visit.people.accounts) and visit.people.name_of(person) is not None
+        )
         surface = None if is_known_elsewhere else NAME
         intent = Intent(visit.ask_id, action, post.revision, delivery, surface=surface)
         try:

@@ -21,13 +21,12 @@ from answerback.ports.plugin import (
     SurfacePlugin,
     SurfaceSettings,
 )
-from answerback.ports.push import PushRules
 from answerback.ports.settings_tables import Names, Table
 
 if TYPE_CHECKING:
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
-    from answerback.ports.push import PushDesk
+    from answerback.ports.push import PushDesk, PushRules
     from answerback.ports.surface import Asks
 
 
@@ -103,6 +102,8 @@ class WebSettings(SurfaceSettings):
 
     def push_rules(self) -> PushRules:
         """Return what a notification may say and do."""
+        from answerback.ports.push import PushRules
+
         return PushRules(
             headline=self.push_detail == "headline",
             deny=self.push_answer,

@@ -35,7 +35,7 @@ from tests.unit.adapters.web.reader import Reader
 pytestmark = pytest.mark.acceptance
 
 MOST_FILES = 12
-MOST_FILES_OF_A_SUBMISSION = 33
+MOST_FILES_OF_A_SUBMISSION = 34
 MOST_CHANGES_OF_FILE = 60
 DATABASE = "answerback.db"
 ARRIVED = {

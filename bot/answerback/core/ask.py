@@ -263,7 +263,7 @@ def request_entry(ask: Ask, at: float) -> tuple[RecordEntry, ...]:
         "question": question.text,
         "context": question.context,
         "answer_type": str(question.answer_type),
-        "options": options_json(question.options),
+        "options": options_json(question.options) if question.options else None,
         "default": question.default,
         "exclusive": question.exclusive,
         "persistence": str(question.persistence),

@@ -1,4 +1,7 @@
-"""The keys that sign receipts: Ed25519 (RFC 8032), as JSON Web Keys (RFC 8037)."""
+"""The keys that sign receipts: Ed25519 (RFC 8032), as JSON Web Keys (RFC 8037).
+
+``cryptography`` is imported where a key is used, because most commands use none.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,6 @@ import secrets
 from dataclasses import dataclass
 from typing import Final
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from pydantic import JsonValue
 
 from answerback.core.canonical_json import canonical_of_texts
@@ -56,6 +57,9 @@ class PublicKey:
 
     def has_signed(self, message: bytes, signature: str) -> bool:
         """Return whether a signature in base64url is this key's."""
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
         try:
             key = Ed25519PublicKey.from_public_bytes(decode(self.x))
             key.verify(decode(signature), message)
@@ -80,6 +84,8 @@ class SigningKey:
     """
 
     def __init__(self, text: str) -> None:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
         seed = decode(text)
         if len(seed) != _BYTES:
             raise ValueError(f"it has {len(seed)} bytes instead of {_BYTES}")

@@ -13,8 +13,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from pydantic import JsonValue
-
 from answerback.core import ask as asks
 from answerback.core import clarification, refusals
 from answerback.core.actions import Action, Answer, Confirm
@@ -29,8 +27,9 @@ from answerback.core.walker import Refused, Source
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.message_state import mark_outdated
+from answerback.ports.push import SupportsPush
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import RememberedAnswer
+from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service import question_routing, record_wire
 from answerback.service.may_act import (
@@ -101,23 +100,6 @@ class ChangeCommitter:
 
         result, _ = await self.store.asks.change(ask_id, decision, then=self.publish_result)
         return Acted(result.ask) if isinstance(result, Write) else result
-
-    def first_write(self, ask: Ask, remembered: tuple[JsonValue] | None) -> Write:
-        """Return what is stored for a new ask: at its first question, or already ended without asking anybody.
-
-        Args:
-            remembered: the earlier answer to its first question that the person had remembered.
-        """
-        at = ask.created_at
-        change = Change(ask, asks.request_entry(ask, at))
-        if remembered is not None:
-            answer = Answer(value=remembered[0])
-            answered = asks.apply_action(ask, answer, at=at, by=None, source=Source.REMEMBERED)
-            if isinstance(answered, Change):
-                return self.build_write(
-                    Change(answered.ask, (*change.entries, *answered.entries)), at
-                )
-        return self.build_write(self.apply_routing(change, at), at)
 
     def misconfigured_write(self, ask: Ask) -> Write | None:
         """Fail a new ask if the configuration for any of its questions can never work; None: it can.
@@ -196,10 +178,13 @@ class ChangeCommitter:
         surface = self.surfaces.get(ask.destination.surface)
         if surface is None or not surface.live or ask.inquiring:
             ask = replace(ask, shown_revision=ask.revision)
-        deliveries = (
-            *record_wire.build_webhooks(ask, change.entries, at),
-            *push_rows(self.surfaces, before, ask, at),
-        )
+        deliveries: tuple[Delivery, ...] = ()
+        if ask.request.callback is not None:
+            deliveries = record_wire.build_webhooks(ask, change.entries, at)
+        if (before is None or _whom_it_waits_for(before) != _whom_it_waits_for(ask)) and any(
+            isinstance(each, SupportsPush) and each.pushes for each in self.surfaces.values()
+        ):
+            deliveries += push_rows(self.surfaces, before, ask, at)
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         receipt = None
         if self._receipts is not None and change.entries and change.entries[-1].kind == "ended":
@@ -229,6 +214,21 @@ class ChangeCommitter:
     def _reachable(self, ask: Ask) -> bool:
         surface = self.surfaces.get(ask.destination.surface)
         return surface is not None and surface.unready_reason() is None
+
+
+def _whom_it_waits_for(ask: Ask) -> tuple[str, tuple[str, ...], bool, bool] | None:
+    """Tell changes of those for whom an ask waits, on which surface and to what, from all others."""
+    return (
+        (ask.destination.surface, ask.waits_for, ask.confirming, ask.inquiring)
+        if ask.open
+        else None
+    )
+
+
+def _is_named(actor: Actor, ask: Ask) -> bool:
+    """Whether an ask's surface alone tells that this person may act."""
+    named = actor.person.user_id in ask.actors or asks.ANYONE in ask.actors
+    return named and actor.ids is None and actor.person.surface == ask.destination.surface
 
 
 class AskActions:
@@ -284,7 +284,8 @@ class AskActions:
         self, intent: Intent, actor: Actor, fence: Fence | None
     ) -> Acted | Rejected:
         commits = self._commits
-        actor = actor._replace(person=commits.people.as_named(actor.person))
+        if commits.people.accounts:
+            actor = actor._replace(person=commits.people.as_named(actor.person))
         if isinstance(intent.wanted, TryAgain):
             await self._wait_until_reported(intent.ask_id)
         while True:
@@ -314,7 +315,8 @@ class AskActions:
     ) -> Decision[Write | Acted | Rejected | NeedsGroups]:
         if ask is None or intent.surface not in {None, ask.destination.surface}:
             return Decision(None, Rejected(RejectReason.NOT_FOUND))
-        actor = known_where_asked(ask, actor, self._commits.people)
+        if actor.person.surface != ask.destination.surface:
+            actor = known_where_asked(ask, actor, self._commits.people)
         if (refused := self._refused(intent, actor, ask)) is not None:
             return Decision(None, refused)
         action = intent.wanted
@@ -374,7 +376,8 @@ class AskActions:
         """Refuse an ended ask, a person who may not act, or a revision that is not the current one."""
         if not ask.open and not isinstance(intent.wanted, TryAgain):
             return Rejected(RejectReason.ENDED, ask)
-        if (missing := missing_groups(ask.actors, actor)) is not None:
+        missing = None if _is_named(actor, ask) else missing_groups(ask.actors, actor)
+        if missing is not None:
             return (
                 NeedsGroups(ask, actor, missing)
                 if missing

@@ -11,11 +11,22 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import DEFAULT_ASKER, Ask, Destination, Reason, RecordEntry, Request
+from answerback.core.actions import Answer
+from answerback.core.ask import (
+    DEFAULT_ASKER,
+    Ask,
+    Change,
+    Destination,
+    Reason,
+    RecordEntry,
+    Request,
+    apply_action,
+    request_entry,
+)
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
 from answerback.core.too_late import APPROVAL
 from answerback.core.view import can_remember
-from answerback.core.walker import start
+from answerback.core.walker import Source, start
 from answerback.dialects import registry
 from answerback.dialects.registry import ParsedCall
 from answerback.ports.store import Write
@@ -315,11 +326,21 @@ class Submitter:
             ask = replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
         if (misconfigured := self._commits.misconfigured_write(ask)) is not None:
             return misconfigured
-        remembered = None if ask.request.turn is None else await self._remembered(ask)
-        write = self._commits.first_write(ask, remembered)
+        write = self._commits.build_write(await self._first_change(ask), ask.created_at)
         if write.ask.outcome is not None:
             self._check_askable(write.ask)
         return write
+
+    async def _first_change(self, ask: Ask) -> Change:
+        """Return a new ask at its first question, or already ended without asking anybody."""
+        at, asked = ask.created_at, request_entry(ask, ask.created_at)
+        remembered = None if ask.request.turn is None else await self._remembered(ask)
+        if remembered is not None:
+            answer = Answer(value=remembered[0])
+            answered = apply_action(ask, answer, at=at, by=None, source=Source.REMEMBERED)
+            if isinstance(answered, Change):
+                return Change(answered.ask, (*asked, *answered.entries))
+        return self._commits.apply_routing(Change(ask, asked), at)
 
     async def _remembered(self, ask: Ask) -> tuple[JsonValue] | None:
         request = ask.request

@@ -21,6 +21,7 @@ from answerback.core.errors import StoreError
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
+    NO_LIMITS,
     AskLimits,
     Created,
     Existing,
@@ -102,7 +103,7 @@ class SqliteAsks(BaseAsks[SqliteDatabase]):
                 existing := asks.find_created(db, rows.RequestCache(), idempotency)
             ):
                 return existing
-            if (reached := ask_limits.find_reached(db, write.ask, limits)) is not None:
+            if limits != NO_LIMITS and (reached := ask_limits.find_reached(db, write.ask, limits)):
                 return reached
             if idempotency is not None:
                 asks.insert_idempotency_key(db, idempotency, write.ask)

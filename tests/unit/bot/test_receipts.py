@@ -201,7 +201,7 @@ async def test_strength_says_how_well_it_is_known_who_decided(
     store: Store, person: Person, strength: str
 ) -> None:
     signed = Signed(store)
-    ask = await signed.decided(who=Actor(person))
+    ask = await signed.decided(who=Actor(person, ids=("U1",)), responders=["U1"])
     body = await signed.receipt(ask)
     payload: Any = body["receipt"]["payload"]
     assert payload["strength"] == strength

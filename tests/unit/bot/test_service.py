@@ -84,7 +84,7 @@ async def test_an_answer_without_a_turn_cannot_be_remembered(service: Service) -
     call = tool_question(exclusive=False, persistence="turn")
     submission = Submission(name="tool_question", arguments=call, responders="anyone")
     ask = (await service.submit(submission)).ask
-    refused = await service.act(ask.id, Answer(value=True, remember=True), actor())
+    refused = await service.act(ask.id, Answer(value=True, remember=True), actor(surface="web"))
     assert isinstance(refused, Rejected)
     assert [(p.pointer, p.code) for p in refused.problems] == [
         ("/remember", "cannot_be_remembered")
