@@ -186,8 +186,7 @@ def strength_of(ask: Ask) -> str | None:
     """Return how well it is known who decided, by the person who is known least; None if nobody did."""
     people = [given.by for given in ask.walk.answers if given.source is Source.HUMAN]
     people += [vote.by for vote in ask.walk.votes]
-    if ask.outcome is not None:
-        people.append(ask.outcome.ended_by)
+    people.append(None if ask.outcome is None else ask.outcome.ended_by)
     found = {_strength(person) for person in people if person is not None}
     return next((each for each in ("vouched", "links", "accounts") if each in found), None)
 

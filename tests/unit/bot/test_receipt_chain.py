@@ -367,3 +367,20 @@ async def test_a_receipt_of_another_version_is_not_explained(signed: Signed) -> 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b"\xff", b'{"receipt": NaN}'])
 def test_what_is_no_receipt_is_not_read_as_one(text: bytes) -> None:
     assert parse(text) is None
+
+
+@pytest.mark.rule("RCPT-2")
+async def test_what_another_process_has_just_linked_is_not_linked_again(
+    signed: Signed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = await signed.decided()
+    stale, works = [await signed.stored(ask)], signed.store.receipts.list_unlinked
+    await signed.linker.link_all()
+
+    async def read_before(_limit: int) -> list[StoredReceipt]:
+        monkeypatch.setattr(signed.store.receipts, "list_unlinked", works)
+        return stale
+
+    monkeypatch.setattr(signed.store.receipts, "list_unlinked", read_before)
+    assert await signed.linker.link_all()
+    assert (await check_store(signed.store, signed.keys)).lines == 1

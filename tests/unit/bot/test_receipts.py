@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.actions import Answer, EndTurn, Other, Reply
+from answerback.core.actions import Answer, Confirm, EndTurn, Other, Reply
 from answerback.core.ask import Reason, Status
 from answerback.core.form import OptionKind
 from answerback.core.person import AuthMethod, Person
@@ -304,3 +304,39 @@ def test_a_key_is_32_bytes_in_base64url() -> None:
     for wrong in ("", "abc", "A" * 42, "+" * 43, "é" * 43, new_private_key() + "="):
         with pytest.raises(ValueError, match="it "):
             SigningKey(wrong)
+
+
+@pytest.mark.rule("RCPT-9")
+async def test_every_part_of_a_receipt_is_told_in_words(store: Store) -> None:
+    signed = Signed(store)
+    ask = await walk(signed, True, "staging", ["production"], "Because")
+    told = " ".join(check(await signed.receipt(ask), signed.keys).proves)
+    assert "The answer to parts is ['production'], by U1 on chat" in told
+    assert "The answer to why is Because" in told
+    replied = await walk(signed, True, Reply(text="After lunch."))
+    body = await signed.receipt(replied)
+    assert "The reply is: After lunch." in check(body, signed.keys).proves
+    without: Any = {**body, "disclosed": {}}
+    verdict = check(without, signed.keys)
+    assert not any("What was shown" in line for line in verdict.proves)
+    assert "The reply is: (a text that is not here)" in verdict.proves
+    withdrawn = await walk(signed)
+    await signed.service.withdraw(withdrawn.id)
+    verdict = check(await signed.receipt(withdrawn), signed.keys)
+    assert not any("who they seem" in line for line in verdict.does_not_prove)
+
+
+@pytest.mark.rule("RCPT-5")
+async def test_a_receipt_says_who_confirmed(store: Store) -> None:
+    signed = Signed(store)
+    ask = await signed.decided(confirmations=1)
+    assert ask.open
+    done = await signed.service.act(ask.id, Confirm(), actor("U2"))
+    assert isinstance(done, Acted), done
+    assert not done.ask.open
+    body = await signed.receipt(done.ask)
+    payload: Any = body["receipt"]["payload"]
+    [vote] = payload["confirmed_by"]
+    assert vote["by"] == {"surface": "chat", "user_id": "U2", "known": None, "via": None}
+    told = check(body, signed.keys).proves
+    assert any(line.startswith("It was confirmed, by U2 on chat, at ") for line in told)
