@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from markupsafe import Markup
 
@@ -28,6 +29,10 @@ from answerback.presentation.text_fitting import shorten
 from answerback_web import limits, people_text, question_context
 from answerback_web.parse import PageAction, Post
 from answerback_web.prompt_part import OPTION_LIMITS, PromptPart, prompt_part
+
+_MAX_FORMATTED: Final = 10_000
+"""Characters of contexts up to which those of an ended ask are formatted. More are shown as they were written, because
+formatting them would hold up everybody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +168,9 @@ def ask_page(
     prompt = view.prompt
     outcome, status = view.outcome, wording.ending_status(view)
     errors = tuple(_error(problem, prompt, post) for problem in problems)
-    rows = tuple(_row(ask, line, labels) for line in view.lines)
+    contexts = () if ask.open else tuple(line.question.context or "" for line in view.lines)
+    verbatim = sum(map(len, contexts)) > _MAX_FORMATTED
+    rows = tuple(_row(ask, line, labels, verbatim=verbatim) for line in view.lines)
     answered_before = prompt is not None and ask.walk.answer(prompt.question.id) is not None
     return AskPage(
         ask_id=view.ask_id,
@@ -247,7 +254,7 @@ def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator
         yield labels.keys_move
 
 
-def _row(ask: Ask, line: Line, labels: Labels) -> Row:
+def _row(ask: Ask, line: Line, labels: Labels, *, verbatim: bool) -> Row:
     given = line.given
     index = question_index(ask.form, line.question.id)
     context = "" if ask.open else line.question.context or ""
@@ -260,7 +267,9 @@ def _row(ask: Ask, line: Line, labels: Labels) -> Row:
         by=people_text.byline(given.by, labels) if given else None,
         at=given.at if given and given.by else None,
         edit=f"{PageAction.EDIT}:{index}" if line.editable else None,
-        context=question_context.render_source(context, ask.form.context_format, labels)
+        context=question_context.render_source(
+            context, "text" if verbatim else ask.form.context_format, labels
+        )
         if context
         else None,
         folded=len(context) > limits.MAX_OPEN_ANSWERS,

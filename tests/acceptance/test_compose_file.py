@@ -143,6 +143,7 @@ def test_the_proxy_accepts_its_configuration(tmp_path: Path) -> None:
 _REACHED_BY_HTTP: Final[Mapping[str, Mapping[str, str]]] = {
     "discord": {"bot_token": "d", "public_key": "0" * 64},
     "slack": {"bot_token": "xoxb-1", "signing_secret": "s"},
+    "telegram": {"bot_token": "1:t", "webhook": "true"},
     "web": {},
 }
 """For each surface, settings with which it is reached over the public listener."""

@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from answerback.core import walker
+from tests.mutants import confirmations
 from tests.mutants.walks import disagreement
 
 pytestmark = pytest.mark.rule("WALK-17")
@@ -30,6 +31,10 @@ def test_the_walker_follows_the_model(seed: int | None) -> None:
     if seed is None:
         seed = int(os.environ.get("WALK_SEED") or random.SystemRandom().randrange(2**32))
     assert disagreement(walker, seed, _WALKS) is None, f"WALK_SEED={seed} repeats this"
+
+
+def test_the_walker_has_answers_confirmed() -> None:
+    assert confirmations.disagreement(walker) is None
 
 
 class _Mutate(ast.NodeTransformer):
@@ -147,7 +152,8 @@ def test_every_mutant_of_a_transition_is_noticed() -> None:
         if mutant is None:
             break
         what, module = mutant
-        if disagreement(module, _FIXED_SEED, _WALKS) is None:
+        noticed = confirmations.disagreement(module) or disagreement(module, _FIXED_SEED, _WALKS)
+        if noticed is None:
             survivors.append(what)
     assert wanted > 90, (
         "there are fewer mutants than decisions: the mutator does not reach the walker"

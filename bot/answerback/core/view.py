@@ -381,7 +381,7 @@ def _with_options(question: Question, options: tuple[Option, ...]) -> Question:
 def _controls(ask: Ask) -> tuple[Control, ...]:
     if not ask.open:
         return ()
-    back = walker.can_go_back(ask.form, ask.walk)
+    back = bool(ask.walk.answerers) if ask.confirming else walker.can_go_back(ask.form, ask.walk)
     return _CONTROLS[back, bool(ask.request.accepts) and can_ask_back(ask), ask.confirming]
 
 

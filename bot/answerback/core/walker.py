@@ -141,8 +141,6 @@ def _current_index(walk: Walk) -> int | None:
 
 def can_go_back(form: Form, walk: Walk) -> bool:
     """Return whether there is an earlier human answer to go back to, or an Edit to leave."""
-    if walk.phase is Phase.CONFIRMATION:
-        return bool(walk.answerers)
     return walk.open and (walk.editing is not None or _previous_answer(form, walk) is not None)
 
 

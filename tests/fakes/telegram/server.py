@@ -136,7 +136,7 @@ class FakeTelegram:
         self, user: User, chat: Chat, text: str, reply_to: int | None = None, **extra: Any
     ) -> Message:
         """Have a person send a text, whose ends Telegram trims."""
-        parsed = parse_html("x").__class__(text.strip(), (), (), (), ())
+        parsed = parse_html("x").__class__(text.strip(" \t\r\n"), (), (), (), ())
         replied = chat.messages.get(reply_to or 0)
         message = Message(
             chat.next_id, chat, user, self.now(), parsed, reply_to=reply_to, extra=extra,

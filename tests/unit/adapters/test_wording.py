@@ -104,7 +104,8 @@ def test_placeholders_in_a_name_stay_what_they_are() -> None:
     closed = asks.apply_action(ask_of(form()), Reply(text=None), at=1, by=EVIL)
     assert isinstance(closed, Change)
     for text in shown_everywhere(closed.ask):
-        assert "{who} {name} {how} closed the form without a message" in text
+        plain = text.replace("<bdi>", "").replace("</bdi>", "")  # the page isolates names
+        assert "{who} {name} {how} closed the form without a message" in plain
 
 
 @pytest.mark.rule("SURFACE-9")

@@ -24,7 +24,7 @@ async def asked(service: Service, name: str, *actions: Action, **more: Any) -> A
     body = {"name": name, "arguments": CALLS[name], "to": "web", **more}
     ask = (await service.submit(read_submission(body))).ask
     for action in actions:
-        await service.act(ask.id, action, actor())
+        await service.act(ask.id, action, actor(surface="web"))
     return ask
 
 

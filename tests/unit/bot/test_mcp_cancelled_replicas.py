@@ -42,7 +42,7 @@ async def replicas(
 
 
 async def answer(replica: Served, ask: Ask) -> None:
-    done = await replica.running.service.act(ask.id, Answer(value=True), actor())
+    done = await replica.running.service.act(ask.id, Answer(value=True), actor(surface="web"))
     assert isinstance(done, Acted)
 
 

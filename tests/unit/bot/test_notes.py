@@ -27,15 +27,17 @@ async def test_a_note_is_kept_in_the_record_and_offered_again_after_back(parts: 
     ask = (await service.submit(body)).ask
     prompt: Any = ask_json(ask)["prompt"]
     assert (prompt["note"], prompt["prefill_note"]) == (True, None)
-    result = await service.act(ask.id, Answer(value="A", note="but on Monday"), actor())
+    result = await service.act(
+        ask.id, Answer(value="A", note="but on Monday"), actor(surface="web")
+    )
     assert isinstance(result, Acted)
     prompt = ask_json(result.ask)["prompt"]
     assert prompt["answered"][0]["answer"] == ["A", "Note: but on Monday"]
-    back = await service.act(ask.id, Back(), actor())
+    back = await service.act(ask.id, Back(), actor(surface="web"))
     assert isinstance(back, Acted)
     prompt = ask_json(back.ask)["prompt"]
     assert (prompt["prefill"], prompt["prefill_note"]) == ("A", "but on Monday")
-    await service.act(ask.id, Answer(value="B", note=" "), actor())
+    await service.act(ask.id, Answer(value="B", note=" "), actor(surface="web"))
     lines: Any = [entry_json(entry) for entry in await service.record(ask.id)]
     answered = [
         line["response"]["answered"] for line in lines if "answered" in line.get("response", {})
@@ -59,7 +61,7 @@ async def test_a_note_is_rejected_if_the_tool_result_has_no_field_for_it(
     assert prompt["note"] is False
     options = prompt["options"] or [{"value": "A"}]
     value: Any = {"schema": {"n": 1}}.get(prompt["answer_type"], options[0]["value"])
-    result = await service.act(ask.id, Answer(value=value, note="why"), actor())
+    result = await service.act(ask.id, Answer(value=value, note="why"), actor(surface="web"))
     assert isinstance(result, Rejected)
     assert result.why is RejectReason.INVALID
     assert [(p.pointer, p.code) for p in result.problems] == [("/note", "unknown_value")]

@@ -49,6 +49,7 @@ async def test_people_and_agents_read_who_asks_from_where(
         "project": project,
         "folder": more.get("origin", {}).get("folder"),
         "session": None,
+        "owner": None,
     }
 
 

@@ -102,7 +102,7 @@ async def test_a_question_opened_elsewhere_is_dated_by_when_the_platform_shows_i
     service: Service,
 ) -> None:
     ask = await submitted(service, "a", "b")
-    somebody = actor()._replace(person=Person(surface="web", user_id="U1"))
+    somebody = actor()._replace(person=Person(surface="web", user_id="U1", via="portal"))
     await service.act(ask.id, Answer(value=True), somebody, at=1.0)
     now = await stored(service, ask)
     assert now.opened == QuestionOpening()

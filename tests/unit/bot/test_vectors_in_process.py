@@ -115,7 +115,7 @@ async def test_vector(parts: Parts, dialect: str, case: dict[str, Any]) -> None:
     for step in [None, *case["steps"]]:
         if step is not None:
             before = ask
-            outcome = await service.act(ask.id, action_of(step["do"]), actor())
+            outcome = await service.act(ask.id, action_of(step["do"]), actor(surface="web"))
             assert (200 if isinstance(outcome, Acted) else STATUS[outcome.why]) == step["http"]
             ask = await service.get(ask.id) or ask
             assert isinstance(outcome, Acted) or ask == before
@@ -137,7 +137,7 @@ async def test_the_record_pairs_every_request_with_its_response(parts: Parts) ->
     case = next(c for d, c in CASES if c["title"].startswith("back re-prompts"))
     ask = (await service.submit(read_submission({**case["call"], "to": "web"}))).ask
     for step in case["steps"]:
-        await service.act(ask.id, action_of(step["do"]), actor())
+        await service.act(ask.id, action_of(step["do"]), actor(surface="web"))
     lines: Any = [entry_json(stored) for stored in await service.record(ask.id)]
     shape = [
         (line["type"], line["question_id"], next(iter(line.get("response", {"-": 0}))))

@@ -113,7 +113,7 @@ async def test_rich_text_that_slack_refuses_to_replace_is_edited_with_rich_text(
     assert ended.status is Status.TURN_ENDED
     record = up.ada.sees(live)
     assert LABELS.turn_ended in record.text
-    assert not record.buttons
+    assert record.buttons == [LABELS.details]
     assert up.slack.count("chat.postMessage") == 1
     assert _refusals(up).count("block_mismatch") == 1
 
