@@ -16,14 +16,13 @@ import aiohttp
 from aiohttp import web
 
 from answerback.core.ask import Ask, Destination
-from answerback.core.errors import PlatformError, StoreError
+from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.ports.claims import SharedLeases
-from answerback.ports.outage_log import Outage
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.bot_identity import BotIdentity, IdentityResolver
-from answerback_chat.chat_surface import ChatSurface
+from answerback_chat.bot_identity import BotIdentity
+from answerback_chat.bot_surface import BotSurface
 from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.missed_changes import MissedChangeFinder
@@ -49,10 +48,9 @@ logger = logging.getLogger(__name__)
 
 LEASE: Final = "discord gateway"
 """The lease held by the process that is connected to the gateway."""
-_STOP_TIMEOUT: Final = 5.0
 
 
-class DiscordSurface(ChatSurface):
+class DiscordSurface(BotSurface):
     """Asks in Discord's channels, threads, forums and direct messages.
 
     Args:
@@ -121,11 +119,9 @@ class DiscordSurface(ChatSurface):
             identity,
             leadership,
             background,
-        )
-        self._outage = Outage(logger, "Discord")
-        self._token_problem: str | None = "Discord has not been started."
-        self._identity_resolver = IdentityResolver(
-            "discord", self._identify, self._should_retry_identify
+            platform="Discord",
+            token_refused=TOKEN_REFUSED,
+            log=logger,
         )
         self._endpoint: HttpEndpoint | None = None
         if public_key:
@@ -148,22 +144,6 @@ class DiscordSurface(ChatSurface):
                 on_connected=self._gateway_connected,
             )
 
-    async def start(self) -> None:
-        """See `answerback.ports.surface.Surface.start`."""
-        self._token_problem = None
-        await self._identity_resolver.start().wait()
-        if self._token_problem is None:
-            await self._leadership.start()
-
-    async def stop(self) -> None:
-        """See `answerback.ports.surface.Surface.stop`."""
-        await self._identity_resolver.stop()
-        await self._leadership.stop()
-        await self._missed.stop()
-        await self._changes.stop()
-        await self._background.stop(_STOP_TIMEOUT)
-        await self._groups.stop()
-
     def unready_reason(self) -> str | None:
         """See `answerback.ports.surface.Surface.unready_reason`."""
         if self._token_problem is not None:
@@ -173,10 +153,6 @@ class DiscordSurface(ChatSurface):
         if not self._leadership.is_held:
             return None  # another process holds the gateway, or is about to
         return self._gateway.outage_reason()
-
-    def is_leader(self) -> bool | None:
-        """See `answerback.ports.surface.SupportsLeading.is_leader`."""
-        return self._leadership.is_held if self._leadership.is_shared else None
 
     def public_routes(self) -> list[web.RouteDef]:
         """Return the routes that the public listener serves for Discord."""
@@ -316,29 +292,11 @@ class DiscordSurface(ChatSurface):
     def _hears(self) -> bool:
         return self._connected and self._identity.bot_user is not None
 
-    async def _identify(self) -> None:
+    async def _ask_identity(self) -> None:
         me = await self.calls.get("/users/@me")
         self._identity.bot_user = str(me.get("id")) if isinstance(me, dict) else None
-        self._token_problem = None
-        self._outage.record_success("api")
-        self._reconnected()
+
+    def _identified(self) -> None:
         self._background.spawn(
             "command", slash_commands.register_with_retry(self.calls, self._labels)
         )
-
-    def _should_retry_identify(self, error: PlatformError) -> bool:
-        """Return whether to try again: a token that was never valid will not become valid."""
-        if error.code != TOKEN_REFUSED:
-            self._outage.record_failure("api", error)
-            return True
-        self._outage.record_success("api")
-        return self._identity.bot_user is not None
-
-    def _token_refused(self, error: PlatformError) -> None:
-        """Record that Discord is out of reach; a token that was valid before is tried until it is valid again."""
-        if self._token_problem is None:
-            extra = {"action": "token_refused"}
-            logger.warning("Discord refuses the token: %s", error, extra=extra)
-            if self._identity.bot_user is not None:
-                self._identity_resolver.start()
-        self._token_problem = str(error)

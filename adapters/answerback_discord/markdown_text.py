@@ -8,7 +8,6 @@ that follows it literal.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -166,13 +165,3 @@ def split_into_pages(text: str, most: int) -> list[str]:
         pages.append(page)
         rest = rest[len(piece) :].lstrip()
     return pages
-
-
-def divide_budget(wanted: Sequence[int], total: int) -> list[int]:
-    """Divide ``total`` among texts of the lengths ``wanted``: short ones get what they need, long ones equal shares."""
-    shares = [0] * len(wanted)
-    left, shortest_first = total, sorted(range(len(wanted)), key=wanted.__getitem__)
-    for done, i in enumerate(shortest_first):
-        shares[i] = min(wanted[i], left // (len(shortest_first) - done))
-        left -= shares[i]
-    return shares

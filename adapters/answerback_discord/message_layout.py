@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 from answerback.core.labels import Labels
 from answerback.core.view import Line
 from answerback.presentation import answer_summary
-from answerback.presentation.text_fitting import utf16_length
+from answerback.presentation.text_fitting import divide_budget, utf16_length
 from answerback_discord.limits import MESSAGE_TEXT
-from answerback_discord.markdown_text import divide_budget, escape_stripped, shorten
+from answerback_discord.markdown_text import escape_stripped, shorten
 
 TEXT_BUDGET: Final = MESSAGE_TEXT - 100
 """Units for all texts of a message, with some left for the marks around them."""
@@ -58,14 +58,9 @@ def fit_answer_lines(
         for number, line in enumerate(lines, 1)
         for block in (
             TextBlock(line.text, MESSAGE_TEXT, f"**{number}. {{}}**" if numbered else "**{}**"),
-            TextBlock(answer_text(line, labels), MESSAGE_TEXT),
+            TextBlock(answer_summary.answer_text(line, labels), MESSAGE_TEXT),
         )
     ]
     texts, left_out = fit_blocks(blocks, total)
     pairs = zip(texts[::2], texts[1::2], strict=True)
     return [f"{question}\n➜ {answer}" for question, answer in pairs], left_out
-
-
-def answer_text(line: Line, labels: Labels) -> str:
-    """Format an answer for people, with a mark if no person gave it."""
-    return "\n".join(answer_summary.answer_texts(line, labels))

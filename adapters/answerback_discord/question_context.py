@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple, assert_never
+from typing import Final, assert_never
 
 from answerback.core.labels import Labels
 from answerback.core.markdown import (
@@ -26,11 +26,14 @@ from answerback.core.markdown import (
 )
 from answerback.core.view import Prompt, View
 from answerback.presentation.context_layout import (
+    NOTHING_TO_RENDER,
     FittedBlocks,
+    RenderedContext,
     align_columns,
     fit_asides,
     fit_context,
     has_plain_numbering,
+    render_fitted,
 )
 from answerback.presentation.text_fitting import utf16_length
 from answerback_discord.markdown_text import escape, separate_backticks, to_code_block
@@ -43,42 +46,21 @@ _BARE_URL: Final = re.compile(r"https?://[!-;=?-~]+")
 """A URL that is shown as a bare link, in the angle brackets that keep Discord from previewing it."""
 
 
-class RenderedContext(NamedTuple):
-    """A context as Markdown, fitted to a budget."""
-
-    text: str
-    fitted: FittedBlocks
-
-    def more_label(self, labels: Labels) -> str | None:
-        """Return the label of the button that shows the rest, or None if nothing was left out."""
-        return self.fitted.more_label(labels)
-
-
-_EMPTY: Final = RenderedContext("", FittedBlocks((), whole=True))
-
-
 def render_context(prompt: Prompt, most: int) -> RenderedContext:
     """Render the context of a question in at most ``most`` units, including marks and escapes."""
     if not (prompt.question.context or "").strip():
-        return _EMPTY
+        return NOTHING_TO_RENDER
     return _render_fitted(lambda budget: fit_context(prompt, budget), most)
 
 
 def _render_fitted(fit: Callable[[int], FittedBlocks], most: int) -> RenderedContext:
-    budget = most
-    while True:
-        fitted = fit(max(budget, 1))
-        text = to_markdown(fitted.blocks).strip("\n")
-        over = utf16_length(text) - most
-        if over <= 0 or budget <= 0:
-            return RenderedContext(text if over <= 0 else "", fitted)
-        budget -= max(over // 2, 1)
+    return render_fitted(fit, to_markdown, utf16_length, most)
 
 
 def render_asides(view: View, labels: Labels, most: int) -> RenderedContext:
     """Render what was asked back about the open question, and its explanation, in at most ``most`` units."""
     if view.about is None or not view.about.asides:
-        return _EMPTY
+        return NOTHING_TO_RENDER
     return _render_fitted(lambda budget: fit_asides(view, labels, budget), most)
 
 

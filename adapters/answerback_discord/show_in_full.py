@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Prompt, View
-from answerback.presentation import answer_summary, wording
-from answerback.presentation.asides import asides_text
+from answerback.presentation.full_text import Kind, Part, full_text
 from answerback.presentation.option_controls import chosen_indexes
-from answerback.presentation.sent_call import sent_call_text
 from answerback.presentation.text_fitting import utf16_length
 from answerback_chat.control_codec import Verb
 from answerback_discord import components as c
 from answerback_discord import limits, question_context
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, shorten_line, split_into_pieces
-from answerback_discord.message_layout import answer_text
 from answerback_discord.option_controls import (
     OPTIONS,
     ListState,
@@ -41,7 +36,9 @@ def page(
     """Render one page of what `Verb.SHOW_IN_FULL` or `Verb.PREVIEW` shows, with Previous and Next."""
     if verb is Verb.PREVIEW and view.prompt is not None:
         return _render_preview(view, view.prompt, number, labels)
-    pages = pack_into_pages(_all_blocks(view, labels, list_state or ListState()))
+    selected = selection_text(view.prompt, list_state or ListState()) if view.prompt else ""
+    shown = full_text(view, labels, MARKS, f"☑ {selected}" if selected else "")
+    pages = pack_into_pages(_blocks(shown))
     number = number if 0 <= number < len(pages) else 0
     parts = [c.text(pages[number])]
     if len(pages) > 1:
@@ -100,54 +97,11 @@ def pack_into_pages(blocks: Iterator[str]) -> list[str]:
     return pages or [escape("…")]
 
 
-def _all_blocks(view: View, labels: Labels, list_state: ListState) -> Iterator[str]:
-    yield from split_into_pieces(wording.asks_line(view, labels))
-    if view.prompt is not None:
-        if selected := selection_text(view.prompt, list_state):
-            yield from split_into_pieces(f"☑ {selected}")
-        yield from _question_blocks(view.prompt.with_every_option)
-        yield from split_into_pieces(asides_text(view, labels))
-        for text in answer_summary.prefill_texts(view.prompt, labels):
+def _blocks(parts: Iterable[Part]) -> Iterator[str]:
+    for text, kind in parts:
+        if kind is Kind.MARKUP:
+            yield text
+        elif kind is Kind.TITLE:
+            yield from (f"**{piece}**" for piece in split_into_pieces(text))
+        else:
             yield from split_into_pieces(text)
-    elif view.confirmation is not None:
-        yield from split_into_pieces(view.confirmation.about.question.context or "")
-        yield from split_into_pieces(asides_text(view, labels))
-    elif view.outcome is not None:
-        yield wording.ending_with_person(view, labels, MARKS)
-        yield from split_into_pieces(wording.headline_above(view))
-    for line in view.lines:
-        if view.outcome is not None:
-            yield from split_into_pieces(line.question.context or "")
-        yield from _titled_blocks(line.text, answer_text(line, labels))
-    if view.reply:
-        yield from split_into_pieces(view.reply)
-    for text in sent_call_text(view.sent, labels):
-        yield from split_into_pieces(text)
-
-
-def _question_blocks(question: Question) -> Iterator[str]:
-    yield from split_into_pieces(question.header or "")
-    yield from split_into_pieces(question.context or "")
-    yield from _titled_blocks(question.text, "")
-    for i, option in enumerate(question.options):
-        yield from _titled_blocks(f"{i + 1}. {option.label}", option.description or "")
-        yield from split_into_pieces(option.preview or "")
-    if question.answer_type is AnswerType.SCHEMA:
-        yield from _schema_blocks(question)
-
-
-def _schema_blocks(question: Question) -> Iterator[str]:
-    fields = fields_from_schema(question.json_schema)
-    if fields is None:
-        yield from split_into_pieces(json.dumps(question.json_schema, ensure_ascii=False, indent=1))
-        return
-    for field in fields:
-        yield from _titled_blocks(field.title, field.description or "")
-        for i, choice in enumerate(field.choices):
-            note = f" — {choice.description}" if choice.description else ""
-            yield from split_into_pieces(f"{i + 1}. {choice.title}{note}")
-
-
-def _titled_blocks(title: str, body: str) -> Iterator[str]:
-    yield from (f"**{piece}**" for piece in split_into_pieces(title))
-    yield from split_into_pieces(body)

@@ -17,12 +17,11 @@ from answerback.core.ask import Destination
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.ports.claims import SharedLeases
-from answerback.ports.outage_log import Outage
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.bot_identity import BotIdentity, IdentityResolver
+from answerback_chat.bot_identity import BotIdentity
+from answerback_chat.bot_surface import BotSurface
 from answerback_chat.catch_up import MissedMessageReader
-from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.missed_changes import MissedChangeFinder
@@ -57,10 +56,9 @@ LEASE: Final = "telegram updates"
 """The lease held by the process that receives updates, or that tells Telegram where to send them."""
 _NEW_SECONDS: Final = 30.0
 """Seconds after which what a message of ours asks for is certainly stored."""
-_STOP_TIMEOUT: Final = 5.0
 
 
-class TelegramSurface(ChatSurface):
+class TelegramSurface(BotSurface):
     """Asks in Telegram's groups, topics and chats with one person.
 
     Args:
@@ -120,11 +118,9 @@ class TelegramSurface(ChatSurface):
             identity,
             leadership,
             background,
-        )
-        self._outage = Outage(logger, "Telegram")
-        self._token_problem: str | None = "Telegram has not been started."
-        self._identity_resolver = IdentityResolver(
-            "telegram", self._identify, self._should_retry_identify
+            platform="Telegram",
+            token_refused=TOKEN_REFUSED,
+            log=logger,
         )
         self._endpoint = (
             HttpEndpoint(webhook_secret, self._handle_update) if webhook_secret else None
@@ -134,22 +130,6 @@ class TelegramSurface(ChatSurface):
             calls, self._handle_polled, self._outage, self._updates_lost, self._updates_arrive
         )
 
-    async def start(self) -> None:
-        """See `answerback.ports.surface.Surface.start`."""
-        self._token_problem = None
-        await self._identity_resolver.start().wait()
-        if self._token_problem is None:
-            await self._leadership.start()
-
-    async def stop(self) -> None:
-        """See `answerback.ports.surface.Surface.stop`."""
-        await self._identity_resolver.stop()
-        await self._leadership.stop()
-        await self._missed.stop()
-        await self._changes.stop()
-        await self._background.stop(_STOP_TIMEOUT)
-        await self._groups.stop()
-
     def unready_reason(self) -> str | None:
         """See `answerback.ports.surface.Surface.unready_reason`."""
         if self._token_problem is not None:
@@ -157,10 +137,6 @@ class TelegramSurface(ChatSurface):
         if self._endpoint is not None or not self._leadership.is_held:
             return None  # updates come by HTTP, or another process polls
         return self._poller.outage_reason()
-
-    def is_leader(self) -> bool | None:
-        """See `answerback.ports.surface.SupportsLeading.is_leader`."""
-        return self._leadership.is_held if self._leadership.is_shared else None
 
     def public_routes(self) -> list[web.RouteDef]:
         """Return the routes that the public listener serves for Telegram."""
@@ -281,34 +257,16 @@ class TelegramSurface(ChatSurface):
     def _hears(self) -> bool:
         return self._connected and self._identity.bot_user is not None
 
-    async def _identify(self) -> None:
+    async def _ask_identity(self) -> None:
         me = await self.calls.call_object("getMe")
         self._identity.bot_user = str(me.get("id"))
         self._bot_name = self._inbox.bot_name = str(me.get("username") or "")
-        self._token_problem = None
-        self._outage.record_success("api")
-        self._reconnected()
+
+    def _identified(self) -> None:
         self._background.spawn("commands", retry(self._set_commands))
 
     async def _set_commands(self) -> None:
         await self.calls.call("setMyCommands", {"commands": inbox_view.commands(self._labels)})
-
-    def _should_retry_identify(self, error: PlatformError) -> bool:
-        """Return whether to try again: a token that was never valid will not become valid."""
-        if error.code != TOKEN_REFUSED:
-            self._outage.record_failure("api", error)
-            return True
-        self._outage.record_success("api")
-        return self._identity.bot_user is not None
-
-    def _token_refused(self, error: PlatformError) -> None:
-        """Record that Telegram is out of reach; a token that was valid before is tried until it is valid again."""
-        if self._token_problem is None:
-            extra = {"action": "token_refused"}
-            logger.warning("Telegram refuses the token: %s", error, extra=extra)
-            if self._identity.bot_user is not None:
-                self._identity_resolver.start()
-        self._token_problem = str(error)
 
 
 async def _read_nothing(_place: str, _after: float) -> float | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
 from answerback.presentation import text_fitting
@@ -104,13 +104,3 @@ def pack_into_pages(blocks: Iterable[str], most: int) -> list[str]:
             pages.append(block)
             size, marks = added, marked
     return pages or ["…"]
-
-
-def divide_budget(wanted: Sequence[int], total: int) -> list[int]:
-    """Divide ``total`` among texts of the lengths ``wanted``: short ones get what they need, long ones equal shares."""
-    shares = [0] * len(wanted)
-    left, shortest_first = max(total, 0), sorted(range(len(wanted)), key=wanted.__getitem__)
-    for done, i in enumerate(shortest_first):
-        shares[i] = min(wanted[i], left // (len(shortest_first) - done))
-        left -= shares[i]
-    return shares

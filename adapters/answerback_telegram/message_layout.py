@@ -9,8 +9,8 @@ from answerback.core.labels import Labels
 from answerback.core.view import Line
 from answerback.presentation import answer_summary
 from answerback.presentation.sanitize import visible
-from answerback.presentation.text_fitting import utf16_length
-from answerback_telegram.html_text import divide_budget, length, shorten
+from answerback.presentation.text_fitting import divide_budget, utf16_length
+from answerback_telegram.html_text import length, shorten
 from answerback_telegram.limits import MESSAGE_TEXT
 
 TEXT_BUDGET: Final = MESSAGE_TEXT - 150
@@ -51,15 +51,10 @@ def fit_answer_lines(
         for number, line in enumerate(lines, 1)
         for block in (
             TextBlock(line.text, tag, f"{number}. {{}}" if numbered else "{}"),
-            TextBlock(answer_text(line, labels), "", "\n→ {}"),
+            TextBlock(answer_summary.answer_text(line, labels), "", "\n→ {}"),
         )
     ]
     texts, left_out = fit_blocks(blocks, total)
     return [
         f"{question}{answer}" for question, answer in zip(texts[::2], texts[1::2], strict=True)
     ], left_out
-
-
-def answer_text(line: Line, labels: Labels) -> str:
-    """Format an answer for people, with a mark if no person gave it."""
-    return "\n".join(answer_summary.answer_texts(line, labels))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple, assert_never
+from typing import Final, assert_never
 
 from answerback.core.labels import Labels
 from answerback.core.markdown import (
@@ -27,10 +27,13 @@ from answerback.core.markdown import (
 )
 from answerback.core.view import Prompt, View
 from answerback.presentation.context_layout import (
+    NOTHING_TO_RENDER,
     FittedBlocks,
+    RenderedContext,
     align_columns,
     fit_asides,
     fit_context,
+    render_fitted,
 )
 from answerback_telegram.html_text import code, escape, length, preformatted
 
@@ -40,24 +43,10 @@ _MOST_ENTITIES: Final = 60
 """Marks in one context; one with more is shown verbatim, because further ones would be lost."""
 
 
-class RenderedContext(NamedTuple):
-    """A context as HTML, fitted to a budget."""
-
-    text: str
-    fitted: FittedBlocks
-
-    def more_label(self, labels: Labels) -> str | None:
-        """Return the label of the button that shows the rest, or None if nothing was left out."""
-        return self.fitted.more_label(labels)
-
-
-_EMPTY: Final = RenderedContext("", FittedBlocks((), whole=True))
-
-
 def render_context(prompt: Prompt, most: int) -> RenderedContext:
     """Render the context of a question in at most ``most`` units."""
     if not (prompt.question.context or "").strip():
-        return _EMPTY
+        return NOTHING_TO_RENDER
     rendered = _render_fitted(lambda budget: fit_context(prompt, budget), most)
     if rendered.text.count("</") > _MOST_ENTITIES:
         plain = prompt._replace(context_format="text")
@@ -68,19 +57,12 @@ def render_context(prompt: Prompt, most: int) -> RenderedContext:
 def render_asides(view: View, labels: Labels, most: int) -> RenderedContext:
     """Render what was asked back about the open question, and its explanation, in at most ``most`` units."""
     if view.about is None or not view.about.asides:
-        return _EMPTY
+        return NOTHING_TO_RENDER
     return _render_fitted(lambda budget: fit_asides(view, labels, budget), most)
 
 
 def _render_fitted(fit: Callable[[int], FittedBlocks], most: int) -> RenderedContext:
-    budget = most
-    while True:
-        fitted = fit(max(budget, 1))
-        text = to_html(fitted.blocks).strip("\n")
-        over = length(text) - most
-        if over <= 0 or budget <= 0:
-            return RenderedContext(text if over <= 0 else "", fitted)
-        budget -= max(over // 2, 1)
+    return render_fitted(fit, to_html, length, most)
 
 
 def to_html(blocks: Iterable[Block]) -> str:

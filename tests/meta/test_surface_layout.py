@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -48,6 +49,10 @@ def _imports(folder: Path) -> Iterator[str]:
                     yield node.module.partition(".")[0]
 
 
+BASES: Final = tuple((ROOT / "adapters" / "answerback_chat").glob("*_surface.py"))
+"""What chat surfaces derive from."""
+
+
 @pytest.mark.parametrize("name", FOLDERS)
 def test_each_file_of_a_surface_has_the_name_of_what_it_holds(name: str) -> None:
     own = {file for file, where in OWN.items() if where == TITLES[name]}
@@ -72,12 +77,17 @@ def test_a_file_of_one_surface_has_a_name_of_its_own() -> None:
 @pytest.mark.rule("PLUGIN-6")
 @pytest.mark.parametrize("name", FOLDERS)
 def test_starting_a_surface_creates_none_of_its_parts(name: str) -> None:
-    (start,) = (
+    files = (ROOT / "adapters" / name / "adapter.py", *BASES)
+    starts = [
         node
-        for node in ast.walk(tree(ROOT / "adapters" / name / "adapter.py"))
+        for file in files
+        for node in ast.walk(tree(file))
         if isinstance(node, ast.AsyncFunctionDef) and node.name == "start"
-    )
-    assigned = [node for node in ast.walk(start) if isinstance(node, ast.Assign)]
+    ]
+    assert starts
+    assigned = [
+        node for start in starts for node in ast.walk(start) if isinstance(node, ast.Assign)
+    ]
     assert [
         ast.unparse(node) for node in assigned if not isinstance(node.value, ast.Constant)
     ] == []

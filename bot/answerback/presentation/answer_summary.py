@@ -39,6 +39,11 @@ def answer_texts(line: Line, labels: Labels) -> list[str]:
     return [*lines[:-1], f"{lines[-1]} ({about})"] if about else lines
 
 
+def answer_text(line: Line, labels: Labels) -> str:
+    """Return `answer_texts` as one text."""
+    return "\n".join(answer_texts(line, labels))
+
+
 def brief_answer(view: View, labels: Labels) -> str:
     """Return what was answered, in a few words: the only answer, or how many there are; empty if nothing was."""
     given = [line for line in view.lines if line.given is not None]

@@ -5,7 +5,7 @@ Each platform renders the blocks in its own way; "Show in full" shows what was c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len
@@ -202,3 +202,34 @@ class _Cut:
             return Verbatim(self._text(align_columns(shown)))
         self._remaining -= taken
         return shown
+
+
+class RenderedContext(NamedTuple):
+    """A context in a platform's markup, fitted to a budget."""
+
+    text: str
+    fitted: FittedBlocks
+
+    def more_label(self, labels: Labels) -> str | None:
+        """Return the label of the button that shows the rest, or None if nothing was left out."""
+        return self.fitted.more_label(labels)
+
+
+NOTHING_TO_RENDER: Final = RenderedContext("", FittedBlocks((), whole=True))
+
+
+def render_fitted(
+    fit: Callable[[int], FittedBlocks],
+    render: Callable[[tuple[Block, ...]], str],
+    length: Callable[[str], int],
+    most: int,
+) -> RenderedContext:
+    """Render as much as ``fit`` gives in at most ``most`` of ``length``, which counts marks and escapes too."""
+    budget = most
+    while True:
+        fitted = fit(max(budget, 1))
+        text = render(fitted.blocks).strip("\n")
+        over = length(text) - most
+        if over <= 0 or budget <= 0:
+            return RenderedContext(text if over <= 0 else "", fitted)
+        budget -= max(over // 2, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -90,3 +91,13 @@ def count_fitting(text: str, limit: int) -> int:
             break
         at += 1
     return max(at, 1)
+
+
+def divide_budget(wanted: Sequence[int], total: int) -> list[int]:
+    """Divide ``total`` among texts of the lengths ``wanted``: short ones get what they need, long ones equal shares."""
+    shares = [0] * len(wanted)
+    left, shortest_first = max(total, 0), sorted(range(len(wanted)), key=wanted.__getitem__)
+    for done, i in enumerate(shortest_first):
+        shares[i] = min(wanted[i], left // (len(shortest_first) - done))
+        left -= shares[i]
+    return shares

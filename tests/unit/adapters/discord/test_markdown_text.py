@@ -9,10 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from answerback.presentation.sanitize import visible
-from answerback.presentation.text_fitting import utf16_length
+from answerback.presentation.text_fitting import divide_budget, utf16_length
 from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_discord.markdown_text import (
-    divide_budget,
     escape,
     fit_line,
     shorten,
