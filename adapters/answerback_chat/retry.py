@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from answerback.core.errors import (
+    LeaseLostError,
     PlatformError,
     PlatformUnavailableError,
     RateLimitedError,
@@ -26,6 +27,8 @@ def min_retry_delay(error: Exception) -> float | None:
     """The minimum delay before a retry; None if the failure is permanent."""
     if isinstance(error, RateLimitedError):
         return min(error.retry_after, _MAX_RATE_LIMIT_WAIT)
+    if isinstance(error, LeaseLostError):
+        return None
     return 0.0 if isinstance(error, (PlatformUnavailableError, StoreError)) else None
 
 

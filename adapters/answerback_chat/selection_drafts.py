@@ -6,9 +6,18 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 from weakref import WeakValueDictionary
 
+from answerback.core.actions import Action, Other
 from answerback.core.ask import Ask
 from answerback.core.clarification import walk_revision
+from answerback.core.errors import Problem
+from answerback.core.view import Prompt
 from answerback.ports.surface import Asks
+from answerback.presentation import form_values
+from answerback.presentation.option_controls import (
+    is_several,
+    selected_indexes,
+    selection_digest,
+)
 
 
 class SelectionDrafts:
@@ -28,9 +37,31 @@ class SelectionDrafts:
         chosen = draft.get("chosen") if isinstance(draft, dict) else None
         return tuple(i for i in chosen if isinstance(i, int)) if isinstance(chosen, list) else None
 
+    async def selected(self, ask: Ask, prompt: Prompt | None) -> tuple[int, ...]:
+        """Return the indexes that are selected now; none if the open question is no multi-select."""
+        if prompt is None or not is_several(prompt):
+            return ()
+        return selected_indexes(prompt, await self.load(ask))
+
     async def save(self, ask: Ask, chosen: tuple[int, ...]) -> None:
         """Store the current selection."""
         await self._asks.save_draft(_key(ask), {"chosen": [*chosen]})
+
+
+def with_seen_selection(
+    words: Other, prompt: Prompt, selected: tuple[int, ...], seen: str, changed: str
+) -> Action | tuple[Problem, ...]:
+    """Add the selection to a free-text answer, provided it is the one that was seen.
+
+    Args:
+        seen: what ends with the digest of that one.
+        changed: the message if it is another one now.
+    """
+    if not seen.endswith(selection_digest(selected)):
+        return (Problem(pointer="", code="unknown_value", message=changed),)
+    return form_values.with_selection(
+        words, prompt, form_values.option_values(prompt.question, selected)
+    )
 
 
 def _key(ask: Ask) -> str:

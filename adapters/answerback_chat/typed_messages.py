@@ -10,12 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.core.errors import (
-    LeaseLostError,
-    NotDoneError,
-    PlatformError,
-    PlatformUnavailableError,
-)
+from answerback.core.errors import NotDoneError, PlatformError, PlatformUnavailableError
 from answerback.core.escalation import is_left_behind
 from answerback.core.intents import Intent, ShownRevision, TypedText
 from answerback.ports.claims import Fence
@@ -117,10 +112,7 @@ class TypedMessageHandler(Generic[M]):
         words = TypedText(self._platform.words(message))
         shown = await self._platform.read_shown(ask) if ask.opened.shown is None else None
         intent = Intent(ask.id, words, delivery=message.delivery, at=message.at, shown=shown)
-        try:
-            result = await self._asks.apply(intent, message.actor, fence=self._fence())
-        except LeaseLostError:
-            return  # the new holder receives messages from now on, and reads those it missed
+        result = await self._asks.apply(intent, message.actor, fence=self._fence())
         if isinstance(result, Acted):
             self._background.spawn("mark", retry(lambda: self._platform.mark_taken(message)))
         elif result.why is RejectReason.UNCHECKED:

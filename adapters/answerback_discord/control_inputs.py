@@ -12,13 +12,14 @@ from answerback.core import clarification
 from answerback.core.actions import Action, Other
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem
-from answerback.core.form import AnswerType
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
-from answerback.core.view import View, view_of
+from answerback.core.view import Prompt, View, view_of
 from answerback.ports.surface import Asks, Rejected, RejectReason
 from answerback.presentation import form_values
+from answerback.presentation.option_controls import is_several, selected_indexes, selection_digest
 from answerback_chat.control_codec import Control, Verb, parse_index
+from answerback_chat.selection_drafts import with_seen_selection
 from answerback_discord import (
     form_inputs,
     long_lists,
@@ -160,21 +161,20 @@ class ControlHandler:
         return note_response(message, self._used)
 
     def _is_several(self) -> bool:
-        """Whether several options can be selected."""
-        prompt = self._view.prompt
-        return prompt is not None and prompt.question.answer_type is AnswerType.MULTI_SELECT
+        return is_several(self._view.prompt)
 
     # --- entering --------------------------------------------------------------------------------
 
     async def _open_modal(self, page: int) -> InteractionResponse:
-        verb, selected = self._control.verb, await self._selection_for_other()
+        verb = self._control.verb
+        selected = await self._selections.selected(self._ask, self._view.prompt)
         shown = selected if self._is_several() else None
         spec = form_inputs.modal_spec(self._view, verb, self._labels, shown)
         if spec is None:
             return await self._not_found()
         page = page if page < len(spec.pages()) else 0
         values = await self._drafts.load_across_revisions(self._ask)
-        nonce = f"{secrets.token_hex(4)}.{option_controls.selection_digest(selected)}"
+        nonce = f"{secrets.token_hex(4)}.{selection_digest(selected)}"
         data = modals.modal(self._view, spec, verb, page, values, nonce, self._labels)
         return InteractionResponse({"type": int(InteractionResponseType.MODAL), "data": data})
 
@@ -203,8 +203,8 @@ class ControlHandler:
             return self._private_response(next_page)
         entered = form_inputs.decode_values(values)
         action = form_values.read_form(spec.form, entered, self._view.prompt)
-        if isinstance(action, Other) and self._is_several():
-            action = await self._with_selection(action)
+        if isinstance(action, Other) and self._view.prompt and self._is_several():
+            action = await self._with_selection(action, self._view.prompt)
         if isinstance(action, tuple):
             await self._drafts.keep(values)
             return self._problems_response(action, spec)
@@ -220,9 +220,7 @@ class ControlHandler:
         offered = {
             index for value in self._used.offered if (index := parse_index(value)) is not None
         }
-        elsewhere = (
-            set(option_controls.selected_indexes(prompt, ListState(chosen=before))) - offered
-        )
+        elsewhere = {*selected_indexes(prompt, before)} - offered
         every = range(len(prompt.question.options))
         chosen = tuple(i for i in every if i in elsewhere | {*self._used.places})
         await self._selections.save(self._ask, chosen)
@@ -242,8 +240,8 @@ class ControlHandler:
         if prompt is None:
             return await self._not_found()
         chosen = await self._selections.load(self._ask)
-        selected = option_controls.selected_indexes(prompt, ListState(chosen=chosen))
-        if self._control.argument != option_controls.selection_digest(selected):
+        selected = selected_indexes(prompt, chosen)
+        if self._control.argument != selection_digest(selected):
             # The stored selection is not the one that this person saw: the response that would have shown it
             # was lost or is on its way, or somebody else has changed the selection.
             changed = self._labels.selection_changed.format(submit=self._labels.submit)
@@ -261,26 +259,10 @@ class ControlHandler:
             replace(list_state, chosen=await self._stored_selection()), note
         )
 
-    async def _selection_for_other(self) -> tuple[int, ...]:
-        """The current selection, which goes along with the text of "Something else…"."""
-        prompt = self._view.prompt
-        if prompt is None or not self._is_several():
-            return ()
-        return option_controls.selected_indexes(
-            prompt, ListState(chosen=await self._stored_selection())
-        )
-
-    async def _with_selection(self, words: Other) -> Action | tuple[Problem, ...]:
-        """Add the selection to a free-text answer, provided it is the one that the modal named."""
-        selected = await self._selection_for_other()
-        if self._control.argument.endswith(option_controls.selection_digest(selected)):
-            prompt = self._view.prompt
-            if prompt is None:
-                return words
-            values = form_values.option_values(prompt.question, selected)
-            return form_values.with_selection(words, prompt, values)
-        message = self._labels.selection_changed.format(submit=self._labels.answer)
-        return (Problem(pointer="", code="unknown_value", message=message),)
+    async def _with_selection(self, words: Other, prompt: Prompt) -> Action | tuple[Problem, ...]:
+        changed = self._labels.selection_changed.format(submit=self._labels.answer)
+        selected = await self._selections.selected(self._ask, prompt)
+        return with_seen_selection(words, prompt, selected, self._control.argument, changed)
 
     async def _stored_selection(self) -> tuple[int, ...] | None:
         return await self._selections.load(self._ask) if self._is_several() else None

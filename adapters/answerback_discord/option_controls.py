@@ -5,16 +5,21 @@ What a person has done to a list without answering yet (a page, a search, a sele
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from answerback.core.form import AnswerType, Option, OptionKind, Question
+from answerback.core.form import OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
-from answerback.presentation.option_controls import OptionLimits, chosen_indexes
-from answerback.presentation.sanitize import one_line
+from answerback.presentation.option_controls import (
+    OptionLimits,
+    chosen_indexes,
+    is_several,
+    option_line,
+    selected_indexes,
+    selection_digest,
+)
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
 from answerback_discord import components as c
@@ -87,19 +92,6 @@ def render_buttons(view: View, plan: ButtonPlan) -> list[Json]:
     return [c.button(label, prefix + suffix, style) for label, suffix, style in plan]
 
 
-def selected_indexes(prompt: Prompt, state: ListState) -> tuple[int, ...]:
-    """Return the currently selected indexes of a multi-select."""
-    if state.chosen is not None:
-        return state.chosen
-    return tuple(chosen_indexes(prompt))
-
-
-def selection_digest(chosen: Sequence[int]) -> str:
-    """Return a digest of the selection that the person saw, which Submit carries so that it never submits another."""
-    text = ",".join(map(str, chosen))
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-
-
 def search_options(question: Question, words: str) -> tuple[int, ...]:
     """Return the indexes of the options that contain every word of a search, ignoring case."""
     wanted = list(dict.fromkeys(words.casefold().split()))[:_MAX_SEARCH_WORDS]
@@ -136,9 +128,9 @@ def page_count(question: Question) -> int:
 def selection_text(prompt: Prompt, state: ListState) -> str:
     """Return the names of the selected options, if a menu shows only some of them."""
     question = prompt.question
-    if question.answer_type is not AnswerType.MULTI_SELECT or page_count(question) == 1:
+    if not is_several(prompt) or page_count(question) == 1:
         return ""
-    return " · ".join(OPTIONS.option_labels(question, selected_indexes(prompt, state)))
+    return " · ".join(OPTIONS.option_labels(question, selected_indexes(prompt, state.chosen)))
 
 
 def option_text_blocks(question: Question, state: ListState) -> list[TextBlock]:
@@ -158,14 +150,9 @@ def option_text_blocks(question: Question, state: ListState) -> list[TextBlock]:
     if not numbered:
         return []
     return [
-        TextBlock(_option_text(question.options[i]), MESSAGE_TEXT, f"**{i + 1}.** {{}}")
+        TextBlock(option_line(question.options[i]), MESSAGE_TEXT, f"**{i + 1}.** {{}}")
         for i in indexes_on_page(question, state)
     ]
-
-
-def _option_text(option: Option) -> str:
-    label = one_line(option.label)
-    return f"{label} — {option.description}" if option.description else label
 
 
 def sections(view: View, prompt: Prompt, labels: Labels, texts: Sequence[str]) -> list[Json]:
@@ -212,7 +199,7 @@ def render_option_controls(
             for i, name in enumerate(OPTIONS.option_labels(question, range(len(question.options))))
         ]
         return c.rows([*buttons, *other])
-    several = question.answer_type is AnswerType.MULTI_SELECT
+    several = is_several(prompt)
     shown = indexes_on_page(question, state)
     answers = (
         _submit_button(view, prompt, labels, state) if several else _prefilled_button(view, prompt)
@@ -228,8 +215,8 @@ def _menu(
     view: View, prompt: Prompt, labels: Labels, state: ListState, shown: Sequence[int]
 ) -> Json:
     question = prompt.question
-    several = question.answer_type is AnswerType.MULTI_SELECT
-    chosen = set(selected_indexes(prompt, state)) if several else set()
+    several = is_several(prompt)
+    chosen = set(selected_indexes(prompt, state.chosen)) if several else set()
     placeholder = labels.choose
     if page_count(question) > 1 and state.found is None:
         page = labels.page_of.format(page=state.page + 1, pages=page_count(question))
@@ -264,7 +251,7 @@ def _prefilled_button(view: View, prompt: Prompt) -> list[Json]:
 
 
 def _submit_button(view: View, prompt: Prompt, labels: Labels, state: ListState) -> list[Json]:
-    seen = selection_digest(selected_indexes(prompt, state))
+    seen = selection_digest(selected_indexes(prompt, state.chosen))
     return [button(view, labels.submit, Verb.SUBMIT_SELECTION, seen, ButtonStyle.PRIMARY)]
 
 

@@ -138,6 +138,16 @@ class TypedMessage(NamedTuple):
         return f"discord:message:{self.id}"
 
     @property
+    def chat(self) -> str:
+        """See `answerback_chat.bot_listener.BotMessage`."""
+        return self.channel_id
+
+    @property
+    def in_group(self) -> bool:
+        """See `answerback_chat.bot_listener.BotMessage`."""
+        return self.guild_id is not None
+
+    @property
     def at(self) -> float | None:
         """When it was written, by Discord's clock."""
         return snowflake_time(self.id)

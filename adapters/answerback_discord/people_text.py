@@ -17,14 +17,13 @@ from answerback.core.walker import Person
 from answerback.presentation import attribution, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.sanitize import visible
+from answerback_chat.message_texts import SENTENCE_BUDGET, Markup
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, shorten_line
 from answerback_discord.parse import SURFACE
 
 _ID: Final = re.compile(r"[0-9]{1,20}")
 _NAME_BUDGET: Final = 160
-SENTENCE_BUDGET: Final = 300
-"""Units of a sentence about people, without their names and before escaping."""
 MOST_NOTIFIED: Final = 40
 
 
@@ -83,3 +82,26 @@ MARKS: Final = AttributionFormat(_escape_line, _responder_name, person_name, tim
 """How Discord formats lines about people in a message that everyone sees."""
 NOTE_MARKS: Final = AttributionFormat(escape, mention, _person_mention, timestamp, clock)
 """How it formats them in a private note, where a mention notifies nobody else."""
+
+
+def _bold_line(text: str, most: int) -> tuple[str, bool]:
+    line, short = shorten_line(text, most)
+    return f"**{line}**" if line else "", short
+
+
+def _quiet_line(text: str, most: int) -> tuple[str, bool]:
+    line, short = shorten_line(text, most)
+    return f"-# {line}" if line else "", short
+
+
+MARKUP: Final = Markup(
+    MARKS,
+    escape,
+    lambda text: f"**{escape(text)}**",
+    shorten_line,
+    _bold_line,
+    _quiet_line,
+    lambda line: f"-# {line}",
+    lambda line: f"**{line}**",
+)
+"""How Discord marks up the texts of a message."""

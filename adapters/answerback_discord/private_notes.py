@@ -14,6 +14,7 @@ from answerback.core.view import View, view_of
 from answerback.ports.surface import Rejected
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import fill
+from answerback_chat import message_texts
 from answerback_chat.control_codec import Control, Verb, encode
 from answerback_discord import components as c
 from answerback_discord import limits
@@ -23,18 +24,15 @@ from answerback_discord.markdown_text import (
     fit_button,
     fit_line,
     shorten,
-    shorten_line,
     split_into_pages,
 )
 from answerback_discord.option_controls import button
 from answerback_discord.parse import CONFIRMED, SURFACE
-from answerback_discord.people_text import NOTE_MARKS, mention
+from answerback_discord.people_text import MARKUP, NOTE_MARKS, mention
 
 _BUDGET: Final = limits.MESSAGE_TEXT - 100
 _SENTENCE_BUDGET: Final = 900
 _WORDS_BUDGET: Final = 2_800
-_QUESTION_BUDGET: Final = 200
-_MAX_PROBLEMS: Final = 10
 KEEP_GOING: Final = "no"
 """The argument of the End Turn control that does not end the turn."""
 
@@ -104,10 +102,7 @@ def rejection_text(why: Rejected, labels: Labels, reader: str) -> str:
     sentence = _rejection_sentence(why, labels, reader)
     if why.ask is None or not (link := _link_to(why.ask)):
         return sentence
-    view = view_of(why.ask)
-    asked = view.prompt.question if view.prompt else view.lines[-1].question if view.lines else None
-    named = f"**{shorten_line(asked.text, _QUESTION_BUDGET)[0]}**\n" if asked else ""
-    return f"{named}{sentence}{link}"
+    return message_texts.about_rejected(why, sentence, link, MARKUP)
 
 
 def _rejection_sentence(
@@ -133,8 +128,7 @@ def problems_note(
     view: View, problems: Sequence[Problem], reopen: tuple[Verb, int], label: str, labels: Labels
 ) -> Json:
     """Render what is wrong with an entry, with a button that reopens it as it was entered."""
-    lines = [escape(f"• {problem.message}") for problem in problems[:_MAX_PROBLEMS]]
-    content = "\n".join([f"**{escape(labels.please_fix)}**", *lines])
+    content = message_texts.problems_text(problems, labels, MARKUP)
     verb, page = reopen
     return note(content, [button(view, label, verb, page, ButtonStyle.PRIMARY)])
 

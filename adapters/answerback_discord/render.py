@@ -13,23 +13,23 @@ from typing import Final, assert_never
 from answerback.core.ask import Status
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.view import Control, Line, Prompt, View
-from answerback.presentation import answer_summary, attribution, durations, wording
+from answerback.core.view import Control, Prompt, View
+from answerback.presentation import answer_summary, wording
 from answerback.presentation.header_tag import header_tag
-from answerback.presentation.sanitize import one_line
-from answerback.presentation.text_fitting import fits_line, utf16_length
+from answerback.presentation.text_fitting import utf16_length
+from answerback_chat import message_texts
 from answerback_chat.control_codec import Verb
+from answerback_chat.message_texts import ASIDES_BUDGET
 from answerback_discord import components as c
 from answerback_discord import (
     form_inputs,
     limits,
     long_lists,
     option_controls,
-    people_text,
     question_context,
 )
 from answerback_discord.components import ButtonStyle, Json
-from answerback_discord.markdown_text import escape, shorten, shorten_line
+from answerback_discord.markdown_text import shorten, shorten_line
 from answerback_discord.message_layout import TEXT_BUDGET, TextBlock, fit_answer_lines, fit_blocks
 from answerback_discord.option_controls import (
     ButtonPlan,
@@ -38,14 +38,10 @@ from answerback_discord.option_controls import (
     plan_button,
     render_buttons,
 )
+from answerback_discord.people_text import MARKUP
 
-LABEL_BUDGET: Final = 200
 HEADER_BUDGET: Final = 240
 """Units for the twelve characters of a header, which may be emoji of many units each."""
-ASIDES_BUDGET: Final = 1_200
-"""Units for what was asked back and explained."""
-QUESTION_IN_LINE: Final = 120
-ANSWER_IN_LINE: Final = 200
 SECTIONS: Final = 8
 """Maximum number of answers that each get their own Edit button; more are edited through a menu."""
 NOTE_BUDGET: Final = 1_900
@@ -80,33 +76,20 @@ def message(view: View, labels: Labels, list_state: ListState | None = None) -> 
 def plain(view: View, labels: Labels) -> Json:
     """Render a minimal live message, for when Discord refuses `message`, which would be a defect of ours."""
     text = view.prompt.question.text if view.prompt else wording.ending(view, labels)
-    heading = _heading(view, labels)[0]
+    heading = message_texts.heading(view, labels, MARKUP)[0]
     body, _ = shorten(text or wording.summary_title(view, labels), NOTE_BUDGET)
     return c.message(
         [c.text(f"{heading}\n{body}"), *c.rows(_controls(view, labels, labels.details))]
     )
 
 
-def _heading(view: View, labels: Labels) -> tuple[str, bool]:
-    """Who asks, and below it who may answer until when; also returns whether anything was shortened."""
-    asks, short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET)
-    audience = attribution.audience_line(view.responders, view.closes_at, labels, people_text.MARKS)
-    return f"-# {asks}\n-# {audience}" if audience else f"-# {asks}", short
-
-
-def _answered_by(view: View, labels: Labels) -> str:
-    """A line with who answered and when; empty if that is obvious."""
-    line = attribution.answered_by_line(view, labels, people_text.MARKS)
-    return f"\n-# {line}" if line else ""
-
-
 def _render_prompt(view: View, prompt: Prompt, labels: Labels, list_state: ListState) -> Json:
     question = prompt.question
-    heading, short = _heading(view, labels)
+    heading, short = message_texts.heading(view, labels, MARKUP)
     tag = header_tag(question.header)
     header, header_short = shorten_line(tag.short, HEADER_BUDGET) if tag else ("", False)
     header_short = header_short or (tag is not None and tag.is_cut)
-    so_far, so_far_short = _answers_so_far(view, labels) if view.lines else ("", False)
+    so_far, so_far_short = message_texts.answers_so_far(view, labels, MARKUP)
     options = option_controls.option_text_blocks(question, list_state)
     blocks = [TextBlock(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]
     if selected := option_controls.selection_text(prompt, list_state):
@@ -229,9 +212,8 @@ def _walk_buttons(
 
 def _render_summary(view: View, labels: Labels, list_state: ListState) -> Json:
     """Render all answers, to review and submit them or to confirm them."""
-    title, text = wording.summary_title(view, labels), wording.summary_text(view, labels)
-    asks, short = _heading(view, labels)
-    above = f"{asks}\n**{escape(title)}**\n{escape(text)}{_answered_by(view, labels)}"
+    asks, short = message_texts.heading(view, labels, MARKUP)
+    above = f"{asks}\n{message_texts.summary_heading(view, labels, MARKUP)}"
     top = [c.text(above)]
     budget = TEXT_BUDGET - utf16_length(above)
     more = None
@@ -258,15 +240,7 @@ def _render_summary(view: View, labels: Labels, list_state: ListState) -> Json:
 
 
 def _render_record(view: View, labels: Labels) -> Json:
-    if view.outcome is None:
-        raise AssertionError("an open ask has no record")
-    heading, short = _ending(view, labels)
-    asks, asks_short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET)
-    at = people_text.timestamp(view.outcome.at)
-    waited = escape(durations.waited(view, labels))
-    above = f"-# {asks}\n**{heading}** · {at} · {waited}{_answered_by(view, labels)}"
-    if headline := wording.headline_above(view):
-        above += f"\n**{escape(headline)}**"
+    above, short = message_texts.record_heading(view, labels, MARKUP)
     budget = TEXT_BUDGET - utf16_length(above)
     reply_budget = budget // 3 if view.reply and view.lines else budget
     reply, reply_short = shorten(view.reply or "", reply_budget)
@@ -274,37 +248,8 @@ def _render_record(view: View, labels: Labels) -> Json:
     parts = [c.text(above)]
     parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []
-    is_cut = short or asks_short or left_out or reply_short
+    is_cut = short or left_out or reply_short
     is_cut = is_cut or any(line.question.context for line in view.lines)
     parts += c.rows(_controls(view, labels, labels.details if is_cut else None))
-    return c.message(
-        [c.container(parts, _COLORS.get(wording.ending_status(view) or view.outcome.status, GREY))]
-    )
-
-
-def _ending(view: View, labels: Labels) -> tuple[str, bool]:
-    """How the ask ended and by whom; also returns whether anything was shortened."""
-    short = not fits_line(wording.ending(view, labels), people_text.SENTENCE_BUDGET)
-    return wording.ending_with_person(view, labels, people_text.MARKS), short
-
-
-# --- what a message says besides its question ---------------------------------------------------------
-
-
-def _answers_so_far(view: View, labels: Labels) -> tuple[str, bool]:
-    """The newest answers, one per line; also returns whether any was shortened or left out."""
-    short = False
-
-    def line_of(line: Line) -> str:
-        nonlocal short
-        question, cut_question = shorten_line(line.text, QUESTION_IN_LINE)
-        full_answer = " · ".join(map(one_line, answer_summary.answer_texts(line, labels)))
-        answer, cut_answer = shorten_line(full_answer, ANSWER_IN_LINE)
-        short = short or cut_question or cut_answer
-        return f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
-
-    lines, earlier = answer_summary.recent_answers(view, line_of)
-    heading = [f"-# {escape(labels.answered_so_far)}"]
-    if earlier:
-        heading.append(f"-# {escape(labels.answered_earlier.format(count=earlier))}")
-    return "\n".join([*heading, *lines]) + _answered_by(view, labels), short or earlier > 0
+    status = wording.ending_status(view)
+    return c.message([c.container(parts, _COLORS[status] if status else GREY)])

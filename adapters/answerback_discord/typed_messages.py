@@ -6,22 +6,10 @@ else is people talking to each other, and is ignored.
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import time
 from collections.abc import Callable, Sequence
-from typing import Final
 from urllib.parse import quote
-from weakref import WeakValueDictionary
 
 from answerback.core.ask import Ask, Destination
-from answerback.core.errors import (
-    PlatformError,
-    PlatformUnavailableError,
-    RateLimitedError,
-    StoreError,
-)
-from answerback.core.escalation import as_left_behind
 from answerback.core.intents import ShownRevision
 from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
@@ -29,9 +17,8 @@ from answerback.ports.surface import Asks, Rejected
 from answerback.presentation.attribution import fill
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
+from answerback_chat.bot_listener import BotMessageListener
 from answerback_chat.retry import retry
-from answerback_chat.typed_messages import TypedMessageHandler
-from answerback_client.backoff import Backoff
 from answerback_discord import parse, private_notes
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import ChannelDirectory, ChannelKind
@@ -39,19 +26,12 @@ from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape
 from answerback_discord.parse import SURFACE, ReferencedMessage, TypedMessage
 
-logger = logging.getLogger(__name__)
 
-MESSAGE_ID_TIMEOUT: Final = 5.0
-"""Seconds that each of the few attempts waits until the id of an ask's message is stored: together more than two of
-the leases with which processes claim a message."""
-_FIRST_PAUSE: Final = 0.1
-_LONGEST_PAUSE: Final = 2.0
-_TAKEN_MARK: Final = "✅"
-_REFUSED_MARK: Final = "❌"
+class TypedMessageListener(BotMessageListener[TypedMessage]):
+    """Handles messages from any source; see `answerback_chat.bot_listener.BotMessageListener`."""
 
-
-class TypedMessageListener:
-    """Handles messages from any source; see `answerback_chat.typed_messages.Platform`."""
+    taken_mark = "✅"
+    refused_mark = "❌"
 
     def __init__(
         self,
@@ -63,41 +43,17 @@ class TypedMessageListener:
         background: BackgroundTasks,
         fence: Callable[[], Fence | None],
     ) -> None:
-        self._asks = asks
+        super().__init__(asks, labels, background, fence, escape)
         self._calls = calls
         self._channels = channels
-        self._labels = labels
         self._identity = identity
-        self._typed = TypedMessageHandler(asks, self, background, fence)
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def handle_message(self, body: Json) -> None:
         """Handle one message, if it is meant for us. Discord never resends a message, so failures are retried here."""
         bot_id = self._identity.bot_user or ""
         typed = parse.parse_typed_message(body, bot_id)
-        if typed is None or not _is_addressed(typed, bot_id):
-            return
-        lock = self._locks.setdefault(typed.channel_id, asyncio.Lock())
-        async with lock:  # messages in one place count in the order in which they were typed
-            try:
-                await retry(lambda: self._typed.handle(typed))
-            except (PlatformError, StoreError) as error:
-                extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
-                logger.warning("A typed message could not be handled: %s", error, extra=extra)
-                self._typed.tell_author_once(typed, escape(self._labels.text_not_saved))
-
-    def words(self, typed: TypedMessage) -> str:
-        """See `answerback_chat.typed_messages.Platform.words`."""
-        return typed.text
-
-    def disambiguation_note(self, typed: TypedMessage, meant: Sequence[Ask]) -> str:
-        """See `answerback_chat.typed_messages.Platform.disambiguation_note`.
-
-        Empty for a reply in a server whose text does not mention the bot: it replies to a record or a note.
-        """
-        if not meant and typed.guild_id is not None and not typed.called:
-            return ""
-        return escape(self._labels.which_one_quote if meant else self._labels.nothing_open)
+        if typed is not None and _is_addressed(typed, bot_id):
+            await self.take(typed)
 
     def refusal(self, rejected: Rejected, typed: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.refusal`."""
@@ -139,53 +95,14 @@ class TypedMessageListener:
             message = await self._calls.get(path)
             control = parse.live_message_control(message) if isinstance(message, dict) else None
             ask_id = control.ask_id if control else None
-        ask = await self._wait_for_message_id(ask_id, replied.id) if ask_id else None
-        return ask if ask and ask.open and _message_id(ask) == replied.id else None
+        return await self._wait_for_message_id(ask_id, replied.id) if ask_id else None
 
-    async def _wait_for_message_id(self, ask_id: str, replied: str) -> Ask | None:
-        """Return an ask once the id of its live message is stored, or as it was where it left the replied message.
+    async def _send_direct(self, typed: TypedMessage, text: str) -> None:
+        to = Destination(surface=SURFACE, user=typed.actor.person.user_id)
+        direct = await retry(lambda: self._channels.resolve_destination(to))
+        await self._send(direct.id, typed, self._about(typed, text))
 
-        If a process died after posting the message, another process finds it and stores its id once the claim's lease
-        has expired.
-
-        Raises:
-            PlatformError: the id was not stored in time.
-        """
-        began, backoff = time.monotonic(), Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
-        # The message's id is stored before its thread is created, and only then the time from which it is visible.
-        while (ask := await self._asks.get(ask_id)) and ask.open:
-            if ask.left is not None and ask.left.message.get("id") == replied:
-                return as_left_behind(ask)
-            if ask.seen:
-                break
-            if time.monotonic() - began > MESSAGE_ID_TIMEOUT:
-                raise PlatformUnavailableError(
-                    "it is not stored yet whether this message is the ask's own"
-                )
-            await backoff.wait()
-        return ask
-
-    async def tell_author(self, typed: TypedMessage, text: str) -> None:
-        """Send the author a direct message, or if they do not accept any, reply in place.
-
-        Discord can show something to one person only in response to a click, and a message is not a click.
-        """
-        try:
-            await retry(lambda: self._react(typed, _REFUSED_MARK))
-        except PlatformError as error:
-            extra = {"action": "mark_missing", "code": error.code}
-            logger.info("A message could not be marked: %s", error, extra=extra)
-        if typed.guild_id is not None:
-            try:
-                to = Destination(surface=SURFACE, user=typed.actor.person.user_id)
-                direct = await retry(lambda: self._channels.resolve_destination(to))
-                await self._send(direct.id, typed, self._about(typed, text))
-            except (RateLimitedError, PlatformUnavailableError):
-                raise
-            except PlatformError:
-                pass  # they do not accept direct messages
-            else:
-                return
+    async def _send_in_place(self, typed: TypedMessage, text: str) -> None:
         await self._send(typed.channel_id, typed, text)
 
     def _about(self, typed: TypedMessage, text: str) -> str:
@@ -207,12 +124,8 @@ class TypedMessageListener:
         path = f"/channels/{channel_id}/messages"
         await retry(lambda: self._calls.request("POST", path, body))
 
-    async def mark_taken(self, typed: TypedMessage) -> None:
-        """See `answerback_chat.typed_messages.Platform.mark_taken`."""
-        await self._react(typed, _TAKEN_MARK)
-
-    async def _react(self, typed: TypedMessage, emoji: str) -> None:
-        path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(emoji)}/@me"
+    async def _react(self, typed: TypedMessage, mark: str) -> None:
+        path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(mark)}/@me"
         await self._calls.request("PUT", path)
 
 

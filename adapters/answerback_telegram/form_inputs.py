@@ -16,15 +16,17 @@ from answerback.core.ask import Ask
 from answerback.core.errors import Problem
 from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
-from answerback.core.view import Prompt, View
+from answerback.core.view import View
 from answerback.ports.surface import Asks
 from answerback.presentation import form_values
 from answerback.presentation.form_inputs import Input
 from answerback.presentation.form_spec import Entry as FormEntry
 from answerback.presentation.form_spec import FormSpec, plan_form
+from answerback.presentation.option_controls import is_several, selection_digest
 from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import shorten as cut
 from answerback_chat.control_codec import Control, Verb, decode
+from answerback_chat.selection_drafts import with_seen_selection
 from answerback_client.backoff import Backoff
 from answerback_telegram import keyboards, option_controls
 from answerback_telegram.helper_messages import HelperMessages
@@ -79,7 +81,7 @@ class TypedEntries:
         """Return the form that a control opens now; None if it opens none."""
         if control.entry is None:
             return None
-        several = option_controls.is_several(view.prompt)
+        several = is_several(view.prompt)
         ticked = several and control.entry is FormEntry.NOTE
         form_limits = option_controls.SELECTION_LIMITS if ticked else option_controls.FORM_LIMITS
         return plan_form(
@@ -95,7 +97,7 @@ class TypedEntries:
         payload = self._render(click, view, spec, spec.inputs[page])
         sent = await self._helpers.send(click.place, payload, live)
         if sent is not None:
-            digest = option_controls.selection_digest(selected)
+            digest = selection_digest(selected)
             request: JsonValue = {"control": control.encode(), "page": page, "digest": digest}
             await self._asks.save_draft(_request_key(sent), request)
 
@@ -126,8 +128,11 @@ class TypedEntries:
         action: RequestedAction | tuple[Problem, ...] = form_values.read_form(
             spec, _decoded(values), view.prompt
         )
-        if isinstance(action, Other) and view.prompt and option_controls.is_several(view.prompt):
-            action = self._with_selection(action, entry, view.prompt, selected)
+        if isinstance(action, Other) and view.prompt and is_several(view.prompt):
+            changed = self._labels.selection_changed.format(submit=self._labels.submit)
+            action = with_seen_selection(
+                action, view.prompt, tuple(selected), entry.digest, changed
+            )
         if isinstance(action, tuple):
             return None, await self._problems(click, ask, view, spec, action, selected)
         return action, ()
@@ -152,16 +157,6 @@ class TypedEntries:
     async def forget(self, click: Click) -> None:
         """Drop what was typed, once it has been taken."""
         await self._asks.save_draft(_values_key(click), None)
-
-    def _with_selection(
-        self, words: Other, entry: Entry, prompt: Prompt, selected: Sequence[int]
-    ) -> RequestedAction | tuple[Problem, ...]:
-        """Add the selection to a free-text answer, provided it is the one that was seen."""
-        if entry.digest == option_controls.selection_digest(selected):
-            values = form_values.option_values(prompt.question, selected)
-            return form_values.with_selection(words, prompt, values)
-        message = self._labels.selection_changed.format(submit=self._labels.submit)
-        return (Problem(pointer="", code="unknown_value", message=message),)
 
     async def _tell(self, click: Click, problems: Sequence[Problem]) -> None:
         text = compose([problems_text(problems, self._labels)], [])

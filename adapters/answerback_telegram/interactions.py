@@ -19,10 +19,11 @@ from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
+from answerback.presentation.option_controls import is_several, selection_digest
 from answerback.presentation.wording import ActedOnVersion
 from answerback_chat.control_codec import Verb
 from answerback_chat.selection_drafts import SelectionDrafts
-from answerback_telegram import keyboards, option_controls, private_notes, show_in_full
+from answerback_telegram import keyboards, private_notes, show_in_full
 from answerback_telegram.form_inputs import TypedEntries
 from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
 from answerback_telegram.html_text import escape
@@ -77,7 +78,7 @@ class ClickHandler:
     async def list_state(self, ask: Ask) -> ListState:
         """Return what people have done to the list of an ask's open question, or of its review."""
         page = await self._asks.draft(_page_key(ask))
-        several = option_controls.is_several(view_of(ask, self._labels).prompt)
+        several = is_several(view_of(ask, self._labels).prompt)
         chosen = await self._selections.load(ask) if several else None
         return ListState(page if isinstance(page, int) else None, chosen)
 
@@ -181,8 +182,8 @@ class ClickHandler:
             entry = await self._entries.find(used.message)
             if entry is not None:
                 return await self._read_entry(ask, used._replace(entry=entry))
-        selected = await self._selected(ask)
         view = view_of(ask, self._labels)
+        selected = await self._selections.selected(ask, view.prompt)
         spec = self._entries.plan(view, used.control, selected)
         if spec is None:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
@@ -192,8 +193,8 @@ class ClickHandler:
         )
 
     async def _read_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
-        selected = await self._selected(ask)
         view = view_of(ask, self._labels)
+        selected = await self._selections.selected(ask, view.prompt)
         action, after = await self._entries.read(used, ask, view, selected)
         if action is None and not after:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
@@ -201,27 +202,18 @@ class ClickHandler:
 
     # --- lists -----------------------------------------------------------------------------------
 
-    async def _selected(self, ask: Ask) -> tuple[int, ...]:
-        """The options that are chosen in a multi-select, which go along with a text or a note."""
-        prompt = view_of(ask, self._labels).prompt
-        if prompt is None or not option_controls.is_several(prompt):
-            return ()
-        return option_controls.selected_indexes(
-            prompt, ListState(chosen=await self._selections.load(ask))
-        )
-
     async def _toggle(self, ask: Ask, used: Click) -> ClickResponse:
         index = used.control.number
         prompt = view_of(ask, self._labels).prompt
         if prompt is None or index is None or index >= len(prompt.question.options):
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
-        chosen = {*await self._selected(ask)} ^ {index}
+        chosen = {*await self._selections.selected(ask, prompt)} ^ {index}
         await self._selections.save(ask, tuple(sorted(chosen)))
         return self._shown_again(ask)
 
     async def _submit_selection(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
-        selected = await self._selected(ask)
-        if used.control.argument == option_controls.selection_digest(selected):
+        selected = await self._selections.selected(ask, view_of(ask, self._labels).prompt)
+        if used.control.argument == selection_digest(selected):
             return Choose(selected)
         changed = self._labels.selection_changed.format(submit=self._labels.submit)
         return self._shown_again(ask)._replace(note=private_notes.click_note(changed))

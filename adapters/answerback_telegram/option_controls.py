@@ -6,17 +6,22 @@ who see the message see the same.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from answerback.core.form import AnswerType, Option, OptionKind, Question
+from answerback.core.form import AnswerType, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.presentation.form_inputs import FormLimits
 from answerback.presentation.form_spec import offers_note
-from answerback.presentation.option_controls import OptionLimits, chosen_indexes
+from answerback.presentation.option_controls import (
+    OptionLimits,
+    chosen_indexes,
+    is_several,
+    option_line,
+    selected_indexes,
+    selection_digest,
+)
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import fits_line
 from answerback_chat.control_codec import Verb
@@ -55,21 +60,6 @@ class ListState:
     """For a multi-select: the indexes chosen so far; None means those of the question's prefill."""
 
 
-def is_several(prompt: Prompt | None) -> bool:
-    """Whether several options can be chosen."""
-    return prompt is not None and prompt.question.answer_type is AnswerType.MULTI_SELECT
-
-
-def selected_indexes(prompt: Prompt, state: ListState) -> tuple[int, ...]:
-    """Return the indexes of the options that are chosen in a multi-select."""
-    return tuple(chosen_indexes(prompt)) if state.chosen is None else state.chosen
-
-
-def selection_digest(selected: Sequence[int]) -> str:
-    """Return a short name for a selection, which Submit carries: what was seen is what is submitted."""
-    return hashlib.blake2b(",".join(map(str, selected)).encode(), digest_size=4).hexdigest()
-
-
 def has_labels(question: Question) -> bool:
     """Whether the buttons of the options have their labels; those of others have numbers."""
     if question.answer_type is AnswerType.SELECT:
@@ -104,12 +94,7 @@ def option_blocks(prompt: Prompt, state: ListState) -> list[TextBlock]:
         return []
     first = shown_page(prompt, state) * PAGE
     page = [*enumerate(question.options)][first : first + PAGE]
-    return [TextBlock(_option_text(each), "", f"{i + 1}. {{}}") for i, each in page]
-
-
-def _option_text(option: Option) -> str:
-    label = one_line(option.label)
-    return f"{label} — {option.description}" if option.description else label
+    return [TextBlock(option_line(each), "", f"{i + 1}. {{}}") for i, each in page]
 
 
 def selection_text(prompt: Prompt, state: ListState) -> str:
@@ -118,7 +103,9 @@ def selection_text(prompt: Prompt, state: ListState) -> str:
         return ""
     options = prompt.question.options
     names = [
-        one_line(options[i].label) for i in selected_indexes(prompt, state) if i < len(options)
+        one_line(options[i].label)
+        for i in selected_indexes(prompt, state.chosen)
+        if i < len(options)
     ]
     return f"{len(names)}: {' · '.join(names)}" if names else ""
 
@@ -126,7 +113,7 @@ def selection_text(prompt: Prompt, state: ListState) -> str:
 def option_rows(view: View, prompt: Prompt, labels: Labels, state: ListState) -> list[Row]:
     """Render the controls that choose options."""
     question, several = prompt.question, is_several(prompt)
-    chosen = selected_indexes(prompt, state) if several else tuple(chosen_indexes(prompt))
+    chosen = selected_indexes(prompt, state.chosen) if several else tuple(chosen_indexes(prompt))
     labelled = has_labels(question)
     first = 0 if labelled else shown_page(prompt, state) * PAGE
     here = range(len(question.options))[first : first + PAGE]

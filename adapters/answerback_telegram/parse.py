@@ -118,6 +118,16 @@ class TypedMessage(NamedTuple):
         """The delivery id, under which this counts only once."""
         return f"telegram:message:{self.id}"
 
+    @property
+    def chat(self) -> str:
+        """See `answerback_chat.bot_listener.BotMessage`."""
+        return self.place.chat
+
+    @property
+    def in_group(self) -> bool:
+        """See `answerback_chat.bot_listener.BotMessage`."""
+        return self.place.is_group
+
 
 def full_id(chat: str, message: str) -> str:
     """Return the id of a message among all chats: its own is unique in its chat only."""

@@ -14,11 +14,10 @@ from answerback.core.ask import ANYONE
 from answerback.core.walker import Person
 from answerback.presentation import attribution, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat, utc_clock
+from answerback_chat.message_texts import SENTENCE_BUDGET, Markup
 from answerback_telegram.html_text import escape, shorten_line
 
 _NAME_BUDGET: Final = 100
-SENTENCE_BUDGET: Final = 300
-"""Units of a sentence about people, without their names."""
 MOST_NOTIFIED: Final = 40
 _SURFACE: Final = "telegram"
 
@@ -67,6 +66,17 @@ def _escape_line(text: str) -> str:
 
 MARKS: Final = marks({})
 """How lines about people are formatted where no responder's name is known."""
+MARKUP: Final = Markup(
+    MARKS,
+    escape,
+    lambda text: escape(text, "b"),
+    shorten_line,
+    lambda text, most: shorten_line(text, most, "b"),
+    lambda text, most: shorten_line(text, most, "i"),
+    lambda line: line,
+    lambda line: line,
+)
+"""How Telegram marks up the texts of a message there."""
 
 
 def note_marks(names: Names) -> AttributionFormat:

@@ -15,18 +15,17 @@ from answerback.ports.surface import Rejected
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import fill
 from answerback.presentation.sanitize import visible
+from answerback_chat import message_texts
 from answerback_chat.control_codec import Verb
 from answerback_telegram import keyboards, limits
 from answerback_telegram.html_text import escape, shorten
 from answerback_telegram.keyboards import Json, button
 from answerback_telegram.parse import SURFACE, message_id
-from answerback_telegram.people_text import MARKS, Names, marks, note_marks
+from answerback_telegram.people_text import MARKS, MARKUP, Names, marks, note_marks
 from answerback_telegram.render import compose
 
 KEEP_GOING: Final = "no"
 """The argument of the End Turn control that does not end the turn."""
-_QUESTION_BUDGET: Final = 200
-_MAX_PROBLEMS: Final = 10
 
 
 def click_note(text: str) -> str:
@@ -50,17 +49,12 @@ def rejection_text(why: Rejected, labels: Labels, reader: str, names: Names) -> 
     """Return why a typed message was not accepted, as HTML, below the question and with a link to it."""
     view = view_of(why.ask) if why.ask else None
     sentence = wording.rejection_note(why, view, labels, marks(names), reader)
-    if why.ask is None or view is None:
-        return sentence
-    asked = view.prompt.question if view.prompt else view.lines[-1].question if view.lines else None
-    named = f"{shorten(asked.text, _QUESTION_BUDGET, 'b')[0]}\n" if asked else ""
-    return f"{named}{sentence}{link_to(why.ask)}"
+    return message_texts.about_rejected(why, sentence, link_to(why.ask) if why.ask else "", MARKUP)
 
 
 def problems_text(problems: Sequence[Problem], labels: Labels) -> str:
     """Return what is wrong with an entry, as HTML."""
-    lines = [escape(f"• {problem.message}") for problem in problems[:_MAX_PROBLEMS]]
-    return "\n".join([escape(labels.please_fix, "b"), *lines])
+    return message_texts.problems_text(problems, labels, MARKUP)
 
 
 def confirm_end_turn(view: View, labels: Labels) -> Json:

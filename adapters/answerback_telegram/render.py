@@ -11,24 +11,21 @@ from typing import Final, assert_never
 
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.view import Control, Line, Prompt, View
-from answerback.presentation import answer_summary, attribution, durations, wording
+from answerback.core.view import Control, Prompt, View
+from answerback.presentation import answer_summary, wording
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import one_line
-from answerback.presentation.text_fitting import fits_line
+from answerback_chat import message_texts
 from answerback_chat.control_codec import Verb
+from answerback_chat.message_texts import ASIDES_BUDGET, Markup
 from answerback_telegram import keyboards, limits, option_controls, people_text, question_context
-from answerback_telegram.html_text import escape, length, preformatted, shorten, shorten_line
+from answerback_telegram.html_text import length, preformatted, shorten
 from answerback_telegram.html_text import plain as plain_text
 from answerback_telegram.keyboards import Json, Row, button
 from answerback_telegram.message_layout import TEXT_BUDGET, TextBlock, fit_answer_lines, fit_blocks
 from answerback_telegram.option_controls import ListState
-from answerback_telegram.people_text import Names
+from answerback_telegram.people_text import MARKUP, Names
 
-LABEL_BUDGET: Final = 200
-ASIDES_BUDGET: Final = 1_200
-QUESTION_IN_LINE: Final = 120
-ANSWER_IN_LINE: Final = 200
 EDITS: Final = 30
 """Answers in a review that have an Edit button on one page."""
 NOTE_BUDGET: Final = 1_900
@@ -72,12 +69,12 @@ def message(
         names: the known names of the responders.
         notify: whether the responders' names notify them.
     """
+    markup = MARKUP._replace(people=people_text.marks(names, notify=notify))
     if view.prompt is not None:
-        marks = people_text.marks(names, notify=notify)
-        return _render_prompt(view, view.prompt, labels, state or ListState(), marks)
+        return _render_prompt(view, view.prompt, labels, state or ListState(), markup)
     if view.outcome is not None:
         return _render_record(view, labels)
-    return _render_summary(view, labels, state or ListState(), people_text.marks(names))
+    return _render_summary(view, labels, state or ListState(), markup)
 
 
 def plain(view: View, labels: Labels) -> Json:
@@ -85,20 +82,9 @@ def plain(view: View, labels: Labels) -> Json:
     text = view.prompt.question.text if view.prompt else wording.ending(view, labels)
     body, _ = shorten(text or wording.summary_title(view, labels), NOTE_BUDGET)
     return compose(
-        [_heading(view, labels, people_text.MARKS)[0], body],
+        [message_texts.heading(view, labels, MARKUP)[0], body],
         _controls(view, labels, labels.details),
     )
-
-
-def _heading(view: View, labels: Labels, marks: attribution.AttributionFormat) -> tuple[str, bool]:
-    """Who asks, and below it who may answer until when; also returns whether anything was shortened."""
-    asks, short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET, "i")
-    audience = attribution.audience_line(view.responders, view.closes_at, labels, marks)
-    return "\n".join(filter(None, (asks, audience))), short
-
-
-def _answered_by(view: View, labels: Labels) -> str:
-    return attribution.answered_by_line(view, labels, people_text.MARKS)
 
 
 def _render_prompt(
@@ -106,12 +92,12 @@ def _render_prompt(
     prompt: Prompt,
     labels: Labels,
     state: ListState,
-    marks: attribution.AttributionFormat,
+    markup: Markup,
 ) -> Json:
     question = prompt.question
-    heading, short = _heading(view, labels, marks)
+    heading, short = message_texts.heading(view, labels, markup)
     tag = header_tag(question.header)
-    so_far, so_far_short = _answers_so_far(view, labels) if view.lines else ("", False)
+    so_far, so_far_short = message_texts.answers_so_far(view, labels, MARKUP)
     budget = TEXT_BUDGET - length(heading) - length(so_far)
     asides = question_context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 3))
     budget -= length(asides.text)
@@ -215,13 +201,10 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Row]:
     return [*laid, shown]
 
 
-def _render_summary(
-    view: View, labels: Labels, state: ListState, marks: attribution.AttributionFormat
-) -> Json:
+def _render_summary(view: View, labels: Labels, state: ListState, markup: Markup) -> Json:
     """Render all answers, to review and submit them or to confirm them."""
-    heading, short = _heading(view, labels, marks)
-    title, text = wording.summary_title(view, labels), wording.summary_text(view, labels)
-    about = "\n".join(filter(None, (escape(title, "b"), escape(text), _answered_by(view, labels))))
+    heading, short = message_texts.heading(view, labels, markup)
+    about = message_texts.summary_heading(view, labels, MARKUP)
     budget = TEXT_BUDGET - length(heading) - length(about)
     more, before, after = None, "", ""
     if view.confirmation is not None:
@@ -250,43 +233,13 @@ def _review_rows(view: View, labels: Labels, state: ListState) -> list[Row]:
 
 
 def _render_record(view: View, labels: Labels) -> Json:
-    if view.outcome is None:
-        raise AssertionError("an open ask has no record")
-    ending = wording.ending_with_person(view, labels, people_text.MARKS)
-    short = not fits_line(wording.ending(view, labels), people_text.SENTENCE_BUDGET)
-    asks, asks_short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET, "i")
-    at = people_text.timestamp(view.outcome.at)
-    heading = f"{ending} · {at} · {escape(durations.waited(view, labels))}"
-    headline = escape(wording.headline_above(view) or "", "b")
-    lines_above = (asks, heading, _answered_by(view, labels), headline)
-    above = "\n".join(filter(None, lines_above))
+    above, short = message_texts.record_heading(view, labels, MARKUP)
     budget = TEXT_BUDGET - length(above)
     reply, reply_short = shorten(view.reply or "", budget // 3 if view.lines else budget)
     lines, left_out = fit_answer_lines(view.lines, labels, budget - length(reply))
-    full = short or asks_short or left_out or reply_short
+    full = short or left_out or reply_short
     full = full or any(line.question.context for line in view.lines)
     more = _controls(view, labels, labels.details if full else None)
     return compose(
         [above, *lines, "\n".join(f"┃ {line}" for line in reply.split("\n")) if reply else ""], more
     )
-
-
-def _answers_so_far(view: View, labels: Labels) -> tuple[str, bool]:
-    """The newest answers, one per line; also returns whether any was shortened or left out."""
-    short = False
-
-    def line_of(line: Line) -> str:
-        nonlocal short
-        question, cut_question = shorten_line(line.text, QUESTION_IN_LINE)
-        full_answer = " · ".join(map(one_line, answer_summary.answer_texts(line, labels)))
-        answer, cut_answer = shorten_line(full_answer, ANSWER_IN_LINE, "b")
-        short = short or cut_question or cut_answer
-        return f"{question} → {answer or '—'}"
-
-    lines, earlier = answer_summary.recent_answers(view, line_of)
-    heading = [escape(labels.answered_so_far, "i")]
-    if earlier:
-        heading.append(escape(labels.answered_earlier.format(count=earlier), "i"))
-    return "\n".join(
-        filter(None, [*heading, *lines, _answered_by(view, labels)])
-    ), short or earlier > 0

@@ -5,11 +5,13 @@ A platform supplies its limits, and renders the choice between buttons, a menu a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.view import Prompt
+from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import fits_line
 
 MAX_BUTTONS: Final = 5
@@ -80,6 +82,31 @@ def chosen_indexes(prompt: Prompt) -> list[int]:
     chosen = prompt.chosen if isinstance(prompt.chosen, list) else [prompt.chosen]
     values = {value for value in chosen if isinstance(value, str)}
     return [i for i, option in enumerate(prompt.question.options) if option.value in values]
+
+
+def is_several(prompt: Prompt | None) -> bool:
+    """Whether several options can be chosen."""
+    return prompt is not None and prompt.question.answer_type is AnswerType.MULTI_SELECT
+
+
+def selected_indexes(prompt: Prompt, chosen: Sequence[int] | None) -> tuple[int, ...]:
+    """Return the options that are selected in a multi-select.
+
+    Args:
+        chosen: those chosen so far; None if nobody has changed the prefill's selection.
+    """
+    return tuple(chosen_indexes(prompt)) if chosen is None else tuple(chosen)
+
+
+def selection_digest(selected: Sequence[int]) -> str:
+    """Return a digest of the selection that a person saw, which Submit carries so that it never submits another."""
+    return hashlib.blake2b(",".join(map(str, selected)).encode(), digest_size=8).hexdigest()
+
+
+def option_line(option: Option) -> str:
+    """Return an option as an entry of a list."""
+    label = one_line(option.label)
+    return f"{label} — {option.description}" if option.description else label
 
 
 def _has_descriptions(question: Question) -> bool:

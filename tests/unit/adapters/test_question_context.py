@@ -19,7 +19,7 @@ from answerback.core.view import Prompt
 from answerback.presentation.context_layout import CODE_LINES, FittedBlocks, fit_context
 from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import utf16_length
-from answerback_discord.question_context import to_markdown
+from answerback_discord.question_context import MarkdownContext
 from answerback_slack.question_context import rich_text
 from tests.fakes.discord.markdown import to_html
 from tests.fakes.slack.richtext import Run, check_rich_text, rich_text_runs
@@ -60,7 +60,9 @@ def slack(source: str) -> list[Run]:
 def discord(source: str) -> str:
     """Return what a person reads on Discord."""
     shown = re.sub(
-        r"</?(?:p|div|pre|h\d|blockquote|small)[^>]*>", "\n", to_html(to_markdown(parse(source)))
+        r"</?(?:p|div|pre|h\d|blockquote|small)[^>]*>",
+        "\n",
+        to_html(MarkdownContext().render(parse(source))),
     )
     return html.unescape(re.sub(r"<[^>]+>", "", shown))
 
@@ -86,12 +88,12 @@ def test_every_character_is_in_slacks_message_and_only_addresses_are_live(source
 def test_every_character_is_in_discords_message_and_nothing_mentions(source: str) -> None:
     said = discord(source)
     assert said.translate(_NOT_MARKUP) == blocks_to_text(parse(source)).translate(_NOT_MARKUP)
-    assert "class=mention" not in to_html(to_markdown(parse(source)))
+    assert "class=mention" not in to_html(MarkdownContext().render(parse(source)))
 
 
 @pytest.mark.rule("TEXT-5")
 def test_a_table_is_aligned_as_its_source_says() -> None:
-    assert to_markdown(parse("|item|price|\n|-|-:|\n|a|1200|\n|bc|7|")) == snapshot("""\
+    assert MarkdownContext().render(parse("|item|price|\n|-|-:|\n|a|1200|\n|bc|7|")) == snapshot("""\
 ```
 item | price
 -----+------
@@ -103,7 +105,7 @@ bc   |     7
 
 @pytest.mark.rule("TEXT-5")
 def test_each_kind_of_block_has_its_discord_markup() -> None:
-    assert to_markdown(parse(PLAN)) == snapshot("""\
+    assert MarkdownContext().render(parse(PLAN)) == snapshot("""\
 **Plan** ***B***
 Adds `paid_at`, see the docs (<https://x.y/p_q>):
 1. lock
@@ -269,7 +271,7 @@ def test_long_code_is_cut_at_a_line_and_the_button_says_how_long_it_is() -> None
 @pytest.mark.rule("SUBMIT-17")
 def test_plain_text_is_rendered_verbatim() -> None:
     found = fit_context(prompt("*a* `b`\n# c", "text"), 100)
-    assert to_markdown(found.blocks) == "\\*a\\* \\`b\\`\n\\# c"
+    assert MarkdownContext().render(found.blocks) == "\\*a\\* \\`b\\`\n\\# c"
     assert [run.text for run in slack_of(found)] == ["*a* `b`\n# c", "\n"]
 
 

@@ -16,8 +16,8 @@ from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.ports.store import Decision, Write
 from answerback.service.service import Service
-from answerback_chat import retry
-from answerback_discord import private_notes, typed_messages
+from answerback_chat import bot_listener, retry
+from answerback_discord import private_notes
 from answerback_discord.markdown_text import escape
 from tests.fakes.discord.world import Channel, Message
 from tests.service_support import WAIT
@@ -345,7 +345,7 @@ async def test_a_reply_to_a_message_whose_process_died_before_storing_it_waits_u
 async def test_the_author_of_a_reply_to_a_message_that_is_never_stored_is_told(
     up: Rig, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(typed_messages, "MESSAGE_ID_TIMEOUT", 0.0)
+    monkeypatch.setattr(bot_listener, "MESSAGE_ID_TIMEOUT", 0.0)
     ask = await submit_ask(up)
     message = prompt(up, ask)
     await forget_message_id(up, ask)

@@ -1,0 +1,190 @@
+"""Listen to typed messages as a bot that can answer them only with a reaction or a message of its own.
+
+Owns the order in which messages count, and how their authors are told. A platform says which ask a message is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Final, Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+from answerback.core.ask import Ask
+from answerback.core.errors import (
+    LeaseLostError,
+    PlatformError,
+    PlatformUnavailableError,
+    RateLimitedError,
+    StoreError,
+)
+from answerback.core.escalation import as_left_behind
+from answerback.core.intents import ShownRevision
+from answerback.core.labels import Labels
+from answerback.ports.claims import Fence
+from answerback.ports.surface import Asks, Rejected
+from answerback_chat.background_tasks import BackgroundTasks
+from answerback_chat.retry import retry
+from answerback_chat.typed_messages import Message, TypedMessageHandler
+from answerback_client.backoff import Backoff
+
+logger = logging.getLogger(__name__)
+
+MESSAGE_ID_TIMEOUT: Final = 5.0
+"""Seconds that each of the few attempts waits until the id of an ask's message is stored: together more than two of
+the leases with which processes claim a message."""
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 2.0
+
+
+class BotMessage(Message, Protocol):
+    """A message that somebody typed where a bot reads it."""
+
+    @property
+    def text(self) -> str:
+        """The text without the mention that addresses the bot."""
+
+    @property
+    def chat(self) -> str:
+        """Where it was typed: messages there count in the order in which they were typed."""
+
+    @property
+    def in_group(self) -> bool:
+        """Whether others read it, too."""
+
+    @property
+    def called(self) -> bool:
+        """Whether the text mentions the bot."""
+
+
+B = TypeVar("B", bound=BotMessage)
+
+
+class BotMessageListener(ABC, Generic[B]):
+    """Handles typed messages; see `answerback_chat.typed_messages.Platform`."""
+
+    resends: ClassVar[bool] = False
+    """Whether the platform sends a message again if `take` raises StoreError."""
+    taken_mark: ClassVar[str]
+    refused_mark: ClassVar[str]
+
+    def __init__(
+        self,
+        asks: Asks,
+        labels: Labels,
+        background: BackgroundTasks,
+        fence: Callable[[], Fence | None],
+        escape: Callable[[str], str],
+    ) -> None:
+        self._asks = asks
+        self._labels = labels
+        self._escape = escape
+        self._typed: TypedMessageHandler[B] = TypedMessageHandler(asks, self, background, fence)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def take(self, typed: B) -> None:
+        """Handle one message; returns once it is taken or its author will be told why not.
+
+        Raises:
+            StoreError: it is not taken, and the platform sends it again.
+        """
+        lock = self._locks.setdefault(typed.chat, asyncio.Lock())
+        async with lock:
+            try:
+                await retry(lambda: self._typed.handle(typed))
+            except (PlatformError, StoreError) as error:
+                if self.resends and isinstance(error, StoreError):
+                    raise
+                if isinstance(error, LeaseLostError):
+                    return  # the new holder receives messages from now on, and reads those it missed
+                extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
+                logger.warning("A typed message could not be handled: %s", error, extra=extra)
+                self._typed.tell_author_once(typed, self._escape(self._labels.text_not_saved))
+
+    def words(self, typed: B) -> str:
+        """See `answerback_chat.typed_messages.Platform.words`."""
+        return typed.text
+
+    def disambiguation_note(self, typed: B, meant: Sequence[Ask]) -> str:
+        """See `answerback_chat.typed_messages.Platform.disambiguation_note`.
+
+        Empty for a reply in a group whose text does not mention the bot: it replies to a record or a note.
+        """
+        if not meant and typed.in_group and not typed.called:
+            return ""
+        return self._escape(self._labels.which_one_quote if meant else self._labels.nothing_open)
+
+    @abstractmethod
+    def refusal(self, rejected: Rejected, typed: B) -> str:
+        """See `answerback_chat.typed_messages.Platform.refusal`."""
+
+    @abstractmethod
+    def moved_note(self, ask: Ask) -> str:
+        """See `answerback_chat.typed_messages.Platform.moved_note`."""
+
+    @abstractmethod
+    async def find_candidates(self, typed: B) -> Sequence[Ask]:
+        """Return the ask that the message replies to, or without a reply, those that looked open in the same place."""
+
+    async def read_shown(self, ask: Ask) -> ShownRevision | None:
+        """See `answerback_chat.typed_messages.Platform.read_shown`: the platform does not say."""
+        return None
+
+    async def mark_taken(self, typed: B) -> None:
+        """See `answerback_chat.typed_messages.Platform.mark_taken`."""
+        await self._react(typed, self.taken_mark)
+
+    async def tell_author(self, typed: B, text: str) -> None:
+        """Send the author a direct message, or if they cannot get one, reply in place."""
+        try:
+            await retry(lambda: self._react(typed, self.refused_mark))
+        except PlatformError as error:
+            extra = {"action": "mark_missing", "code": error.code}
+            logger.info("A message could not be marked: %s", error, extra=extra)
+        if typed.in_group:
+            try:
+                await self._send_direct(typed, text)
+            except (RateLimitedError, PlatformUnavailableError):
+                raise
+            except PlatformError:
+                pass  # they accept none from the bot
+            else:
+                return
+        await self._send_in_place(typed, text)
+
+    @abstractmethod
+    async def _react(self, typed: B, mark: str) -> None:
+        """Mark a message."""
+
+    @abstractmethod
+    async def _send_direct(self, typed: B, text: str) -> None:
+        """Send its author a direct message about it."""
+
+    @abstractmethod
+    async def _send_in_place(self, typed: B, text: str) -> None:
+        """Reply to it."""
+
+    async def _wait_for_message_id(self, ask_id: str, replied: str) -> Ask | None:
+        """Return the open ask that a message of ours shows, as it was there; None if it shows none.
+
+        If a process died after posting the message, another one finds it, or posts it again, and stores its id once
+        the claim's lease has expired.
+
+        Raises:
+            PlatformError: the id was not stored in time.
+        """
+        began, backoff = time.monotonic(), Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        # The message's id is stored before the time from which it is visible.
+        while (ask := await self._asks.get(ask_id)) and ask.open:
+            if ask.left is not None and ask.left.message.get("id") == replied:
+                return as_left_behind(ask)
+            if ask.seen:
+                return ask if (ask.message or {}).get("id") == replied else None
+            if time.monotonic() - began > MESSAGE_ID_TIMEOUT:
+                message = "it is not stored yet whether this message is the ask's own"
+                raise PlatformUnavailableError(message)
+            await backoff.wait()
+        return None
