@@ -11,7 +11,7 @@ from typing import Self, TypeVar, Unpack
 from pydantic import JsonValue
 
 from answerback_client.async_client import PATIENCE, AsyncClient
-from answerback_client.models import Answers, Ask, Envelope
+from answerback_client.models import Answers, Ask, Envelope, Json
 
 T = TypeVar("T")
 
@@ -105,6 +105,35 @@ class Client:
     def withdraw(self, ask_id: str) -> Ask:
         """Withdraw an ask; see `AsyncClient.withdraw`."""
         return self._run(self._client.withdraw(ask_id))
+
+    def retry(
+        self, ask_id: str, text: str | None = None, *, actor: Mapping[str, JsonValue] | None = None
+    ) -> Ask:
+        """Tell the agent, as a responder, to try again; see `AsyncClient.retry`."""
+        return self._run(self._client.retry(ask_id, text, actor=actor))
+
+    def open_asks(self, limit: int = 50) -> list[Ask]:
+        """Fetch the newest open asks that the caller may see."""
+        return self._run(self._client.open_asks(limit))
+
+    def act(
+        self, ask_id: str, action: Mapping[str, JsonValue], *, revision: int | None = None,
+        actor: Mapping[str, JsonValue] | None = None,
+    ) -> Ask:  # fmt: skip
+        """Act as a responder; see `AsyncClient.act`."""
+        return self._run(self._client.act(ask_id, action, revision=revision, actor=actor))
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: object = None,
+        headers: Mapping[str, str] | None = None,
+        repeat: bool = True,
+    ) -> Json:
+        """Call the API; see `AsyncClient.call`."""
+        return self._run(self._client.call(method, path, json=json, headers=headers, repeat=repeat))
 
     def _run(self, work: Coroutine[object, object, T]) -> T:
         running: list[asyncio.Task[T]] = []

@@ -17,7 +17,6 @@ CONFIRMATION = "adk_request_confirmation"
 USER = "user"
 
 
-# region agent
 def release(version: str) -> dict:
     """Releases a version."""
     return {"released": version}
@@ -34,10 +33,6 @@ def runner_of(model, database: str) -> Runner:
     )
 
 
-# endregion agent
-
-
-# region confirm
 async def run(
     runner: Runner, answerback: AsyncClient, session_id: str, message: types.Content | None
 ) -> str | None:
@@ -88,9 +83,6 @@ async def confirm(answerback: AsyncClient, call) -> tuple[dict | None, str | Non
     if ask.status == "answered" and not ask.by_person:
         return {"confirmed": False}, "No person decided."
     return ask.tool_result.structured, ask.reply
-
-
-# endregion confirm
 
 
 async def main() -> None:

@@ -5,7 +5,6 @@ import type { LanguageModel, ModelMessage, ToolApprovalRequestOutput, ToolApprov
 import { z } from "zod";
 import { RefusedError, submit, wait } from "./answerback.js";
 
-// region approve
 const release = tool({
   description: "Releases a version.",
   inputSchema: z.object({ version: z.string() }),
@@ -55,7 +54,6 @@ async function decide(
     throw error;
   }
 }
-// endregion approve
 
 if (process.argv[1] === import.meta.filename && process.env.MODEL) {
   console.log(await run(process.env.MODEL, [{ role: "user", content: "Release version 7." }]));

@@ -3,7 +3,6 @@ import process from "node:process";
 
 const url = process.env.ANSWERBACK_URL ?? "http://127.0.0.1:8420";
 
-// region agent
 export type ToolResult = { content: string; structured: any; is_error: boolean };
 export type Ask = {
   id: string;
@@ -37,7 +36,7 @@ export async function wait(id: string): Promise<Ask> {
   return ask;
 }
 
-/** One call of the API, again and again while the service is away. */
+/** One call of the API, repeated for ten minutes if the service is away. */
 async function call(
   method: string,
   path: string,
@@ -51,19 +50,18 @@ async function call(
     body: body && JSON.stringify(body),
   });
   if (token) request.headers.set("Authorization", `Bearer ${token}`);
-  for (;;) {
-    const response = await fetch(request.clone()).catch(() => null); // null: away, or restarting
-    if (response && response.status < 500) {
+  for (const until = Date.now() + 600_000; ; ) {
+    const response = await fetch(request.clone()).catch((error: Error) => error); // away, or restarting
+    if (response instanceof Response && response.status < 500) {
       const found: any = await response.json();
       if (response.ok) return found;
       throw new RefusedError(found);
     }
+    if (Date.now() > until) throw response instanceof Error ? response : new Error(await response.text());
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
 }
-// endregion agent
 
-// region front
 /**
  * Does what a person did at a front end of your own, such as approving a tool call. Its token has the role
  * `surface`. The revision says which prompt they saw, and the key that a repeat is the same click.
@@ -73,4 +71,3 @@ export function act(ask: Ask, action: object, actor: { user_id: string }, key: s
   const token = process.env.ANSWERBACK_SURFACE_TOKEN;
   return call("POST", `/v1/asks/${ask.id}/actions`, { "Idempotency-Key": key }, body, token);
 }
-// endregion front

@@ -21,7 +21,6 @@ URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
 TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
-# region permissions
 def permissions(answerback: AsyncClient) -> CanUseTool:
     """Decides by asking: what Claude asks its user, and whether it may use a tool that is not allowed anyway."""
 
@@ -61,10 +60,6 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
     return can_use_tool
 
 
-# endregion permissions
-
-
-# region run
 async def run(prompt: str, **options: Any) -> str | None:
     """One turn of Claude; its last words."""
     async with AsyncClient(URL, TOKEN) as answerback:
@@ -76,8 +71,6 @@ async def run(prompt: str, **options: Any) -> str | None:
                     return message.result
     return None
 
-
-# endregion run
 
 if __name__ == "__main__":
     print(asyncio.run(run("Set up a database for the notes app. Ask me which one.")))

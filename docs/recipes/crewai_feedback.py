@@ -20,19 +20,20 @@ class NoDecisionError(Exception):
     """Nobody decided: the turn was ended, the ask expired, or a person replied in words instead."""
 
 
-# region provider
 def call(method: str, path: str, body: dict | None = None, **headers: str) -> dict:
-    """One call of the API, again and again while the service is away."""
+    """One call of the API, repeated for ten minutes if the service is away."""
     if TOKEN:
         headers["Authorization"] = f"Bearer {TOKEN}"
+    until = time.monotonic() + 600
     while True:
         try:
             answer = httpx.request(method, URL + path, json=body, headers=headers, timeout=75)
-            if answer.status_code < 500:
-                answer.raise_for_status()
-                return answer.json()
-        except httpx.TransportError:
-            pass
+            answer.raise_for_status()
+            return answer.json()
+        except httpx.HTTPError as error:
+            refused = isinstance(error, httpx.HTTPStatusError) and answer.status_code < 500
+            if refused or time.monotonic() > until:
+                raise
         time.sleep(1)
 
 
@@ -73,10 +74,6 @@ def feedback(ask_id: str) -> str:
     return ask["tool_result"]["content"]
 
 
-# endregion provider
-
-
-# region flow
 def notes_flow(llm) -> type[Flow]:
     """Release notes that a person has to agree to."""
 
@@ -106,10 +103,6 @@ def notes_flow(llm) -> type[Flow]:
     return Notes
 
 
-# endregion flow
-
-
-# region run
 def begin(flow: type[Flow], store: SQLiteFlowPersistence) -> tuple[str, str]:
     """Runs up to the question; the flow's id and the ask's, to be kept until it is taken up again."""
     pending = flow(persistence=store).kickoff()
@@ -121,8 +114,6 @@ def go_on(flow: type[Flow], store: SQLiteFlowPersistence, flow_id: str, ask_id: 
     decided = feedback(ask_id)
     return flow.from_pending(flow_id, store).resume(decided)
 
-
-# endregion run
 
 if __name__ == "__main__":
     notes, store = notes_flow(LLM(model=os.environ["MODEL"])), SQLiteFlowPersistence("flows.db")

@@ -7,9 +7,8 @@ key=${1:-port-of-the-new-service}
 ask=$(mktemp)
 trap 'rm -f "$ask"' EXIT
 
-# region call
 ask_and_wait() {
-  curl --silent --output "$ask" --write-out '%{http_code}' "$url/v1/asks" \
+  curl --silent --show-error --output "$ask" --write-out '%{http_code}' "$url/v1/asks" \
     -H "Authorization: Bearer ${ANSWERBACK_TOKEN:-}" \
     -H 'Content-Type: application/json' \
     -H "Idempotency-Key: $key" \
@@ -19,13 +18,15 @@ ask_and_wait() {
          "to": "web"}'
 }
 
+failures=0
 while status=$(ask_and_wait || true); do
   case $status in
     200) break ;;                   # it has ended
-    202) ;;                         # still open: go on waiting
+    202) failures=0 ;;              # still open: go on waiting
     4*)  cat "$ask" >&2; exit 1 ;;  # refused: the body says why
-    *)   sleep 1 ;;                 # away or restarting
+    *)   failures=$((failures + 1)) # away or restarting: curl has printed why
+         [ "$failures" -lt "${PATIENCE:-600}" ] || exit 1
+         sleep 1 ;;
   esac
 done
 cat "$ask"
-# endregion call

@@ -16,7 +16,6 @@ PORT = int(os.environ.get("PORT", "8500"))
 DAY = 86_400
 
 
-# region workflow
 @DBOS.workflow()
 async def release(version: str) -> str:
     """Releases a version when a person says so, however long that takes."""
@@ -48,10 +47,6 @@ async def publish(version: str) -> str:
     return f"Version {version} is out."
 
 
-# endregion workflow
-
-
-# region webhook
 async def answers(request: web.Request) -> web.Response:
     """The webhook: hands the ask to its workflow. A repeat has the same id, and DBOS keeps the first."""
     try:
@@ -61,9 +56,6 @@ async def answers(request: web.Request) -> web.Response:
     workflow_id = event.ask.json["metadata"]["workflow_id"]
     await DBOS.send_async(workflow_id, event.ask.json, "answer", idempotency_key=event.id)
     return web.Response(status=204)
-
-
-# endregion webhook
 
 
 async def main(version: str = "7") -> None:

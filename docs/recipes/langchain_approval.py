@@ -15,7 +15,6 @@ URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
 TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
-# region agent
 @tool
 def release(version: str, notes: str = "") -> str:
     """Releases a version."""
@@ -34,10 +33,6 @@ def agent_of(model, checkpointer):
     return create_agent(model, list(TOOLS.values()), middleware=[REVIEW], checkpointer=checkpointer)
 
 
-# endregion agent
-
-
-# region approve
 async def run(agent, answerback: AsyncClient, thread_id: str, given: dict | None) -> str | None:
     """Runs to the end; None when someone ended the turn. After a crash, `given` None goes on."""
     config = {"configurable": {"thread_id": thread_id}}
@@ -79,9 +74,6 @@ async def decide(answerback: AsyncClient, thread_id: str, call: dict) -> tuple[d
     if ask.status == "answered" and not ask.by_person:
         return {"type": "reject", "message": "No person decided."}, False
     return ask.tool_result.structured, False
-
-
-# endregion approve
 
 
 async def main() -> None:

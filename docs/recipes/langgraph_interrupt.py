@@ -19,7 +19,6 @@ TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 SECRET = os.environ["WEBHOOK_SECRET"]
 
 
-# region graph
 class State(TypedDict):
     messages: Annotated[list[AnyMessage], add_messages]
 
@@ -58,10 +57,6 @@ def graph_of(model, checkpointer):
     return builder.compile(checkpointer=checkpointer)
 
 
-# endregion graph
-
-
-# region park
 class Runs:
     """Runs of a graph: parked while they wait for people."""
 
@@ -103,9 +98,6 @@ class Runs:
                     answer = Command(resume={pending.id: event.ask.json})
                     await self.go_on(thread_id, answer)
         return web.Response(status=204)
-
-
-# endregion park
 
 
 async def main() -> None:

@@ -16,7 +16,6 @@ class TurnEndedError(Exception):
     """The person ended the turn: nothing ran, and the run is not taken up again."""
 
 
-# region agent
 @function_tool(needs_approval=True)
 def release(version: str) -> str:
     """Releases a version."""
@@ -28,10 +27,6 @@ def agent_of(model) -> Agent:
     return Agent(name="Releaser", model=model, tools=[release])
 
 
-# endregion agent
-
-
-# region approve
 class Run:
     """A run whose state is a file: `start` it, and `go_on` in any process that finds it interrupted."""
 
@@ -88,9 +83,6 @@ def decide(state: RunState, item, ask: Ask) -> None:
     else:
         words = result.structured.get("rejection_message")
         state.reject(item, result.structured["always"], rejection_message=words)
-
-
-# endregion approve
 
 
 async def main() -> None:

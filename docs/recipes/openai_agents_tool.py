@@ -14,7 +14,6 @@ TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 TURN_ENDED = "The user ended the turn."
 
 
-# region tool
 async def ask_user_tool(answerback: AsyncClient) -> FunctionTool:
     """The tool, with the description and the schema that the service gives for it."""
     found = await answerback.call("GET", "/v1/tools?format=openai")
@@ -52,10 +51,6 @@ def stop_at_end_turn(_context, results) -> ToolsToFinalOutputResult:
     return ToolsToFinalOutputResult(is_final_output=ended, final_output=TURN_ENDED)
 
 
-# endregion tool
-
-
-# region run
 async def run(model, prompt: str) -> str:
     """An agent that may ask."""
     async with AsyncClient(URL, TOKEN) as answerback:
@@ -68,8 +63,6 @@ async def run(model, prompt: str) -> str:
         )
         return (await Runner.run(agent, prompt)).final_output
 
-
-# endregion run
 
 if __name__ == "__main__":
     print(asyncio.run(run(os.environ["MODEL"], "Release version 7.")))

@@ -21,7 +21,6 @@ class TurnEndedError(Exception):
     """The person ended the turn: nothing ran, and the run is not taken up again."""
 
 
-# region agent
 def agent_of(model) -> Agent:
     """An agent whose tool runs when someone agrees."""
     agent = Agent(model, output_type=[str, DeferredToolRequests])
@@ -34,10 +33,6 @@ def agent_of(model) -> Agent:
     return agent
 
 
-# endregion agent
-
-
-# region approve
 class Run:
     """A run whose state is a file: `start` it, and `go_on` in any process until it gives text."""
 
@@ -87,9 +82,6 @@ class Run:
 def denied(ids: list[str], words: str) -> DeferredToolResults:
     """Every call denied with the same words."""
     return DeferredToolResults(approvals={one: ToolDenied(words) for one in ids})
-
-
-# endregion approve
 
 
 async def main() -> None:

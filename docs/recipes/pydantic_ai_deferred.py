@@ -25,7 +25,6 @@ class TurnEndedError(Exception):
     """The person ended the turn: the run is not taken up again."""
 
 
-# region agent
 async def agent_of(model, answerback: AsyncClient) -> Agent:
     """An agent that may ask; its runs end with text, or with calls that people have to answer."""
     found = await answerback.call("GET", "/v1/tools?format=mcp")
@@ -43,10 +42,6 @@ async def agent_of(model, answerback: AsyncClient) -> Agent:
     )
 
 
-# endregion agent
-
-
-# region run
 class Run:
     """A run whose state is a file: start it anywhere, and call `go_on` until it gives text."""
 
@@ -93,9 +88,6 @@ def given(ask: Ask):
         raise TurnEndedError
     result = ask.tool_result
     return ToolFailed(result.content) if result.is_error else result.structured
-
-
-# endregion run
 
 
 async def main() -> None:

@@ -9,7 +9,6 @@ URL = os.environ.get("ANSWERBACK_URL", "http://127.0.0.1:8420")
 TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
-# region call
 async def release_window(patience: float) -> dict | None:
     """When to release, as the person says; None when nobody said so in time."""
     questions = [
@@ -37,8 +36,6 @@ async def release_window(patience: float) -> dict | None:
             return None
     return ask.tool_result.structured if ask.status == "answered" else None
 
-
-# endregion call
 
 if __name__ == "__main__":
     print(asyncio.run(release_window(patience=900)))

@@ -14,7 +14,6 @@ class TurnEndedError(Exception):
     """The person ended the turn: the model gets nothing, and the host stops."""
 
 
-# region call
 def tool_result(call_id: str, name: str, arguments: dict) -> tuple[str, bool]:
     """The text for the model, and whether it is an error."""
     with Client(URL, TOKEN) as answerback:
@@ -29,8 +28,6 @@ def tool_result(call_id: str, name: str, arguments: dict) -> tuple[str, bool]:
         raise TurnEndedError
     return ask.tool_result.content, ask.tool_result.is_error
 
-
-# endregion call
 
 if __name__ == "__main__":
     call_id = f"call_{secrets.token_hex(8)}"  # a model gives its calls their ids

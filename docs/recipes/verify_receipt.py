@@ -12,7 +12,6 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 
-# region check
 def faults(body: dict[str, Any], jwks: dict[str, Any]) -> list[str]:
     """Return what is wrong with a receipt; nothing if it is whole."""
     keys = {
@@ -49,9 +48,6 @@ def digest(content: Any) -> str:
 def decode(text: str) -> bytes:
     """Decode base64url without padding."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-# endregion check
 
 
 if __name__ == "__main__":

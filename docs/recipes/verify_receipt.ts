@@ -3,7 +3,6 @@ import { createHash, createPublicKey, verify, type JsonWebKey, type KeyObject } 
 import { readFileSync } from "node:fs";
 import process from "node:process";
 
-// region check
 type Signed = { signature: string; kid: string; [name: string]: unknown };
 type Keys = Map<string, KeyObject>;
 export type Body = {
@@ -51,7 +50,6 @@ function canonical(value: unknown): string {
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
 }
-// endregion check
 
 const [body, jwks] = process.argv.slice(2, 4).map((name) => JSON.parse(readFileSync(name, "utf-8")));
 const wrong = faults(body, jwks);

@@ -3,7 +3,6 @@ import { createServer } from "node:http";
 import process from "node:process";
 import { Webhook } from "standardwebhooks";
 
-// region receive
 const webhook = new Webhook(process.env.WEBHOOK_SECRET); // the agent's callback_secret: whsec_…
 const done = new Set(); // in a database, if a repeat after a restart would do harm
 
@@ -25,7 +24,6 @@ async function receive(request, response) {
   }
   response.writeHead(204).end();
 }
-// endregion receive
 
 async function ended(ask) {
   console.log(JSON.stringify({ id: ask.id, status: ask.status, result: ask.tool_result }));

@@ -10,7 +10,6 @@ from answerback_client import Ask, WebhookError, verify_webhook
 SECRET = os.environ["WEBHOOK_SECRET"]  # the agent's callback_secret: whsec_…
 
 
-# region receive
 def receiver(ended: Callable[[Ask], Awaitable[None]]) -> web.Application:
     """An application that hands each ask that has ended to `ended`, once."""
     done: set[str] = set()  # in a database, if a repeat after a restart would do harm
@@ -28,9 +27,6 @@ def receiver(ended: Callable[[Ask], Awaitable[None]]) -> web.Application:
     app = web.Application()
     app.router.add_post("/answers", receive)
     return app
-
-
-# endregion receive
 
 
 async def _print(ask: Ask) -> None:

@@ -4,7 +4,6 @@
 """
 
 import re
-import textwrap
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -47,45 +46,38 @@ def _outcome(transition: object) -> str:
     return f"`{transition.code}`" if isinstance(transition, Refusal) else "accepted"
 
 
-RECIPE_PAGES = (ROOT / "docs" / "agents.md", ROOT / "docs" / "frameworks.md")
-"""The pages that include recipes."""
+DOCS = ROOT / "docs"
+RECIPE_PAGES = sorted(
+    [*DOCS.glob("agents/*.md"), *DOCS.glob("frameworks/*.md"), DOCS / "receipts.md"]
+)
+"""The pages whose code is all from recipes."""
 _ENDED = walker.Phase.ANSWERED
 """The column for all phases of an ended walk, in which nothing is possible."""
 _LANGUAGES = {".mjs": "js", ".py": "python"}
 """The language of a fenced block, if it is not the file's suffix."""
 
 
-def recipe(name: str, region: str | None = None) -> str:
-    """Return a recipe's file, or a named region of it, as a fenced block.
-
-    Raises:
-        ValueError: the file has no such region.
-    """
+def recipe(name: str) -> str:
+    """Return a recipe's whole file as a fenced block: it runs when it is pasted."""
     file = RECIPES / name
-    text = file.read_text("utf-8")
-    if region is not None:
-        _, begin, rest = text.partition(f" region {region}\n")
-        text, end, _ = rest.partition(f" endregion {region}\n")
-        if not (begin and end):
-            raise ValueError(f"{file} has no region {region!r}")
-        text = text[: text.rindex("\n") + 1]  # without the comment that ends the region
     language = _LANGUAGES.get(file.suffix, file.suffix.removeprefix("."))
-    return f"```{language}\n{textwrap.dedent(text).strip()}\n```"
+    return f"```{language}\n{file.read_text('utf-8').strip()}\n```"
 
 
-def _recipes(page: Path) -> Iterator[tuple[str, tuple[Path, Callable[[], str]]]]:
-    """Yield the recipes on a page, identified by their opening comments: `recipe FILE` or `recipe FILE REGION`."""
-    for part in re.findall(
-        r"^<!-- (recipe [\w.-]+(?: \w+)?) -->$", page.read_text("utf-8"), re.MULTILINE
-    ):
-        yield part, (page, partial(recipe, *part.split()[1:]))
+def _recipes() -> Iterator[tuple[str, tuple[Path, Callable[[], str]]]]:
+    """Yield the recipes on the pages, identified by their opening comments: `recipe FILE`."""
+    for page in sorted(DOCS.rglob("*.md")):
+        for part in re.findall(
+            r"^<!-- (recipe [\w.-]+) -->$", page.read_text("utf-8"), re.MULTILINE
+        ):
+            yield part, (page, partial(recipe, part.removeprefix("recipe ")))
 
 
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
-    "labels": (ROOT / "docs" / "configuration.md", labels),
-    "actions": (ROOT / "docs" / "api.md", transitions),
-    "layers": (ROOT / "docs" / "architecture.md", layers),
-    **{part: generate for page in RECIPE_PAGES for part, generate in _recipes(page)},
+    "labels": (DOCS / "labels.md", labels),
+    "actions": (DOCS / "api.md", transitions),
+    "layers": (DOCS / "architecture.md", layers),
+    **dict(_recipes()),
 }
 
 

@@ -1,6 +1,6 @@
-"""The pages about agents and frameworks show the recipes' files and nothing else, and each recipe has a test.
+"""The pages about agents and frameworks show the recipes' whole files and nothing else, and each recipe has a test.
 
-tests/meta/test_docs.py checks that the page and the files are identical, along with the other generated parts.
+So every block there runs when it is pasted: tests/meta/test_docs.py checks that page and file are identical.
 """
 
 from __future__ import annotations
@@ -16,38 +16,31 @@ from tests.meta.project import RECIPES, ROOT
 _FENCE = re.compile(r"^```\w*\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 
-def _shown() -> set[tuple[str, ...]]:
-    """Return the recipes that the pages show: a file, or a file and one of its regions."""
-    return {tuple(part.split()[1:]) for part in generated_docs.PARTS if part.startswith("recipe ")}
-
-
-def test_every_code_block_on_the_pages_is_part_of_a_recipe() -> None:
-    page = "\n".join(page.read_text("utf-8") for page in generated_docs.RECIPE_PAGES)
-    copied = {
-        generated_docs.read_part(part)
-        for part in generated_docs.PARTS
-        if part.startswith("recipe ")
+def _shown() -> set[str]:
+    """Return the names of the recipes that the pages show."""
+    return {
+        part.removeprefix("recipe ") for part in generated_docs.PARTS if part.startswith("recipe ")
     }
+
+
+def test_every_code_block_on_the_pages_is_a_recipe() -> None:
+    page = "\n".join(page.read_text("utf-8") for page in generated_docs.RECIPE_PAGES)
+    copied = {generated_docs.read_part(f"recipe {name}") for name in _shown()}
     written = [block for block in _FENCE.findall(page) if block not in copied]
     assert written == [], (
         "put these into a file in docs/recipes, and a test of it into tests/recipes"
     )
 
 
-def test_every_recipe_and_each_of_its_regions_is_on_a_page() -> None:
-    there: set[tuple[str, ...]] = set()
-    for file in RECIPES.iterdir():
-        if file.is_file():
-            regions = re.findall(r" region (\w+)$", file.read_text("utf-8"), re.MULTILINE)
-            there |= {(file.name, region) for region in regions} or {(file.name,)}
-    assert there == _shown()
+def test_every_recipe_is_on_a_page() -> None:
+    assert {file.name for file in RECIPES.iterdir() if file.is_file()} == _shown()
 
 
 def test_every_recipe_is_run_by_a_test() -> None:
     tests = "".join(file.read_text("utf-8") for file in Path(__file__).parent.rglob("*.py"))
     unnamed = [
         name
-        for name, *_ in _shown()
+        for name in _shown()
         if f'"{name}"' not in tests
         and f'"{name.removesuffix(".py")}"' not in tests
         and f"import {name.removesuffix('.py')}" not in tests

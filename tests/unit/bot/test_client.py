@@ -289,6 +289,22 @@ async def test_the_blocking_client_works_in_a_thread_and_next_to_a_running_loop(
     assert withdrawn.status == "withdrawn"
 
 
+async def test_the_blocking_client_acts_too_and_has_every_method(service: Served) -> None:
+    methods = {name for name in vars(AsyncClient) if not name.startswith("_")}
+    assert {"act", "call"} <= methods - {"submit_body"} <= set(vars(Client))
+
+    def act() -> None:
+        with Client(service.url) as agent, Client(service.url, service.key) as person:
+            asked = agent.submit("ask_user", GO)
+            assert [ask.id for ask in agent.open_asks()] == [asked.id]
+            person.act(asked.id, {"action": "answer", "value": True}, revision=1)
+            assert agent.call("GET", f"/v1/asks/{asked.id}")["status"] == "answered"
+            with pytest.raises(InvalidCallError):
+                person.retry(asked.id)
+
+    await asyncio.to_thread(act)
+
+
 async def test_a_call_that_nobody_accepts_ends_at_its_timeout() -> None:
     async with AsyncClient("http://127.0.0.1:9", patience=3_600) as client, asyncio.timeout(WAIT):
         with pytest.raises(UnreachableError, match=r"within 0\.2 seconds\..*answerback"):
