@@ -36,9 +36,9 @@ _STORES = ("tests/unit/storage",)
 
 MUTANTS = (
     # Answers: what fits a question.
-    Mutant(f"{_CORE}/answers.py", "return a is b", "return a == b", _ANSWERS),
+    Mutant(f"{_CORE}/strict_json.py", "return a is b", "return a == b", _ANSWERS),
     Mutant(
-        f"{_CORE}/answers.py",
+        f"{_CORE}/strict_json.py",
         "return len(a) == len(b) and all(map(json_equal, a, b))",
         "return all(map(json_equal, a, b))",
         _ANSWERS,
@@ -81,7 +81,7 @@ MUTANTS = (
     ),
     Mutant(
         f"{_SERVICE}/act_or_refuse.py",
-        "if isinstance(action, Answer) and action.remember and not can_remember(ask):",
+        "if isinstance(action, Answer) and action.remember and not offers_to_remember(ask):",
         "if isinstance(action, Answer) and action.remember and False:",
         _ACTING,
     ),

@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from answerback.core.actions import Answer, Back, Edit, EndTurn, Other, Reply, Submit
-from answerback.core.answers import json_equal
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
+from answerback.core.strict_json import json_equal
 from answerback.core.walker import OPEN_PHASES, GivenAnswer, Person, Refused, Source, Walk
 from answerback.testing.walker_model import NaiveAnswer, NaiveWalk
 

@@ -16,10 +16,10 @@ from pydantic import JsonValue
 
 from answerback.cli.output import fail, say, warn
 from answerback.cli.validate import validate_submission
-from answerback.core.answers import json_equal
 from answerback.core.ask import ANYONE, Ask, Request
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
+from answerback.core.strict_json import json_equal
 from answerback.core.view import view_of
 from answerback.core.walker import GivenAnswer, Phase, Walk, start
 from answerback.presentation.sanitize import as_json, one_line

@@ -42,19 +42,6 @@ class Invalid(NamedTuple):
         )
 
 
-def json_equal(a: JsonValue, b: JsonValue) -> bool:
-    """Compare JSON values by type: true, 1 and "true" differ, 1 and 1.0 are equal, arrays compare in order."""
-    if isinstance(a, bool) or isinstance(b, bool):
-        return a is b
-    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-        return a == b
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(json_equal, a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(json_equal(a[k], b[k]) for k in a)
-    return type(a) is type(b) and a == b
-
-
 def check_answer(question: Question, value: JsonValue) -> Accepted | Invalid:
     """Check whether ``value`` answers ``question``."""
     match question.answer_type:

@@ -36,11 +36,16 @@ def escalate(ask: Ask, at: float) -> Change | None:
             if ask.message
             else None,
             responders=escalation.responders or _recipients(escalation.to) or responders,
+            confirmers=escalation.confirmers or ask.confirmers,
         )
     entry = RecordEntry(
         at=at,
         kind="note",
-        body={"escalated": escalation.model_dump(mode="json", exclude_none=True)},
+        body={
+            "escalated": escalation.model_dump(
+                mode="json", exclude_none=True, exclude={"confirmers"}
+            )
+        },
     )
     return Change(escalated, (entry,))
 

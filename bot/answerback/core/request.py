@@ -43,6 +43,8 @@ class Escalation(_Frozen):
     after: float
     to: Destination | None = None
     responders: tuple[str, ...] = ()
+    confirmers: tuple[str, ...] = ()
+    """Who may confirm there, if not whoever may answer."""
 
 
 class Request(_Frozen):

@@ -132,3 +132,16 @@ def digest_of(body: JsonValue) -> str:
     """Return a digest that is the same for equal JSON, whatever its formatting."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def json_equal(a: object, b: object) -> bool:
+    """Compare JSON values by type: true, 1 and "true" differ, 1 and 1.0 are equal, arrays compare in order."""
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return a == b
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(json_equal, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(json_equal(a[k], b[k]) for k in a)
+    return type(a) is type(b) and a == b

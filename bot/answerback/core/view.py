@@ -23,6 +23,7 @@ from answerback.core.giving_up import TriedAgain
 from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
+from answerback.core.remembering import offers_to_remember
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema, json_value_key
 from answerback.core.sent_call import SentCall, sent_call
 from answerback.core.too_late import can_try_again
@@ -261,14 +262,6 @@ def _outcome(ask: Ask) -> Outcome | None:
     return replace(ask.outcome, ended_by=None, source=None)
 
 
-def can_remember(ask: Ask) -> bool:
-    """Return whether an answer can be remembered for the turn: the question offers it, and the turn has an id."""
-    request = ask.request
-    if request.conversation is None or request.turn is None:
-        return False
-    return ask.question is not None and ask.question.can_be_remembered
-
-
 def answer_lines(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
     """Return an answer as lines for people, unabridged: one per option, schema field or note, and at least one."""
     note = [] if given.note is None else [labels.noted.format(text=given.note)]
@@ -337,7 +330,7 @@ def _prompt(ask: Ask, question: Question, labels: Labels) -> Prompt:
         position=(ask.walk.at or 0) + 1,
         total=len(ask.form.questions),
         prefill=again.value if again else question.default,
-        remember=can_remember(ask),
+        remember=offers_to_remember(ask),
         again=again,
         context_format=ask.form.context_format,
         asides=tuple(aside for aside in ask.asides if aside.question_id == question.id),

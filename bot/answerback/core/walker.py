@@ -25,7 +25,7 @@ from answerback.core.actions import (
     Reply,
     Submit,
 )
-from answerback.core.answers import Invalid, check_other, check_text, check_with_note, json_equal
+from answerback.core.answers import Invalid, check_other, check_text, check_with_note
 from answerback.core.confirmation import Vote
 from answerback.core.errors import Problem
 from answerback.core.form import Form, Question
@@ -35,6 +35,7 @@ from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.person import Person as Person
 from answerback.core.person import StrictDataclass as StrictDataclass
 from answerback.core.refusals import Refusal
+from answerback.core.strict_json import json_equal
 
 
 class Phase(StrEnum):

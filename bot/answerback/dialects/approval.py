@@ -67,6 +67,8 @@ def render(ask: Ask) -> ToolResult:
     if ask.status is Status.ANSWERED:
         return results.json_result(variant.render_decision(answers, arguments))
     reason = ask.walk.reply or results.unanswered_text(ask)
+    if ask.form.confirmation is not None:
+        answers = {}  # what nobody has confirmed decides nothing
     return results.json_result(variant.render_no_decision(answers, arguments, reason))
 
 

@@ -36,8 +36,7 @@ def parse(call: ArgumentNode) -> Form | None:
                 "id",
             )
         text = node.text("text")
-        when = question_reader.read_when(node, by_id)
-        question = question_reader.read_question(node, id=question_id, text=text, when=when)
+        question = question_reader.read_question(node, id=question_id, text=text, earlier=by_id)
         questions.append(question)
         if question_id is not None:
             by_id.setdefault(question_id, question)

@@ -21,7 +21,7 @@ def render(ask: Ask) -> ToolResult:
     if ask.request.name == qwen.NAME:
         return qwen.render(ask)
     given = [(question, ask.walk.answer(question.id)) for question in ask.form.questions]
-    if _is_vibe(ask.request.arguments):
+    if _is_vibe(ask.request.name, ask.request.arguments):
         return _vibe_result(ask, given)
     structured: Json = {
         "questions": ask.request.arguments["questions"],
@@ -42,8 +42,10 @@ def render(ask: Ask) -> ToolResult:
     return ToolResult(content=content, structured=structured)
 
 
-def _is_vibe(arguments: Json) -> bool:
-    """Return whether a call has a field that only Mistral Vibe's have."""
+def _is_vibe(name: str, arguments: Json) -> bool:
+    """Return whether a call has a field that only Mistral Vibe's have, under a name that is not Claude Code's own."""
+    if name == "AskUserQuestion":
+        return False
     sent = arguments["questions"]
     questions = sent if isinstance(sent, list) else []
     return "footerNote" in arguments or any(

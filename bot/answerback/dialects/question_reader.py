@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, Literal, assert_never
+from typing import Final, assert_never
 
 from pydantic import JsonValue
 
@@ -21,20 +21,12 @@ _MAX_IDS: Final = 20
 """Earlier ids listed in the message about an unknown one."""
 
 
-def _required_field(kind: AnswerType) -> Literal["options", "schema"] | None:
-    """Return the field that a question of this type requires, if any."""
-    match kind:
-        case AnswerType.BOOLEAN | AnswerType.TEXT:
-            return None
-        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return "options"
-        case AnswerType.SCHEMA:
-            return "schema"
-        case _:
-            assert_never(kind)
-
-
-NON_SCHEMA_TYPES: Final = tuple(kind for kind in AnswerType if _required_field(kind) != "schema")
+_REQUIRED_FIELDS: Final = {
+    AnswerType.SELECT: "options",
+    AnswerType.MULTI_SELECT: "options",
+    AnswerType.SCHEMA: "schema",
+}
+NON_SCHEMA_TYPES: Final = tuple(kind for kind in AnswerType if kind != AnswerType.SCHEMA)
 """The answer types of the dialects without schemas."""
 
 
@@ -45,7 +37,7 @@ def read_question(
     text: str | None,
     types: Collection[str] = _TYPES,
     default_type: AnswerType | None = None,
-    when: When | None = None,
+    earlier: dict[str, Question | None] | None = None,
     exclusive: bool = True,
     persistence: Persistence = Persistence.NONE,
 ) -> Question | None:
@@ -56,15 +48,19 @@ def read_question(
         text: its text, likewise.
         types: the answer types of the dialect.
         default_type: the answer type if the call gives none; None: the call must give one.
+        earlier: the earlier questions by id, for its condition; None for an invalid one, against which it is not
+            checked. Without it, the dialect has no conditions.
     """
+    when = _when(node, earlier) if earlier is not None and node.has("when") else None
     before = node.problems.count
     context = node.text("context", required=False, blank=True)
     type_name = node.choice("answer_type", types, default_type.value if default_type else None)
     kind = AnswerType(type_name) if type_name is not None else None
-    options = _options(node, kind)
-    schema = _schema(node, kind)
+    required = _REQUIRED_FIELDS.get(kind) if kind is not None else None
+    options = _options(node, kind) if node.has("options") or required == "options" else ()
+    schema = _schema(node, kind) if node.has("schema") or required == "schema" else None
     invalid = node.problems.count > before
-    if kind is None or (invalid and _required_field(kind) is not None):
+    if kind is None or (invalid and required is not None):
         return None
     question = Question(
         id=id or "?",
@@ -77,18 +73,12 @@ def read_question(
         exclusive=exclusive,
         persistence=persistence,
     )
-    question = _with_default(node, question)
+    if isinstance(node.value, dict) and "default" in node.value:
+        question = _with_default(node, question)
     return None if id is None or text is None or node.problems.count > before else question
 
 
-def read_when(node: ArgumentNode, earlier: dict[str, Question | None]) -> When | None:
-    """Read the condition of a question.
-
-    Args:
-        earlier: the earlier questions by id; None for an invalid one, against which the condition is not checked.
-    """
-    if not _given(node, "when"):
-        return None
+def _when(node: ArgumentNode, earlier: dict[str, Question | None]) -> When | None:
     when = node.at("when")
     if not when.is_object(("question_id", "equals")):
         return None
@@ -124,22 +114,15 @@ def _ids(earlier: Collection[str]) -> str:
     return (f"{more} more, " if more else "") + ", ".join(shown) or "none"
 
 
-def _given(node: ArgumentNode, field: str) -> bool:
-    """Return whether a question has a field that is not null: most have few, and the others need no reading."""
-    return isinstance(node.value, dict) and node.value.get(field) is not None
-
-
 def _options(node: ArgumentNode, kind: AnswerType | None) -> tuple[Option, ...]:
-    if kind is not None and _required_field(kind) != "options":
-        if _given(node, "options"):
-            child = node.at("options")
-            child.fail(
-                "options_forbidden",
-                f"{child.name} is for the answer_type select or multi_select only; this is {kind}.",
-            )
-        return ()
     child = node.at("options")
-    if not _given(node, "options") or child.value == []:
+    if kind is not None and _REQUIRED_FIELDS.get(kind) != "options":
+        child.fail(
+            "options_forbidden",
+            f"{child.name} is for the answer_type select or multi_select only; this is {kind}.",
+        )
+        return ()
+    if not child.value:
         if kind is not None:
             child.fail(
                 "options_required",
@@ -150,16 +133,15 @@ def _options(node: ArgumentNode, kind: AnswerType | None) -> tuple[Option, ...]:
 
 
 def _schema(node: ArgumentNode, kind: AnswerType | None) -> JsonValue:
-    if kind is None or _required_field(kind) != "schema":
-        if kind is not None and _given(node, "schema"):
-            child = node.at("schema")
+    child = node.at("schema")
+    if kind != AnswerType.SCHEMA:
+        if kind is not None:
             child.fail(
                 "schema_forbidden",
                 f'{child.name} is for answer_type "schema" only; this is {kind}.',
             )
         return None
-    child = node.at("schema")
-    if not _given(node, "schema"):
+    if child.value is None:
         child.fail(
             "schema_required", f'{child.name} is missing: answer_type "schema" needs a JSON Schema.'
         )
@@ -169,10 +151,8 @@ def _schema(node: ArgumentNode, kind: AnswerType | None) -> JsonValue:
 
 
 def _with_default(node: ArgumentNode, question: Question) -> Question:
-    if not isinstance(node.value, dict) or "default" not in node.value:
-        return question
     child = node.at("default")
-    schema = _required_field(question.answer_type) == "schema"
+    schema = question.answer_type is AnswerType.SCHEMA
     if child.value is None and not schema:
         return question
     if schema:

@@ -21,8 +21,8 @@ from answerback.core.clarification import AskBack
 from answerback.core.intents import Intent, Unclear, UnresolvedAction, resolve_action
 from answerback.core.labels import Labels
 from answerback.core.people import People
+from answerback.core.remembering import offers_to_remember
 from answerback.core.too_late import TryAgain, apply_try_again
-from answerback.core.view import can_remember
 from answerback.core.walker import Refused, Source
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
@@ -346,7 +346,7 @@ class AskActions:
     def _change(
         self, ask: Ask, action: Action | AskBack, actor: Actor, now: float
     ) -> Change | Rejected | NeedsGroups:
-        if isinstance(action, Answer) and action.remember and not can_remember(ask):
+        if isinstance(action, Answer) and action.remember and not offers_to_remember(ask):
             problem = refusals.CANNOT_BE_REMEMBERED.problem()
             return Rejected(RejectReason.INVALID, ask, (problem,))
         by, people = actor.person, self._commits.people

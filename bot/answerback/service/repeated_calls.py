@@ -60,6 +60,8 @@ class RepeatedCalls:
         ask = None if latest is None else await self._store.asks.get(latest.ask_id)
         if latest is None or ask is None or self._presence.is_waiting(ask.id):
             return None
+        if ask.request.leased:
+            return None  # one approval allows one call
         if body.conversation is None and latest.at < self._clock.now() - JOINABLE_SECONDS:
             return None
         return ask if ask.open or await self._is_owed(ask) else None
@@ -88,7 +90,8 @@ def join_key(body: Submission, agent: Agent | None) -> str | None:
     if body.join is None:
         return None
     where = body.join if body.conversation is None else None
-    same = body.model_dump(mode="json", include={"name", "arguments", "to", "conversation"})
+    asked = {"name", "arguments", "to", "conversation", "responders", "confirmations"}
+    same = body.model_dump(mode="json", include=asked)
     text = json.dumps([agent and agent.name, where, same], sort_keys=True)
     return f"join:{hashlib.sha256(text.encode()).hexdigest()}"
 

@@ -25,14 +25,16 @@ def view_for_agent(ask: Ask, view: View) -> View:
     if not keeps_secret(ask):
         return view
     prompt, confirmation = view.prompt, view.confirmation
-    if prompt is not None and _is_telling(ask, prompt.question.id):
-        prompt = None
+    label = view.label
+    if prompt is not None and is_telling(ask, prompt.question.id):
+        request, prompt = ask.request, None
+        label = request.form.tool or request.origin.asker(request.agent, request.prompt_label)
     elif prompt is not None:
         prompt = prompt._replace(prefill=prompt.question.default, again=None)
     if confirmation is not None:
         question = confirmation.about.question.model_copy(update={"context": None})
         confirmation = confirmation._replace(about=confirmation.about._replace(question=question))
-    return view._replace(prompt=prompt, confirmation=confirmation, lines=())
+    return view._replace(prompt=prompt, confirmation=confirmation, lines=(), label=label)
 
 
 def entries_for_agent(ask: Ask, entries: Iterable[StoredEntry]) -> list[StoredEntry]:
@@ -42,11 +44,11 @@ def entries_for_agent(ask: Ask, entries: Iterable[StoredEntry]) -> list[StoredEn
     return [
         stored
         for stored in entries
-        if stored.entry.kind in _OPEN_KINDS and not _is_telling(ask, stored.entry.question_id)
+        if stored.entry.kind in _OPEN_KINDS and not is_telling(ask, stored.entry.question_id)
     ]
 
 
-def _is_telling(ask: Ask, question_id: str | None) -> bool:
+def is_telling(ask: Ask, question_id: str | None) -> bool:
     """Whether it tells something about the answers that this question was put."""
     questions = ask.form.questions
     has_conditions = any(each.when is not None for each in questions)

@@ -295,6 +295,7 @@ def plan(
         message = f"None of those who may confirm here has an account on {surface}."
         return (Problem(pointer="/confirmations", code="too_many_confirmations", message=message),)
     requester = owner if route is None or route.requester is None else None
+    confirmation = plan_confirmation(submission.confirmations, table, requester)
     return Plan(
         destination=destination,
         responders=responders,
@@ -307,7 +308,7 @@ def plan(
         escalation=escalation,
         origin=read_origin(submission.origin, submission.name, submission.metadata, carrier, owner),
         route=str(to) if route else None,
-        confirmation=plan_confirmation(submission.confirmations, table, requester),
+        confirmation=confirmation,
         confirmers=confirmers or (),
     )
 
@@ -384,4 +385,8 @@ def _escalation(
         after=route.escalate.after,
         to=to,
         responders=normalize_responders(route.escalate.responders, surface, people) or (),
+        confirmers=normalize_responders(
+            route.confirmations.confirmers if route.confirmations else None, surface, people
+        )
+        or (),
     )

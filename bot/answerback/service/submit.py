@@ -24,8 +24,8 @@ from answerback.core.ask import (
     request_entry,
 )
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
+from answerback.core.remembering import can_remember
 from answerback.core.too_late import APPROVAL
-from answerback.core.view import can_remember
 from answerback.core.walker import Source, start
 from answerback.dialects import registry
 from answerback.dialects.registry import ParsedCall

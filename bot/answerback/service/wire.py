@@ -16,7 +16,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.clarification import pending_question
 from answerback.core.giving_up import GaveUp
 from answerback.core.headline import headline_of
-from answerback.core.view import asker_label, view_of
+from answerback.core.view import view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.dialects.interim_results import render_interim_result
@@ -37,7 +37,7 @@ from answerback.service.prompt_wire import (
     confirmed_by_body,
     prompt_body,
 )
-from answerback.service.secrecy import keeps_secret, view_for_agent
+from answerback.service.secrecy import is_telling, keeps_secret, view_for_agent
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 
@@ -149,7 +149,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "headline": headline_of(ask.form),
         "dialect": ask.request.dialect,
         "repaired": [*ask.request.repaired],
-        "asked_by": asker_label(ask),
+        "asked_by": shown.label,
         "origin": _origin(ask),
         "surface": ask.destination.surface,
         "thread": _thread(ask),
@@ -165,7 +165,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "interim_result": _tool_result(interim),
         "waiting": ask.open and not ask.unattended,
         "accepts": [*ask.request.accepts],
-        "clarify": _clarify(ask),
+        "clarify": _clarify(ask, secret=secret),
         "confirmed_by": [confirmed_by_body(vote) for vote in ask.walk.votes] if outcome else [],
         "ended_by": person_body(outcome.ended_by) if outcome else None,
         "source": outcome.source if outcome else None,
@@ -192,9 +192,13 @@ def _tool_result(result: asks.ToolResult | None) -> ToolResult | None:
     }
 
 
-def _clarify(ask: Ask) -> ClarifyBody | None:
+def _clarify(ask: Ask, *, secret: bool) -> ClarifyBody | None:
     asked = pending_question(ask)
-    return None if asked is None else {"question_id": asked.question_id, **aside_body(asked)}
+    if asked is None:
+        return None
+    hidden = secret and is_telling(ask, asked.question_id)
+    question_id = ask.form.questions[0].id if hidden else asked.question_id
+    return {"question_id": question_id, **aside_body(asked)}
 
 
 def _origin(ask: Ask) -> OriginBody:

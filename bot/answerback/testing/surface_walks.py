@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.core import markdown
-from answerback.core.answers import json_equal
 from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.json_schema.skeleton import skeleton
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_from_schema
+from answerback.core.strict_json import json_equal
 from answerback.core.view import Prompt, View, answer_lines, view_of
 from answerback.presentation.sanitize import visible
 from answerback.testing.simulated_people import SimulatedPerson, Stage

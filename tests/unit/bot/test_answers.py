@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from answerback.core.answers import Accepted, Invalid, check_answer, check_text, json_equal
+from answerback.core.answers import Accepted, Invalid, check_answer, check_text
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.json_schema import schemas
 from answerback.core.json_schema.schemas import InvalidSchemaError
+from answerback.core.strict_json import json_equal
 from answerback.testing.strategies import questions, values
 from answerback.testing.walker_model import canonical
 

@@ -292,3 +292,25 @@ def test_there_is_no_notice_if_nothing_is_missing() -> None:
         or ""
     )
     assert forged.startswith("```\n")
+
+
+def test_a_change_stands_under_its_key_whatever_path_it_names() -> None:
+    change: Any = {"type": "update", "path": "README.md", "unified_diff": "-a\n+b"}
+    shown = describe("apply_patch", {"changes": {"/etc/passwd": change}}, {})
+    assert shown.context is not None
+    assert "`/etc/passwd`" in shown.context
+    assert "README.md" in shown.context
+
+
+def test_a_kind_of_change_that_nobody_knows_is_shown() -> None:
+    edits: Any = [{"type": "delete_everything", "old_text": "a", "new_text": "b"}]
+    shown = describe("edit_file", {"path": "a.py", "edits": edits}, {})
+    assert "delete_everything" in str(shown.context)
+
+
+def test_equal_diffs_of_two_files_are_both_shown() -> None:
+    sent: Any = {"path": "README.md", "old_text": "a", "new_text": "b"}
+    content: Any = [{"type": "diff", "path": "/etc/passwd", "oldText": "a", "newText": "b"}]
+    assert "/etc/passwd" in str(describe("edit", sent, {"content": content}).context)
+    same: Any = {"content": [{**content[0], "path": "/w/README.md"}]}
+    assert str(describe("edit", sent, same).context).count("```diff") == 1

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from answerback.core.actions import Answer, Reply
+from answerback.core import ask as asks
+from answerback.core.actions import Answer, Object, Reply
+from answerback.core.ask import Change, Reason, Status
+from answerback.core.confirmation import ConfirmationRule
+from answerback.core.person import Person
+from answerback.core.walker import start
 from answerback.dialects import registry
 from tests.unit.bot.approval_support import ARGS, expired, make_ask, rendered
 from tests.unit.bot.dialect_support import act, ask_from_call, problem_codes
@@ -213,3 +219,36 @@ def test_acps_options_of_one_name_are_told_apart_by_their_kind() -> None:
     for option in ("o1", "o2"):
         outcome = {"outcome": "selected", "optionId": option}
         assert rendered(act(ask, Answer(value=option))) == {"outcome": outcome}
+
+
+@pytest.mark.rule("APPROVAL-8", "CONFIRM-4")
+@pytest.mark.parametrize("name", ["hitl_request", "DeferredToolRequests"])
+def test_what_nobody_confirmed_allows_nothing(name: str) -> None:
+    listed: Any = [
+        {"tool_name": tool, "tool_call_id": tool, "args": {}} for tool in ("delete", "copy")
+    ]
+    sent = batch(delete=[], copy=[]) if name == "hitl_request" else {"approvals": listed}
+    ask = ask_from_call(name, sent)
+    form = ask.form.model_copy(update={"confirmation": ConfirmationRule(due=1)})
+    request = ask.request.model_copy(update={"form": form})
+    waiting: Any = replace(ask, request=request, walk=start(form))
+    ann = Person(surface="chat", user_id="ann")
+    for _ in range(2):
+        done = asks.apply_action(waiting, Answer(value="approve"), at=2_000.0, by=ann)
+        assert isinstance(done, Change)
+        waiting = done.ask
+    assert waiting.confirming
+    objected = asks.apply_action(waiting, Object(text=WORDS), at=2_001.0, by=ann)
+    assert isinstance(objected, Change)
+    ends = [
+        asks.end_ask(waiting, status, at=2_001.0, reason=reason)
+        for status, reason in (
+            (Status.EXPIRED, Reason.EXPIRED),
+            (Status.WITHDRAWN, Reason.WITHDRAWN),
+        )
+    ]
+    for change in (objected, *ends):
+        text = registry.render_result(change.ask)
+        assert text is not None
+        assert '"approve"' not in text.content
+        assert "tool-approved" not in text.content

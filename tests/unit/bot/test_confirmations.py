@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -12,15 +13,18 @@ from answerback.core.actions import Action, Answer, Back, Confirm
 from answerback.core.ask import Ask, Change, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.errors import InvalidCallError
+from answerback.core.escalation import escalate
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
+from answerback.core.view import view_of
 from answerback.core.walker import Phase
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.service.question_routing import Rules
+from answerback.service.repeated_calls import join_key
 from answerback.service.responder_rules import find_confirmation_problem, plan_confirmation
 from answerback.service.service import Service
-from answerback.service.submission_request import Agent, Route, Routes
+from answerback.service.submission_request import Agent, Route, Routes, Submission
 from answerback.testing.store_examples import new_ask
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
@@ -276,3 +280,40 @@ async def test_the_terminal_names_who_has_confirmed(tmp_path: Path) -> None:
         assert "Confirmed by Bob" in terminal.screen.text
         assert "Somebody else has to confirm" in terminal.screen.text
         assert "belongs to nobody in particular" in terminal.screen.text
+
+
+@pytest.mark.rule("CONFIRM-3")
+async def test_those_who_confirm_are_others_where_the_ask_is_escalated_to(parts: Parts) -> None:
+    table: Any = {
+        "confirmations": {"count": 1, "from": ["person:ann"]},
+        "responders": ["bob"],
+        "escalate": {"after": 60, "to": "web", "responders": ["anyone"]},
+    }
+    ask = await submitted(parts.service(routes=routes(**table)))
+    assert ask.confirmers == ("ann",)
+    moved = escalate(ask, ask.created_at + 60)
+    assert moved is not None
+    assert moved.ask.confirmers == ("ann@example.com",)
+
+
+@pytest.mark.rule("CONFIRM-4")
+async def test_an_answer_that_others_confirm_is_not_remembered(parts: Parts) -> None:
+    asked = {"id": "force", "text": "Force?", "answer_type": "boolean"}
+    call: Any = {"tool": "git", "question": {**asked, "exclusive": False, "persistence": "turn"}}
+    service = parts.service(routes=routes())
+    submission = Submission(name="tool_question", arguments=call, conversation="c", turn="t")
+    ask = (await service.submit(submission)).ask
+    prompt = view_of(ask).prompt
+    assert prompt is not None
+    assert not prompt.remember
+    refused = await service.act(ask.id, Answer(value=True, remember=True), Actor(ANN))
+    assert isinstance(refused, Rejected)
+    assert refused.problems[0].code == "cannot_be_remembered"
+
+
+@pytest.mark.rule("CONFIRM-2")
+def test_a_call_that_asks_for_more_confirmations_is_another_call() -> None:
+    one = ask_user(join="x")
+    assert join_key(one, None) == join_key(ask_user(join="x"), None)
+    assert join_key(one, None) != join_key(ask_user(join="x", confirmations=2), None)
+    assert join_key(one, None) != join_key(ask_user(join="x", responders=["bob"]), None)

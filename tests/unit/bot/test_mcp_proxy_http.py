@@ -62,6 +62,7 @@ class Server:
                     Got(self.command, {k.lower(): v for k, v in self.headers.items()}, body)
                 )
                 reply = made.replies.get(timeout=WAIT)
+                made.replies.task_done()
                 self.send_response(reply.status)
                 for name, value in {"Content-Type": reply.kind, **reply.headers}.items():
                     self.send_header(name, value)
@@ -151,6 +152,7 @@ def test_the_session_of_the_older_generation(server: Server) -> None:
     again = server.got.get(timeout=WAIT)  # the stream had ended
     assert (again.method, again.headers["last-event-id"]) == ("GET", "e1")
     server.answer(b"", kind="text/plain", status=405)  # and is no longer offered
+    server.replies.join()  # that is the answer to the stream, whichever request comes first
     server.answer(PONG)
     server.send({**PING})
     assert server.next() == PONG

@@ -16,6 +16,7 @@ from answerback.agents.mcp_proxy import definitions, gateway, messages
 from answerback.agents.mcp_proxy.definitions import Definitions, DefinitionsError
 from answerback.agents.mcp_proxy.gateway import Gateway
 from answerback.agents.mcp_proxy.messages import RefusedLineError
+from answerback.agents.mcp_proxy.pending_asks import PendingAsks
 from answerback.agents.mcp_proxy.policy import named_server
 from answerback.agents.pipe.ask_people import AskOutcome, Call
 from answerback.agents.pipe.lines import LineWriter
@@ -110,6 +111,17 @@ def test_the_service_hears_first_that_a_call_is_denied_for_want_of_an_answer(
         [denied] = parts.client.lines(1)
         assert "The service was away." in denied["result"]["content"][0]["text"]
     assert parts.warnings == ["The service was away."]
+
+
+def test_a_question_is_withdrawn_if_waiting_for_its_answer_fails() -> None:
+    withdrawn = threading.Event()
+    people: Any = SimpleNamespace(
+        ask=answering(lambda: AskOutcome(None, "The service was away.")),
+        withdraw=lambda _ask_id, _patience: withdrawn.set(),
+    )
+    asks = PendingAsks(people, lambda _: None)
+    asks.ask(asks.open("1"), Call("elicitation/create", "elicitation", {}, None))
+    assert withdrawn.wait(WAIT)
 
 
 @pytest.mark.rule("GATEWAY-2")

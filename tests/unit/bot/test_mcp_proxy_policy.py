@@ -28,6 +28,8 @@ rules = [
   { tool = "create_*", arguments = { repo = "acme/secret*" }, do = "deny" },
   { tool = "get_*", do = "pass" },
   { tool = "*delete*", do = "deny" },
+  { tool = "run", arguments = { level = 1 }, do = "deny" },
+  { tool = "run", do = "pass" },
 ]
 [servers.files]
 trust_annotations = true
@@ -61,6 +63,10 @@ def policy(tmp_path: Path) -> Path:
         ("get_" + "x" * 125, {}, "ask"),
         ("Bulk_Delete_All", {}, "deny"),
         ("close", {}, "ask"),
+        ("run", {"level": 1}, "deny"),
+        ("run", {"level": 1.0}, "deny"),
+        ("run", {"level": True}, "pass"),
+        ("run", {"level": 2}, "pass"),
     ],
 )
 def test_the_first_rule_that_matches_decides(

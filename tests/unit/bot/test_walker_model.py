@@ -13,8 +13,8 @@ from pydantic import JsonValue, TypeAdapter
 
 from answerback.core import walker
 from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
-from answerback.core.answers import json_equal
 from answerback.core.form import Form
+from answerback.core.strict_json import json_equal
 from answerback.core.walker import Refused, Walk
 from answerback.testing.strategies import forms, texts, values
 from answerback.testing.walker_model import NaiveWalk

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
+from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.ports.store import Write
+from answerback.ports.store import Decision, Write
 from answerback.testing.store_claims import ANN
 from answerback.testing.store_examples import answer_decision, new_ask
 from answerback_storage.postgres.coalesced_reads import CoalescedReads
 from answerback_storage.postgres.connections import Database
 from answerback_storage.postgres.sql import Parameters
 from answerback_storage.postgres.store import PostgresStore
+from tests.postgres import Server
 
 
 class Reading:
@@ -162,3 +165,31 @@ async def test_very_many_concurrent_clicks_and_shows_take_few_statements(
     )
     assert len(sent) == 1
     await store.close()
+
+
+@pytest.mark.rule("DATA-20")
+async def test_a_click_reads_no_other_rows_with_a_plan_cached_when_there_were_few(
+    postgres_server: Server,
+) -> None:
+    """The server caches a statement's plan: https://www.postgresql.org/docs/current/sql-prepare.html."""
+
+    def step(ask: Ask | None) -> Decision[Ask]:
+        assert ask is not None
+        moved = replace(ask, revision=ask.revision + 1)
+        return Decision(Write(moved), moved)
+
+    with postgres_server.database() as name:  # no other test has added to its statistics
+        store = PostgresStore(postgres_server.url(name))
+        await store.open()
+        asks = [f"ask_{number}" for number in range(40)]
+        for number in range(40):
+            await store.asks.create(Write(new_ask(number)), None)
+        for turn in range(25):
+            if turn == 20:
+                many = "SELECT n::text, 0, '' FROM generate_series(1, 20000) n"
+                postgres_server.run(f"INSERT INTO seen {many}", name)
+            changes = (store.asks.change(one, step, delivery=f"{one}.{turn}") for one in asks)
+            await asyncio.gather(*changes)
+        await store.close()
+        statistics = "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'seen'"
+        assert postgres_server.run(statistics, name)[0][0] < 20_000

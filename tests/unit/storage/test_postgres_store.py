@@ -333,28 +333,6 @@ async def test_a_click_and_its_message_update_change_no_indexed_column(
         assert not changes & indexed
 
 
-async def test_a_click_reads_no_other_rows_with_a_plan_cached_when_there_were_few(
-    database: str,
-) -> None:
-    """The server caches a statement's plan: https://www.postgresql.org/docs/current/sql-prepare.html."""
-    store = PostgresStore(database)
-    await store.open()
-    asks = [f"ask_{number}" for number in range(40)]
-    for number in range(40):
-        await store.asks.create(Write(new_ask(number)), None)
-    for turn in range(25):
-        if turn == 20:
-            many = "SELECT n::text, 0, '' FROM generate_series(1, 20000) n"
-            run(database, f"INSERT INTO seen {many}")
-        await asyncio.gather(
-            *(store.asks.change(name, stepping, delivery=f"{name}.{turn}") for name in asks)
-        )
-    await store.close()
-    statistics = "SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'seen'"
-    (seen,) = read(database, statistics)
-    assert seen["seq_tup_read"] < 20_000
-
-
 def stepping(ask: Ask | None) -> Decision[Ask]:
     assert ask is not None
     moved = replace(ask, revision=ask.revision + 1)

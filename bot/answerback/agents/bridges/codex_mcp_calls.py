@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core.answers import json_equal
+from answerback.core.strict_json import json_equal
 
 Json = dict[str, JsonValue]
 

@@ -22,7 +22,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from answerback.agents.hooks import claude, codex, copilot, gemini
 from answerback.agents.hooks.host import Call, Host, Outcome, is_answered, is_text
 from answerback.agents.pipe.origins import origin_of
-from answerback.core.answers import json_equal
 from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.errors import (
     DeclinedCallError,
@@ -31,6 +30,7 @@ from answerback.core.errors import (
     ProblemError,
     StoreError,
 )
+from answerback.core.strict_json import json_equal
 from answerback.core.too_late import APPROVAL
 from answerback.dialects.registry import render_refusal, render_result
 from answerback.ports.store import Decision, Write

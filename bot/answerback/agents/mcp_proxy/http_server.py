@@ -76,8 +76,13 @@ class HttpServer:
             self._abort(id_key(params(message).get("requestId")))
             return
         try:
-            with self._open("POST", line, self._message_headers(message)) as response:
+            headers = self._message_headers(message)
+            with self._open("POST", line, headers, timeout=_CONNECT_TIMEOUT) as response:
                 response.read(MAX_LINE)
+            if response.status >= HTTPStatus.BAD_REQUEST:
+                refused = f"it answered {response.status} {response.reason}"
+                self.warn(f"The server at {self.url} did not take a message: {refused}.")
+                return
         except (OSError, http.client.HTTPException) as error:
             self.warn(f"The server at {self.url} did not take a message: {error}.")
             return
@@ -147,9 +152,10 @@ class HttpServer:
     def _read_until_answered(self, response: http.client.HTTPResponse, message: Json) -> None:
         """Read the events of a response, also those after it broke off, until the request is answered."""
         stream = _Stream()
-        for data in _events(response, stream):
-            if self._deliver_response(data, message, response):
-                return
+        with contextlib.suppress(OSError, http.client.HTTPException):  # resumed where it broke off
+            for data in _events(response, stream):
+                if self._deliver_response(data, message, response):
+                    return
         for data in self._resumed(stream, self._message_headers(message)):
             if self._deliver_response(data, message, response):
                 return

@@ -91,7 +91,9 @@ class PendingAsks:
         pending.asked.set()
         if outcome.ask is None and not pending.over.is_set():
             self._warn(outcome.words)
-            if pending.ask_id is not None:
+            if call.dialect != "approval":  # a question has no decision to report
+                self._withdraw(pending)
+            elif pending.ask_id is not None:
                 decided = self._people.report_no_answer(pending.ask_id)
                 return decided._replace(words=outcome.words)
         return outcome

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from answerback.core.base_error import AnswerbackError
+from answerback.core.strict_json import json_equal
 
 Json = dict[str, Any]
 
@@ -143,7 +144,7 @@ def _matches_pattern(pattern: str, text: str) -> bool:
 def _matches_value(pattern: object, value: object) -> bool:
     if isinstance(pattern, str) and isinstance(value, str):
         return _matches_pattern(pattern, value)
-    return json.dumps(pattern, sort_keys=True) == json.dumps(value, sort_keys=True)
+    return json_equal(pattern, value)
 
 
 def load_policies(path: Path) -> dict[str, ServerPolicy]:

@@ -187,7 +187,7 @@ def _read_several(value: Json | list[JsonValue], path: str | None) -> tuple[list
     diffs: list[Diff] = []
     left: list[tuple[str, JsonValue]] = []
     for number, (at, sent) in enumerate(entries, 1):
-        diff, unshown = _one(at, sent)
+        diff, unshown = _one(at, sent, is_key=isinstance(value, dict))
         diffs += [] if diff is None else [diff]
         if diff is None:
             left.append((at or "", sent))
@@ -196,8 +196,12 @@ def _read_several(value: Json | list[JsonValue], path: str | None) -> tuple[list
     return diffs, dict(left) if isinstance(value, dict) else [each for _, each in left]
 
 
-def _one(path: str | None, sent: JsonValue) -> tuple[Diff | None, Json]:
-    """Read one of several changes; return its fields that the diff does not show as well."""
+def _one(path: str | None, sent: JsonValue, *, is_key: bool) -> tuple[Diff | None, Json]:
+    """Read one of several changes; return its fields that the diff does not show as well.
+
+    Args:
+        is_key: whether the change stands under its path, which then counts, whatever its fields say.
+    """
     if not isinstance(sent, dict):
         return None, {}
     fields = {**sent}
@@ -205,18 +209,20 @@ def _one(path: str | None, sent: JsonValue) -> tuple[Diff | None, Json]:
     if isinstance(kind, dict):
         fields |= {key: value for key, value in kind.items() if key != "type" and value is not None}
         kind = kind.get("type")
-    if isinstance(fields.get("path"), str):
+    if isinstance(fields.get("path"), str) and not (is_key and fields["path"] != path):
         path = str(fields.pop("path"))
     for old, new in _PAIRS:
         pair = {old: None, **fields} if kind == "diff" else fields
         if (edit := _edit(pair, path, old, new)) is not None:
-            return edit, {key: value for key, value in fields.items() if key not in {old, new}}
+            unshown = {key: value for key, value in fields.items() if key not in {old, new}}
+            odd = {} if kind is None or kind == "diff" or str(kind) in _TYPES else {"type": kind}
+            return edit, {**odd, **unshown}
     verb = _TYPES.get(str(kind))
     for key in ("unified_diff", "diff", "content"):
         text = fields.get(key)
         if verb is not None and isinstance(text, str):
             del fields[key]
-            unshown: Json = {name: value for name, value in fields.items() if value is not None}
+            unshown = {name: value for name, value in fields.items() if value is not None}
             return _of_file(path, verb, text, is_diff=key != "content"), unshown
     return None, {}
 

@@ -127,14 +127,20 @@ def _files(kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
     noted = read_changes(notes, creates=False)
     diffs = [*read.diffs]
     # A host may send the same change twice: as its tool's arguments, and as its protocol's diff.
-    known = {diff.text for diff in diffs}
-    diffs += [diff for diff in noted.diffs if diff.text not in known]
+    diffs += [diff for diff in noted.diffs if not any(_is_same(diff, each) for each in read.diffs)]
     rest = {**read.rest}
     lead = [*map(_diff_block, diffs), *_agents_words(rest)]
     changes = [diff.change for diff in diffs] or _unknown_change(fields, notes)
     if fields and not changes:
         return None
     return _Parts(headline.change_files(changes), lead, rest, noted.rest)
+
+
+def _is_same(one: Diff, other: Diff) -> bool:
+    """Whether two diffs are one change of one file, whose path may be given from the host's folder or from the root."""
+    paths = [each.change.path or "" for each in (one, other)]
+    short, long = sorted(paths, key=len)
+    return one.text == other.text and (not short or f"/{long}".endswith(f"/{short}"))
 
 
 def _diff_block(diff: Diff) -> Block:
