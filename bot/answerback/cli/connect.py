@@ -14,12 +14,12 @@ import typer
 from answerback.agents.connect.change_plan import Change, Target
 from answerback.agents.connect.connectable_agent import (
     DEFAULT_TOKEN_ENV,
-    NAME,
     ConnectableAgent,
     Scope,
     ServiceConnection,
 )
 from answerback.agents.connect.known_agents import AGENTS
+from answerback.agents.connect.settings_entries import NAME
 from answerback.cli.options import Url
 from answerback.cli.output import fail, print_result, say
 from answerback.presentation.sanitize import visible

@@ -16,12 +16,13 @@ from pydantic import JsonValue
 
 from answerback.agents.connect.change_plan import Target
 from answerback.agents.connect.connectable_agent import (
-    ConnectableAgent,
     Scope,
     ServiceConnection,
 )
+from answerback.agents.connect.jsonc_edit import JsoncFormat
 from answerback.agents.connect.known_agents import AGENTS
-from answerback.agents.connect.settings_entries import HookGroup, Json
+from answerback.agents.connect.settings_entries import Json, ListItem
+from answerback.agents.connect.toml_edit import TomlFormat
 from answerback.cli import connect
 
 BOTH = [(agent, scope) for agent, known in AGENTS.items() for scope in known.places]
@@ -45,6 +46,33 @@ _TOML_TABLES = (
     '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "mine" # own\n\n# tail\n',
     "[features]\nx.y = true\ninline = { a = 1 }\n",
 )
+_TOML_ARRAYS = (
+    "mcp_servers = []\n",
+    "mcp_servers = [ # none\n]\n",
+    'mcp_servers = [{ name = "mine", command = "a", args = ["]", "{"] }]\n',
+    'mcp_servers = [\n    { name = "mine", url = "b" }, # one\n    { name = "other" },\n]\n',
+    'mcp_servers = [{ name = "answerback", url = "http://mine/" }, {name="x"}]\n',
+)
+_TOML_ARRAY_TABLES = (
+    '[[mcp_servers]]\nname = "mine"\n\n[mcp_servers.auth]\ntype = "static" # by hand\n\n',
+    '[[mcp_servers]]\nname = "answerback"\nurl = "http://mine/"\n[mcp_servers.auth]\ntype = "oauth"\n',
+)
+_YAML_TOP = (
+    "GOOSE_MODEL: x # quick\n",
+    "# only a comment\n",
+    "text: |-\n  extensions:\n    answerback: 1\n",
+    "list:\n- 1\n-   a: [\"}\", '#']\n\n\n",
+    "nothing:\nanchored: &a {b: 1}\nagain: *a\n",
+)
+_YAML_EXTENSIONS = (
+    "extensions:\n",
+    "extensions: # none\n\n",
+    "extensions: {}\n",
+    "extensions: { mine: {cmd: a}, }\n",
+    "extensions:\n    mine:\n      cmd: a # c\n      args:\n      - b\n\n    # tail\n",
+    'extensions:\n  mine: &m\n    text: >-\n      a\n\n      b\n  "answerback": # by hand\n    type: stdio\n  z: *m\n',
+    "extensions: {answerback: {uri: http://mine/}, z: 1}\n",
+)
 
 
 def _own(random: Random, target: Target) -> Json:
@@ -59,7 +87,7 @@ def _own(random: Random, target: Target) -> Json:
         at = data
         for table in tables:
             at = at.setdefault(table, {})  # type: ignore[assignment]  # an object, as all above are
-        if isinstance(entry, HookGroup):
+        if isinstance(entry, ListItem):
             at[last] = [{"matcher": "Bash", "hooks": [dict(_OWN)]}] * random.randint(0, 2)
         elif random.random() < 0.5:
             at["mine"] = {"url": "http://elsewhere/"}
@@ -89,11 +117,29 @@ def _jsonc(random: Random, value: JsonValue, *, noisy: bool) -> str:
     return begin + ",".join(found) + comma + (gap() if not found else "") + end
 
 
-def _text(random: Random, target: Target, *, toml: bool) -> str:
-    if toml:
-        top = random.sample(_TOML_TOP, random.randint(0, 3))
-        tables = random.sample(_TOML_TABLES, random.randint(0, len(_TOML_TABLES)))
-        text = "".join([*top, *tables])
+def _toml(random: Random, target: Target) -> str:
+    servers = [entry for entry in target.entries if entry.path == ("mcp_servers",)]
+    top = [*random.sample(_TOML_TOP, random.randint(0, 3))]
+    tables = [each for each in _TOML_TABLES if not servers or "[mcp_servers." not in each]
+    if servers and random.random() < 0.5:
+        top.append(random.choice(_TOML_ARRAYS))
+    elif servers:
+        tables += _TOML_ARRAY_TABLES
+    return "".join([*top, *random.sample(tables, random.randint(0, len(tables)))])
+
+
+def _yaml(random: Random) -> str:
+    parts = [*random.sample(_YAML_TOP, random.randint(0, len(_YAML_TOP)))]
+    if random.random() < 0.7:
+        parts.append(random.choice(_YAML_EXTENSIONS))
+    random.shuffle(parts)
+    return "".join(parts)
+
+
+def _text(random: Random, target: Target) -> str:
+    if not isinstance(target.format, JsoncFormat):
+        is_toml = isinstance(target.format, TomlFormat)
+        text = _toml(random, target) if is_toml else _yaml(random)
         return text if random.random() < 0.7 else text.rstrip("\n")
     own = _own(random, target)
     if random.random() < 0.4:
@@ -127,13 +173,11 @@ def _seen(*folders: Path) -> dict[str, tuple[int, bytes | str]]:
     }
 
 
-def _write(
-    random: Random, targets: Sequence[Target], known: ConnectableAgent, dotfiles: Path
-) -> None:
+def _write(random: Random, targets: Sequence[Target], dotfiles: Path) -> None:
     for number, target in enumerate(targets):
         if random.random() < 0.15:
             continue  # a missing file
-        text = _text(random, target, toml=known.toml)
+        text = _text(random, target)
         mark = "\ufeff" if random.random() < 0.2 else ""
         newline = random.choice(["\n", "\r\n"])
         path = target.file.path
@@ -164,7 +208,7 @@ def test_connecting_twice_and_removing_restores_every_file(
         patch.delenv("GEMINI_CLI_HOME", raising=False)
         patch.delenv("ANSWERBACK_TOKEN", raising=False)
         patch.chdir(project)
-        _write(random, known.targets(scope, ServiceConnection(), project), known, dotfiles)
+        _write(random, known.targets(scope, ServiceConnection(), project), dotfiles)
         before = _seen(home, project, dotfiles)
         _run(agent, scope, remove=False, url="http://127.0.0.1:8420", token_env=None)
         once = _seen(home, project, dotfiles)

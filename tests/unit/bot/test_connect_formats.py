@@ -16,29 +16,33 @@ from answerback.agents.connect.settings_entries import (
     ConnectError,
     Entry,
     Format,
-    HookGroup,
     Json,
+    ListItem,
     Setting,
     has_entry,
     value_at,
 )
 from answerback.agents.connect.toml_edit import TomlFormat
+from answerback.agents.connect.yaml_edit import YamlFormat
 
-JSONC, TOML = JsoncFormat(), TomlFormat()
+JSONC, TOML, YAML = JsoncFormat(), TomlFormat(), YamlFormat()
 HTTP: Json = {"type": "http", "url": "http://127.0.0.1:8420/hooks/claude?wait=9"}
 RUN: Json = {"type": "command", "command": "/opt/bin/answerback hook codex", "timeout": 9}
 RUNS = '[[hooks.Stop.hooks]]\ncommand = "answerback hook codex"\n'
 IN_JSON: tuple[Entry, ...] = (
     Setting(("mcpServers", "answerback"), {"url": "http://127.0.0.1:8420/mcp", "tools": ["*"]}),
-    HookGroup(("hooks", "PreToolUse"), {"matcher": "AskUserQuestion", "hooks": [HTTP]}),
-    HookGroup(("hooks", "Stop"), {"hooks": [RUN]}),
-    HookGroup(("hooks", "permissionRequest"), {"bash": "answerback hook copilot"}),
+    ListItem(("hooks", "PreToolUse"), {"matcher": "AskUserQuestion", "hooks": [HTTP]}),
+    ListItem(("hooks", "Stop"), {"hooks": [RUN]}),
+    ListItem(("hooks", "permissionRequest"), {"bash": "answerback hook copilot"}),
 )
 IN_TOML: tuple[Entry, ...] = (
     Setting(("mcp_servers", "answerback"), {"url": "http://127.0.0.1:8420/mcp", "on": True}),
-    HookGroup(("hooks", "PreToolUse"), {"matcher": "request_user_input", "hooks": [RUN]}),
-    HookGroup(("hooks", "Stop"), {"hooks": [RUN]}),
+    ListItem(("hooks", "PreToolUse"), {"matcher": "request_user_input", "hooks": [RUN]}),
+    ListItem(("hooks", "Stop"), {"hooks": [RUN]}),
 )
+
+EXTENSION = Setting(("extensions", "answerback"), {"type": "streamable_http", "on": True})
+SERVER = ListItem(("mcp_servers",), {"name": "answerback", "url": "a", "on": True})
 
 JSON_FILES = (
     "{}",
@@ -75,8 +79,26 @@ TOML_FILES = (
     "a = 1\r\n\r\n[tui]\r\nb = 2\r\n",
     'x = """\n[mcp_servers.answerback]\n"""\n[tui]\ny = [\n  1, # ]\n  \'[\'\n]\nz = { a = "}" }\n\n\n',
     '[mcp_servers.x]\ncommand="a"\n\n[tui]\nx=1\n\n[mcp_servers.y]\ncommand="b"\n',
+    '[hooks] # mine\nx = 1\nPreToolUse = [{ matcher = "B" }, # one\n]\nStop = [ ]\n',
     '[mcp_servers.answerback]\nurl = "old" # mine\n\n[mcp_servers.answerback.tools]\na = 7\n\n[[hooks.PreToolUse]]\n'
     f'{RUNS.replace("Stop", "PreToolUse")}[[hooks.PreToolUse.hooks]]\ncommand="mine"\n\n[z]\na=1\n',
+)
+ARRAY_FILES = (
+    "mcp_servers = []\n",
+    'mcp_servers = [{ name = "mine", args = ["]"] }]',
+    'mcp_servers = [\n  { name = "answerback", url = "old" }, # mine\n  { name = "x" },\n]\n',
+    '[[mcp_servers]]\nname = "answerback"\n[mcp_servers.auth]\ntype = "oauth" # mine\n\n[z]\na = 1\n',
+)
+YAML_FILES = (
+    "",
+    "a: 1",
+    "extensions:",
+    "extensions: # none\nz: 1\n",
+    "extensions: {}\n",
+    "extensions: {mine: {cmd: a}}",
+    "extensions: {answerback: {cmd: a}, z: 1}\n",
+    "extensions:\r\n    mine:\r\n      args: [a,\r\n        b]\r\n      l:\r\n      - |\r\n        c\r\n\r\n# tail\r\n",
+    "extensions:\n  mine: &m\n    a: 1\n  answerback: # by hand\n    a: 2 # c\n\n  # tail\n  z: *m",
 )
 
 
@@ -96,6 +118,8 @@ def disconnected(form: Format, text: str, entries: Sequence[Entry], original: st
 CASES = [
     *[pytest.param(JSONC, IN_JSON, text, id=f"json-{i}") for i, text in enumerate(JSON_FILES)],
     *[pytest.param(TOML, IN_TOML, text, id=f"toml-{i}") for i, text in enumerate(TOML_FILES)],
+    *[pytest.param(TOML, [SERVER], text, id=f"array-{i}") for i, text in enumerate(ARRAY_FILES)],
+    *[pytest.param(YAML, [EXTENSION], text, id=f"yaml-{i}") for i, text in enumerate(YAML_FILES)],
 ]
 
 
@@ -169,7 +193,7 @@ def test_any_json_is_restored(
 def test_a_changed_address_replaces_the_old_one() -> None:
     text = connected(JSONC, "{}\n", IN_JSON)
     moved: Json = {**HTTP, "url": "http://elsewhere/hooks/claude"}
-    again = HookGroup(("hooks", "PreToolUse"), {"matcher": "AskUserQuestion", "hooks": [moved]})
+    again = ListItem(("hooks", "PreToolUse"), {"matcher": "AskUserQuestion", "hooks": [moved]})
     data = JSONC.data(JSONC.put_entry(text, again, "\n"))
     assert value_at(data, ("hooks", "PreToolUse")) == [again.value]
     assert value_at(data, ("hooks", "Stop")) == value_at(JSONC.data(text), ("hooks", "Stop"))
@@ -188,7 +212,7 @@ def test_a_changed_address_in_a_file_with_carriage_returns_replaces_the_old_one(
 def test_a_handler_that_is_not_ours_is_kept() -> None:
     mine: Json = {"type": "command", "command": "mine"}
     text = json.dumps({"hooks": {"Stop": [{"matcher": "X", "hooks": [mine, RUN]}]}}, indent=2)
-    group = HookGroup(("hooks", "Stop"), {"hooks": [{**RUN, "timeout": 1}]})
+    group = ListItem(("hooks", "Stop"), {"hooks": [{**RUN, "timeout": 1}]})
     put = JSONC.put_entry(text, group, "\n")
     both = {"matcher": "X", "hooks": [mine, {**RUN, "timeout": 1}]}
     assert value_at(JSONC.data(put), ("hooks", "Stop")) == [both]
@@ -248,12 +272,53 @@ def test_a_file_of_another_shape_is_left_alone() -> None:
     [
         'mcp_servers = { x = { command = "a" } }\n',
         "[mcp_servers]\nanswerback = {}\n",
-        '[hooks]\nPreToolUse = [{ matcher = "B" }]\n',
+        'hooks = { PreToolUse = [{ matcher = "B" }] }\n',
+        '[hooks]\nPreToolUse = ["B", { matcher = "B" }]\n',
     ],
 )
 def test_toml_without_suitable_tables_is_left_to_people(text: str) -> None:
     with pytest.raises(ConnectError, match="by hand"):
         connected(TOML, text, IN_TOML)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: [", "not valid YAML"),
+        ("a: 1\n---\nb: 2\n", "not valid YAML"),
+        ("- a\n", "not a mapping"),
+        ("extensions: null\n", "by hand"),
+        ("extensions:\n- a\n", "by hand"),
+        ("{a: 1}\n", "by hand"),
+        ("a: 1\n...\n", "by hand"),
+    ],
+)
+def test_yaml_that_cannot_be_edited_is_left_to_people(text: str, reason: str) -> None:
+    with pytest.raises(ConnectError, match=reason):
+        YAML.put_entry(text, EXTENSION, "\n")
+
+
+def test_an_entry_is_removed_from_yaml_that_the_agent_has_written_anew() -> None:
+    anew = (
+        "extensions:\n  answerback:\n    'on': true\n    type: streamable_http\n    args:\n    - x\n"
+        "  mine:\n    cmd: a\nz: 1\n"
+    )
+    assert (
+        YAML.remove_entry(anew, EXTENSION, "z: 1\n") == "extensions:\n  mine:\n    cmd: a\nz: 1\n"
+    )
+    alone = "z: 1\nextensions:\n  answerback:\n    type: x"
+    assert YAML.remove_entry(alone, EXTENSION, None) == "z: 1\n"
+    assert YAML.remove_entry("z: 1\n", EXTENSION, None) == "z: 1\n"
+
+
+def test_a_server_is_removed_from_an_array_that_the_agent_has_written_anew() -> None:
+    server = ListItem(("mcp_servers",), {"name": "answerback", "url": "a"})
+    anew = 'mcp_servers = [\n    { name = "mine" },\n    { url = "b", name = "answerback" }\n]\n'
+    assert tomllib.loads(TOML.remove_entry(anew, server, None)) == {
+        "mcp_servers": [{"name": "mine"}]
+    }
+    moved = TOML.put_entry(anew, server, "\n")
+    assert tomllib.loads(moved)["mcp_servers"] == [{"name": "mine"}, server.value]
 
 
 def test_separated_tables_of_a_group_are_not_mixed_up() -> None:
@@ -280,6 +345,7 @@ def test_the_time_for_a_large_file_grows_with_its_size() -> None:
     [
         (TOML, "a = " + "[" * 5_000 + "]" * 5_000),
         (TOML, "a = " + "{a=" * 5_000),
+        (YAML, "a: " + "[" * 5_000 + "]" * 5_000),
         (JSONC, '{"a": ' + "[" * 5_000),
     ],
 )

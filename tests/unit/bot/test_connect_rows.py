@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from answerback.agents.connect.connectable_agent import Scope, ServiceConnection
 from answerback.agents.connect.known_agents import AGENTS
@@ -45,6 +46,7 @@ def test_where_to_ask_goes_into_the_address_and_the_hooks(connect: Connect, home
     [
         ("kimi", ".kimi-code/mcp.json", {"bearerTokenEnvVar": "MINE"}),
         ("crush", ".config/crush/crush.json", {"headers": {"Authorization": "Bearer $MINE"}}),
+        ("droid", ".factory/mcp.json", {"headers": {"Authorization": "Bearer ${MINE}"}}),
         ("zed", ".config/zed/settings.json", {}),
     ],
 )
@@ -56,7 +58,37 @@ def test_each_row_says_how_its_agent_reads_a_token(
     without_token = AGENTS[agent].places[Scope.USER][0].entries(ServiceConnection())
     assert isinstance(without_token[0].value, dict)
     assert servers["answerback"] == {**without_token[0].value, **field}
-    assert ("you add by hand the header" in printed) == (field == {})
+    assert ("you add the token by hand" in printed) == (field == {})
+
+
+def test_rows_in_toml_and_yaml_say_where_the_token_is(connect: Connect, home: Path) -> None:
+    connect("vibe", "--yes", "--token-env", "MINE")
+    [vibe] = tomllib.loads((home / ".vibe" / "config.toml").read_text())["mcp_servers"]
+    assert vibe == {
+        "name": "answerback",
+        "transport": "streamable-http",
+        "tool_timeout_sec": 3600,
+        "url": "http://127.0.0.1:8420/mcp",
+        "api_key_env": "MINE",
+    }
+    connect("grok", "--yes", "--token-env", "MINE")
+    grok = tomllib.loads((home / ".grok" / "config.toml").read_text())["mcp_servers"]["answerback"]
+    assert grok["headers"] == {"Authorization": "Bearer ${MINE}"}
+    connect("goose", "--yes", "--token-env", "MINE")
+    text = (home / ".config" / "goose" / "config.yaml").read_text()
+    goose = yaml.safe_load(text)["extensions"]["answerback"]
+    assert goose["headers"] == {"Authorization": "Bearer ${MINE}"}
+    assert goose["env_keys"] == ["MINE"]
+    for agent in ("vibe", "grok", "goose"):
+        connect(agent, "--remove", "--yes")
+    assert not [path for path in home.rglob("*") if path.is_file()]
+
+
+def test_an_agent_without_http_starts_our_server_itself(connect: Connect, home: Path) -> None:
+    connect("junie", "--yes", "--url", "http://127.0.0.1:9999", "--to", "deploys")
+    server = json.loads((home / ".junie/mcp/mcp.json").read_text())["mcpServers"]["answerback"]
+    assert Path(server["command"]).name == "answerback"
+    assert server["args"] == ["mcp", "--url", "http://127.0.0.1:9999", "--to", "deploys"]
 
 
 def test_a_scope_that_an_agent_has_not_is_refused(connect: Connect) -> None:

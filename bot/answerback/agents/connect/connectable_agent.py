@@ -15,10 +15,8 @@ from pydantic import JsonValue
 from answerback.agents.connect.change_plan import Target
 from answerback.agents.connect.config_files import ConfigFile
 from answerback.agents.connect.jsonc_edit import JsoncFormat
-from answerback.agents.connect.settings_entries import Entry, Json
-from answerback.agents.connect.toml_edit import TomlFormat
+from answerback.agents.connect.settings_entries import NAME, Entry, Format, Json
 
-NAME: Final = "answerback"
 DEFAULT_URL: Final = "http://127.0.0.1:8420"
 DEFAULT_TOKEN_ENV: Final = "ANSWERBACK_TOKEN"
 
@@ -96,7 +94,7 @@ class ConnectableAgent:
     """What the person has to do, one sentence each."""
     checked: str
     """How its files and entries were checked."""
-    toml: bool = False
+    format: Format = field(default_factory=JsoncFormat)
     hints: dict[Scope, str] = field(default_factory=dict)
     """Why a scope is not supported, and what to do instead."""
 
@@ -106,7 +104,7 @@ class ConnectableAgent:
         return [
             Target(
                 ConfigFile(_first_existing(folder, place.names), folder),
-                TomlFormat() if self.toml else JsoncFormat(),
+                self.format,
                 place.entries(service),
                 [
                     place.entries(replace(service, token_env=each))

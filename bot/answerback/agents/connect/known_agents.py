@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from answerback.agents.connect.connectable_agent import (
-    NAME,
     AgentFile,
     ConnectableAgent,
     Scope,
     ServiceConnection,
 )
 from answerback.agents.connect.mcp_rows import MCP_ROWS, TOOL_TIMEOUT
-from answerback.agents.connect.settings_entries import Entry, HookGroup, Json, Setting
+from answerback.agents.connect.settings_entries import NAME, Entry, Json, ListItem, Setting
+from answerback.agents.connect.toml_edit import TomlFormat
 
 _HOOK_TIMEOUT: Final = 86_400
 """Seconds for which a host waits for a hook that asks a person."""
@@ -40,9 +40,9 @@ def _command(service: ServiceConnection, agent: str, timeout: int) -> Json:
     return {"type": "command", "command": service.hook_command(agent), "timeout": timeout}
 
 
-def _group(event: str, handler: Json, matcher: str | None = None) -> HookGroup:
+def _group(event: str, handler: Json, matcher: str | None = None) -> ListItem:
     matching: Json = {} if matcher is None else {"matcher": matcher}
-    return HookGroup(("hooks", event), {**matching, "hooks": [handler]})
+    return ListItem(("hooks", event), {**matching, "hooks": [handler]})
 
 
 def _claude(service: ServiceConnection) -> list[Entry]:
@@ -109,8 +109,8 @@ def _copilot_server(service: ServiceConnection) -> list[Entry]:
 def _copilot_hooks(service: ServiceConnection) -> list[Entry]:
     command: Json = {"type": "command", "bash": service.hook_command("copilot")}
     return [
-        HookGroup(("hooks", "permissionRequest"), {**command, "timeoutSec": _HOOK_TIMEOUT}),
-        HookGroup(
+        ListItem(("hooks", "permissionRequest"), {**command, "timeoutSec": _HOOK_TIMEOUT}),
+        ListItem(
             ("hooks", "userPromptSubmitted"), {**command, "timeoutSec": _LATE_ANSWERS_TIMEOUT}
         ),
     ]
@@ -147,7 +147,7 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
         checked="run: Codex 0.169.0",
         places=_same_in_both_scopes(_codex, "config.toml", ".codex/config.toml"),
         home=_home("CODEX_HOME", ".codex"),
-        toml=True,
+        format=TomlFormat(),
         limitations=[
             "Codex receives the answer to request_user_input as the message of a blocked call.",
             "Permission can only be given once or denied: no rules, no changed arguments, and End Turn just denies.",

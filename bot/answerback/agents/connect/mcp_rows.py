@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from pydantic import JsonValue
+
 from answerback.agents.connect.connectable_agent import (
-    NAME,
     AgentFile,
     ConnectableAgent,
     Scope,
     ServiceConnection,
 )
-from answerback.agents.connect.settings_entries import Entry, Json, Setting
+from answerback.agents.connect.jsonc_edit import JsoncFormat
+from answerback.agents.connect.settings_entries import (
+    NAME,
+    Entry,
+    Format,
+    Json,
+    ListItem,
+    Setting,
+)
+from answerback.agents.connect.toml_edit import TomlFormat
+from answerback.agents.connect.yaml_edit import YamlFormat
 
 TOOL_TIMEOUT: Final = 3_600
 """Seconds that a call of the MCP tools may take; the tools return earlier on their own."""
+_Token = Callable[[str], Json]
+"""How an agent is told which environment variable has the token."""
+
+
+def _header(syntax: str) -> _Token:
+    return lambda variable: {"headers": {"Authorization": f"Bearer {syntax.format(variable)}"}}
+
+
+def _field(name: str) -> _Token:
+    return lambda variable: {name: variable}
+
+
+def _by_http(key: str = "url", **more: JsonValue) -> Callable[[ServiceConnection], Json]:
+    return lambda service: {**more, key: service.mcp_url}
+
+
+def _by_command(service: ServiceConnection) -> Json:
+    to: list[JsonValue] = [] if service.to is None else ["--to", service.to]
+    return {"command": service.program, "args": ["mcp", "--url", service.url, *to]}
 
 
 def _row(
@@ -24,44 +55,43 @@ def _row(
     user: str | None,
     project: str | None,
     path: tuple[str, ...],
+    server: Callable[[ServiceConnection], Json],
+    token: _Token | None = None,
     *,
-    address: str = "url",
-    variable: str | None = "${{{}}}",
-    token_field: str | None = None,
-    more: Json | None = None,
+    form: Format | None = None,
+    listed: bool = False,
     note: str = "Its own questions and permission prompts stay in its window.",
 ) -> ConnectableAgent:
     """Return an agent that gets our tools by MCP, and nothing else.
 
     Args:
-        user: the user's file, in the home folder; a variable may name another one for its first folder.
+        user: the user's file, in the home folder.
         path: where the file has its servers.
-        variable: the syntax for an environment variable in a header; None: it knows none.
-        token_field: the field that names the variable with the token, if there is one.
+        token: None: it reads no token from the environment.
+        listed: whether its servers are a list, each with its name.
     """
 
     def entries(service: ServiceConnection) -> list[Entry]:
-        if token_field is not None and service.token_env is not None:
-            token: Json = {token_field: service.token_env}
-        elif variable is not None and service.token_env is not None:
-            token = {"headers": {"Authorization": f"Bearer {variable.format(service.token_env)}"}}
-        else:
-            token = {}
-        return [Setting((*path, NAME), {**(more or {}), address: service.mcp_url, **token})]
+        given = token(service.token_env) if token and service.token_env is not None else {}
+        value = {**server(service), **given}
+        if listed:
+            return [ListItem(path, {"name": NAME, **value})]
+        return [Setting((*path, NAME), value)]
 
     files = {Scope.USER: user, Scope.PROJECT: project}
     no_token = (
         f"{title} reads no token from the environment: if your service uses tokens, "
-        "you add by hand the header that it needs."
+        "you add the token by hand."
     )
     return ConnectableAgent(
         title=title,
         checked=checked,
+        format=form or JsoncFormat(),
         places={
             scope: [AgentFile(name.split("|"), entries)] for scope, name in files.items() if name
         },
         home=Path.home,
-        limitations=[note] if variable or token_field else [note, no_token],
+        limitations=[note] if token else [note, no_token],
         next_steps=[f"Start {title} again."],
         hints={
             scope: f"{title} has no file of its own for that. Use the other --scope."
@@ -71,6 +101,8 @@ def _row(
     )
 
 
+_MILLISECONDS: Final = TOOL_TIMEOUT * 1000
+
 MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     "pi": _row(
         "pi",
@@ -78,18 +110,18 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
         ".pi/agent/mcp.json",
         ".pi/mcp.json",
         ("mcpServers",),
-        token_field="bearerTokenEnv",
-        more={"requestTimeoutMs": TOOL_TIMEOUT * 1000},
+        _by_http(requestTimeoutMs=_MILLISECONDS),
+        _field("bearerTokenEnv"),
         note="pi has MCP by an extension: install it with `pi install npm:pi-mcp-adapter`.",
     ),
     "kilo": _row(
         "Kilo",
-        "run: kilo 7.7.9",
+        "run: kilo 7.7.7",
         ".config/kilo/kilo.jsonc|.config/kilo/kilo.json",
         ".kilo/kilo.jsonc|.kilo/kilo.json",
         ("mcp",),
-        variable="{{env:{}}}",
-        more={"type": "remote", "enabled": True, "oauth": False, "timeout": TOOL_TIMEOUT * 1000},
+        _by_http(type="remote", enabled=True, oauth=False, timeout=_MILLISECONDS),
+        _header("{{env:{}}}"),
         note="Without `answerback bridge opencode`, its own questions and permission prompts stay in the terminal.",
     ),
     "qwen": _row(
@@ -98,34 +130,66 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
         ".qwen/settings.json",
         ".qwen/settings.json",
         ("mcpServers",),
-        address="httpUrl",
-        variable="${}",
-        more={"timeout": TOOL_TIMEOUT * 1000, "trust": True},
+        _by_http("httpUrl", timeout=_MILLISECONDS, trust=True),
+        _header("${}"),
+    ),
+    "vibe": _row(
+        "Mistral Vibe",
+        "run: vibe 3.0.3",
+        ".vibe/config.toml",
+        ".vibe/config.toml",
+        ("mcp_servers",),
+        _by_http(transport="streamable-http", tool_timeout_sec=TOOL_TIMEOUT),
+        _field("api_key_env"),
+        form=TomlFormat(),
+        listed=True,
+    ),
+    "grok": _row(
+        "Grok Build",
+        "run: grok 1.0.41",
+        ".grok/config.toml",
+        ".grok/config.toml",
+        ("mcp_servers",),
+        _by_http(tool_timeout_sec=TOOL_TIMEOUT),
+        _header("${{{}}}"),
+        form=TomlFormat(),
+    ),
+    "goose": _row(
+        "Goose",
+        "documentation and source",
+        ".config/goose/config.yaml",
+        None,
+        ("extensions",),
+        _by_http("uri", type="streamable_http", name=NAME, enabled=True, timeout=TOOL_TIMEOUT),
+        lambda variable: {**_header("${{{}}}")(variable), "env_keys": [variable]},
+        form=YamlFormat(),
     ),
     "kimi": _row(
         "Kimi Code",
-        "documentation",
+        "package: kimi-code 2.1.0",
         ".kimi-code/mcp.json",
         ".kimi-code/mcp.json",
         ("mcpServers",),
-        token_field="bearerTokenEnvVar",
-        more={"toolTimeoutMs": TOOL_TIMEOUT * 1000},
+        _by_http(toolTimeoutMs=_MILLISECONDS),
+        _field("bearerTokenEnvVar"),
     ),
     "amp": _row(
         "Amp",
-        "documentation",
+        "run: `amp mcp list` 0.0.1790142911",
         ".config/amp/settings.json",
         ".amp/settings.json",
         ("amp.mcpServers",),
+        _by_http(),
+        _header("${{{}}}"),
     ),
     "crush": _row(
         "Crush",
-        "documentation",
+        "documentation and source",
         ".config/crush/crush.json",
         "crush.json",
         ("mcp",),
-        variable="${}",
-        more={"type": "http", "timeout": TOOL_TIMEOUT},
+        _by_http(type="http", timeout=TOOL_TIMEOUT),
+        _header("${}"),
     ),
     "auggie": _row(
         "Auggie",
@@ -133,26 +197,24 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
         ".augment/settings.json",
         ".augment/settings.json",
         ("mcpServers",),
-        variable=None,
-        more={"type": "http"},
+        _by_http(type="http"),
     ),
     "droid": _row(
         "Droid",
-        "documentation",
+        "run: `droid mcp list` 0.225.2",
         ".factory/mcp.json",
         ".factory/mcp.json",
         ("mcpServers",),
-        variable=None,
-        more={"type": "http"},
+        _by_http(type="http"),
+        _header("${{{}}}"),
     ),
     "cline": _row(
         "Cline",
-        "documentation",
+        "package: cline 3.0.65",
         ".cline/data/settings/cline_mcp_settings.json",
         None,
         ("mcpServers",),
-        variable=None,
-        more={"type": "streamableHttp"},
+        _by_http(type="streamableHttp", timeout=TOOL_TIMEOUT),
     ),
     "roo": _row(
         "Roo Code",
@@ -160,8 +222,8 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
         None,
         ".roo/mcp.json",
         ("mcpServers",),
-        variable="${{env:{}}}",
-        more={"type": "streamable-http"},
+        _by_http(type="streamable-http"),
+        _header("${{env:{}}}"),
     ),
     "zed": _row(
         "Zed",
@@ -169,7 +231,7 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
         ".config/zed/settings.json",
         ".zed/settings.json",
         ("context_servers",),
-        variable=None,
+        _by_http(),
     ),
     "junie": _row(
         "JetBrains Junie",
@@ -177,6 +239,6 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
         ".junie/mcp/mcp.json",
         ".junie/mcp/mcp.json",
         ("mcpServers",),
-        variable=None,
+        _by_command,
     ),
 }

@@ -13,6 +13,8 @@ from answerback.core.base_error import AnswerbackError
 Json = dict[str, JsonValue]
 Path = tuple[str, ...]
 
+NAME: Final = "answerback"
+"""The name of the server, and of the command that hooks run."""
 _HOOK_PATH: Final = "/hooks/claude"
 
 
@@ -29,21 +31,21 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class HookGroup:
-    """One group of an event's hooks, next to which there may be groups that are not Answerback's."""
+class ListItem:
+    """A group of an event's hooks or a server, in a list that may have items that are not Answerback's."""
 
     path: Path
-    """The path of the list of the event's hooks."""
+    """The path of the list."""
     value: Json
 
     @property
     def handler(self) -> JsonValue:
-        """The command or address that the group runs."""
+        """The command or address that a group of hooks runs."""
         candidates: list[JsonValue] = handlers(self.value) or [self.value]
         return candidates[0]
 
 
-Entry = Setting | HookGroup
+Entry = Setting | ListItem
 
 
 class Format(Protocol):
@@ -60,9 +62,11 @@ class Format(Protocol):
 
 
 def runs_answerback(value: object) -> bool:
-    """Whether a hook's handler is Answerback's, by its command or its address."""
+    """Whether an item is Answerback's: a hook's handler by its command or its address, a server by its name."""
     if not isinstance(value, dict):
         return False
+    if value.get("name") == NAME:
+        return True
     words = [str(value.get(key, "")) for key in ("command", "bash", "powershell")]
     address = str(value.get("url", "")).split("?", 1)[0]
     return address.endswith(_HOOK_PATH) or any(_is_our_command(each) for each in words)
@@ -80,7 +84,7 @@ def handlers(group: object) -> list[Any] | None:
 
 
 def is_our_group(group: object) -> bool:
-    """Whether a group of hooks has a handler of Answerback's."""
+    """Whether an item is Answerback's, or a group of hooks that has a handler of Answerback's."""
     return any(runs_answerback(each) for each in (handlers(group) or [group]))
 
 

@@ -17,8 +17,8 @@ from pydantic import JsonValue
 from answerback.agents.connect.settings_entries import (
     ConnectError,
     Entry,
-    HookGroup,
     Json,
+    ListItem,
     Path,
     Setting,
     handlers,
@@ -34,6 +34,8 @@ _STRINGS: Final = re.compile(
 )
 _BLANK: Final = " \t\r"
 """White space in TOML; other white space characters can only be part of a comment."""
+_BETWEEN: Final = ", "
+_COMMA: Final = re.compile(r"\s*, ?")
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -75,6 +77,8 @@ class TomlFormat:
             ours = [group for _, group in our_groups_at(data, entry.path)]
             if entry.value in ours:
                 return text
+            if (array := _find_array(text, entry.path)) is not None:
+                return _put_in_array(text, array, entry.value)
             if value_at(data, entry.path) is not None and not _find_items(text, entry.path):
                 raise ConnectError(
                     f"{'.'.join(entry.path)} is not written as tables with headers. {_BY_HAND}"
@@ -97,6 +101,8 @@ class TomlFormat:
 
     def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
         """The text with an entry removed, or replaced with what the original has in its place."""
+        if (array := _find_array(text, entry.path)) is not None:
+            return _remove_from_array(text, array, original, entry.path)
         original_spans = [*_find_spans(original or "", entry)]
         now = [*_find_spans(text, entry)]
         for n, (start, end) in reversed([*enumerate(now)]):
@@ -112,7 +118,7 @@ _BY_HAND: Final = "Rewrite it as tables with headers, or add what --print shows 
 
 def _find_spans(text: str, entry: Entry) -> Iterator[tuple[int, int]]:
     """The spans of Answerback's tables, from their first header to their last key."""
-    if isinstance(entry, HookGroup):
+    if isinstance(entry, ListItem):
         for group in _find_items(text, entry.path):
             yield from _our_spans(text, entry.path, group)
         return
@@ -157,6 +163,68 @@ def _our_spans(text: str, path: Path, group: Sequence[_Table]) -> Iterator[tuple
 def _list_at(text: str, path: Path) -> list[object]:
     found = value_at(tomllib.loads(text), path)
     return found if isinstance(found, list) else [found]
+
+
+class _Array(NamedTuple):
+    """An array that is written as the value of a key, with the spans of its items."""
+
+    start: int
+    items: list[tuple[int, int]]
+    ours: list[int]
+    """The indexes of Answerback's items."""
+
+
+def _find_array(text: str, path: Path) -> _Array | None:
+    table: Path = ()
+    for start, end in _split_statements(text):
+        statement = text[start:end]
+        if statement.startswith("["):
+            table = _parse_header(statement)
+        elif table == path[: len(table)] and not statement.startswith("#"):
+            listed = value_at(tomllib.loads(statement), path[len(table) :])
+            opens, items = _split_array(text, start, end)
+            if isinstance(listed, list) and text[opens - 1] == "[" and len(items) == len(listed):
+                return _Array(
+                    opens, items, [i for i, each in enumerate(listed) if is_our_group(each)]
+                )
+    return None
+
+
+def _split_array(text: str, start: int, end: int) -> tuple[int, list[tuple[int, int]]]:
+    """Where the value of a key begins after its bracket, and the spans of the tables and arrays in it."""
+    depth, opens, begins = 0, start, start
+    items: list[tuple[int, int]] = []
+    for found in _STRINGS.finditer(text, start, end):
+        if found[0] in ("[", "{"):
+            depth += 1
+            opens = found.end() if depth == 1 else opens
+            begins = found.start() if depth == 2 else begins
+        elif found[0] in ("]", "}"):
+            if depth == 2:
+                items.append((begins, found.end()))
+            depth -= 1
+    return opens, items
+
+
+def _put_in_array(text: str, array: _Array, value: Json) -> str:
+    """The text with an item replaced, or added before the others: so nothing depends on a comma after the last one."""
+    if array.ours:
+        start, end = array.items[array.ours[0]]
+        return text[:start] + _render_inline(value) + text[end:]
+    return text[: array.start] + _render_inline(value) + _BETWEEN + text[array.start :]
+
+
+def _remove_from_array(text: str, array: _Array, original: str | None, path: Path) -> str:
+    before = _find_array(original or "", path)
+    restored = [] if before is None else [before.items[i] for i in before.ours]
+    for n, i in reversed([*enumerate(array.ours)]):
+        start, end = array.items[i]
+        if original is not None and n < len(restored):
+            text = text[:start] + original[slice(*restored[n])] + text[end:]
+        else:
+            found = _COMMA.match(text, end)
+            text = text[:start] + text[end if found is None else found.end() :]
+    return text
 
 
 @lru_cache(maxsize=2)  # each entry reads the same text several times
@@ -232,15 +300,15 @@ def _render_entry(entry: Entry, *, whole: bool) -> list[str]:
     value = entry.value if whole or isinstance(entry, Setting) else entry.handler
     assert isinstance(value, dict)
     path = entry.path if whole else (*entry.path, "hooks")
-    return [*_render_table(path, value, is_item=isinstance(entry, HookGroup))]
+    return [*_render_table(path, value, is_item=isinstance(entry, ListItem))]
 
 
 def _render_table(path: Path, value: Json, *, is_item: bool) -> Iterator[str]:
-    name = ".".join(key if _BARE_KEY.fullmatch(key) else json.dumps(key) for key in path)
+    name = ".".join(map(_render_key, path))
     yield f"[[{name}]]" if is_item else f"[{name}]"
     for key, each in value.items():
         if not isinstance(each, list):
-            yield f"{key} = {_render_scalar(each)}"
+            yield f"{_render_key(key)} = {_render_inline(each)}"
     for key, each in value.items():
         for item in each if isinstance(each, list) else []:
             assert isinstance(item, dict)
@@ -248,6 +316,15 @@ def _render_table(path: Path, value: Json, *, is_item: bool) -> Iterator[str]:
             yield from _render_table((*path, key), item, is_item=True)
 
 
-def _render_scalar(value: JsonValue) -> str:
-    """Render a scalar: TOML strings, numbers and booleans are written as in JSON."""
+def _render_inline(value: JsonValue) -> str:
+    """Render a value on one line: TOML strings, numbers and booleans are written as in JSON."""
+    if isinstance(value, dict):
+        pairs = (f"{_render_key(key)} = {_render_inline(each)}" for key, each in value.items())
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_render_inline, value))}]"
     return json.dumps(value, ensure_ascii=False)
+
+
+def _render_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
