@@ -12,7 +12,7 @@ _DESCRIPTION: Final = "file of the key that signs receipts"
 
 
 class ReceiptKeyFile:
-    """The file next to a database (``….receipts``), mode 0600: the key in use and, after a rotation, the one before."""
+    """The file next to a database (``….receipts``), mode 0600: the key in use and, after rotations, the ones before."""
 
     def __init__(self, database: Path) -> None:
         self.path = database.with_name(f"{database.name}.receipts")
@@ -37,11 +37,13 @@ class ReceiptKeyFile:
         return keys
 
     def rotate(self) -> str:
-        """Add a new key to use, and keep the one before: it shows that whoever has the new one had the old one too.
+        """Add a new key to use, and keep those before: they show that whoever has the new one had the old ones too.
+
+        The database learns of a key when the service starts with it, so that it may know only an older one.
 
         Raises:
             StoreError: the file cannot be written. The message says why.
         """
-        keys = [new_private_key(), *self.read()[:1]]
+        keys = [new_private_key(), *self.read()]
         private_file.replace(self.path, "".join(f"{key}\n" for key in keys), _DESCRIPTION)
         return keys[0]

@@ -48,7 +48,8 @@ def rotate(
         _replace_lost(settings)
         return
     if settings.receipts.key:
-        print_result(f"{new_private_key()},{settings.receipts.key[0].get_secret_value()}")
+        former = [key.get_secret_value() for key in settings.receipts.key]
+        print_result(",".join([new_private_key(), *former]))
         say("Set `receipts.key` to this for all services with the same database, and restart them.")
         return
     file = key_file(settings)

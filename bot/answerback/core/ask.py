@@ -173,9 +173,7 @@ class Ask(StrictDataclass):
     @property
     def question(self) -> Question | None:
         """The current question; None in review and once the ask has ended."""
-        return (
-            walker.current_question(self.request.form, self.walk) if self.outcome is None else None
-        )
+        return current_question(self.request.form, self.walk) if self.outcome is None else None
 
     @property
     def confirming(self) -> bool:
@@ -251,6 +249,13 @@ class Change(NamedTuple):
 
     ask: Ask
     entries: tuple[RecordEntry, ...]
+
+
+def current_question(form: Form, walk: Walk) -> Question | None:
+    """Return the current question, or None in review and at the end."""
+    if walk.phase != Phase.QUESTION or walk.at is None:
+        return None
+    return form.questions[walk.at]
 
 
 def request_entry(ask: Ask, at: float) -> tuple[RecordEntry, ...]:

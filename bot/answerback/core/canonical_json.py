@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Final
+import re
+from typing import Final, TypeGuard
 
 import rfc8785
 from pydantic import JsonValue
 
 _MAX_SAFE: Final = 2**53 - 1
 """The largest integer that every double holds exactly; RFC 8785 knows doubles only."""
-DIGEST: Final = "sha256:"
-"""Begins a digest."""
+_DIGEST: Final = re.compile("sha256:[0-9a-f]{64}")
+_ALIKE: Final = {str, bool, type(None)}
 _encode: Final = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False
 ).encode
@@ -20,22 +21,39 @@ _encode: Final = json.JSONEncoder(
 
 def canonical(value: JsonValue) -> bytes:
     """Return the RFC 8785 form of any JSON. Integers that no double holds exactly are rounded, as every reader does."""
+    if _is_written_alike(value):
+        return _encode(
+            value
+        ).encode()  # many times as fast as `rfc8785`, which is written in Python
     try:
         return rfc8785.dumps(value)
     except rfc8785.IntegerDomainError:
         return rfc8785.dumps(_rounded(value))
 
 
-def canonical_of_texts(value: JsonValue) -> bytes:
-    """Return the RFC 8785 form of JSON whose only numbers are small integers, five times as fast."""
-    text = _encode(value)
-    # Only names that are not ASCII can have another order there.
-    return text.encode() if text.isascii() else rfc8785.dumps(value)
+def _is_written_alike(value: JsonValue) -> bool:
+    """Return whether `json` certainly writes a value as RFC 8785 does.
+
+    It writes floats otherwise, and sorts names otherwise if they have characters outside the basic plane.
+    """
+    kind = type(value)
+    if kind is int:
+        return -_MAX_SAFE <= value <= _MAX_SAFE  # type: ignore[operator]  # mypy does not know that it is one
+    if kind is dict:
+        return all(map(str.isascii, value)) and all(map(_is_written_alike, value.values()))  # type: ignore[union-attr, arg-type]
+    if kind is list:
+        return all(map(_is_written_alike, value))  # type: ignore[arg-type]
+    return kind in _ALIKE
 
 
 def digest(form: bytes) -> str:
     """Return ``sha256:`` and the digest of a canonical form in hexadecimal."""
-    return f"{DIGEST}{hashlib.sha256(form).hexdigest()}"
+    return f"sha256:{hashlib.sha256(form).hexdigest()}"
+
+
+def is_digest(value: JsonValue) -> TypeGuard[str]:
+    """Return whether a value looks like one of `digest`."""
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
 def _rounded(value: JsonValue) -> JsonValue:

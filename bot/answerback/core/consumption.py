@@ -9,28 +9,18 @@ from answerback.core import refusals
 from answerback.core.ask import Ask, Change, RecordEntry, Status
 from answerback.core.form import OptionKind
 from answerback.core.too_late import APPROVAL
-from answerback.core.walker import Refused
+from answerback.core.walker import Refused, Source
 
 _ALLOWING: Final = {OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS}
 
 
-def option_kinds(ask: Ask) -> dict[str, OptionKind]:
-    """Return what the chosen options of an approval do, by question id."""
-    kinds = {}
-    for given in ask.walk.answers:
-        question = ask.form.question(given.question_id)
-        option = question.option(given.value) if question is not None else None
-        if option is not None and option.kind is not None:
-            kinds[given.question_id] = option.kind
-    return kinds
-
-
 def is_allowed(ask: Ask) -> bool:
-    """Return whether everything that an approval asked for was allowed."""
-    if ask.status is not Status.ANSWERED or ask.request.dialect != APPROVAL:
+    """Return whether people allowed everything that an approval asked for."""
+    ended = ask.outcome
+    if ended is None or ended.status is not Status.ANSWERED or ask.request.dialect != APPROVAL:
         return False
-    kinds = option_kinds(ask).values()
-    return bool(kinds) and set(kinds) <= _ALLOWING
+    kinds = {*ask.form.kinds_of(ask.walk.values).values()}
+    return ended.source is Source.HUMAN and bool(kinds) and kinds <= _ALLOWING
 
 
 def consume(ask: Ask, *, at: float) -> Change | Refused:

@@ -153,9 +153,12 @@ class Form(_Frozen):
 
     def only_denies(self, values: Mapping[str, JsonValue]) -> bool:
         """Whether all choices among the answers, by question id, deny: only an approval has such options."""
-        kinds = [each.kind_of(values.get(each.id)) for each in self.questions]
-        chosen = [kind for kind in kinds if kind is not None]
-        return bool(chosen) and set(chosen) == {OptionKind.DENY}
+        return set(self.kinds_of(values).values()) == {OptionKind.DENY}
+
+    def kinds_of(self, values: Mapping[str, JsonValue]) -> dict[str, OptionKind]:
+        """Return what the choices among the answers, by question id, do in an approval."""
+        found = ((each.id, each.kind_of(values.get(each.id))) for each in self.questions)
+        return {question_id: kind for question_id, kind in found if kind is not None}
 
     def question(self, question_id: str) -> Question | None:
         """Return the question with this id, or None."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, get_args
 
+from pydantic import JsonValue
+
 from answerback.core import confirmation, refusals
 from answerback.core.actions import (
     Action,
@@ -28,7 +30,7 @@ from answerback.core.actions import (
 from answerback.core.answers import Invalid, check_other, check_text, check_with_note
 from answerback.core.confirmation import Vote
 from answerback.core.errors import Problem
-from answerback.core.form import Form, Question
+from answerback.core.form import Form
 from answerback.core.given_answer import GivenAnswer as GivenAnswer
 from answerback.core.given_answer import Source as Source
 from answerback.core.people import NOBODY_KNOWN, People
@@ -87,6 +89,11 @@ class Walk(StrictDataclass):
         """Whether the walk is still waiting for a person."""
         return self.phase in OPEN_PHASES
 
+    @property
+    def values(self) -> dict[str, JsonValue]:
+        """The answers by question id, in the form's order, without skipped questions."""
+        return {given.question_id: given.value for given in self.answers}
+
     def answer(self, question_id: str) -> GivenAnswer | None:
         """Return the collected answer to a question, or None."""
         last_first = reversed(self.answers)  # callers usually want the last one
@@ -113,11 +120,6 @@ def resume(form: Form, walk: Walk) -> Walk:
     return _advance_to_review(form, replace(walk, at=None, editing=None), given)
 
 
-def current_question(form: Form, walk: Walk) -> Question | None:
-    """Return the current question, or None in review and at the end."""
-    return None if (index := _current_index(walk)) is None else form.questions[index]
-
-
 def has_review(form: Form) -> bool:
     """Return whether the form ends in a review."""
     return form.review and len(form.questions) > 1
@@ -133,11 +135,6 @@ def _open_index(walk: Walk) -> int:
     if walk.at is None:
         raise AssertionError("a walk without a current question is not in this phase")
     return walk.at
-
-
-def _current_index(walk: Walk) -> int | None:
-    """Return the 0-based index of the current question, or None in review and at the end."""
-    return walk.at if walk.phase is Phase.QUESTION else None
 
 
 def can_go_back(form: Form, walk: Walk) -> bool:
@@ -228,8 +225,7 @@ def _finish(form: Form, walk: Walk) -> Walk:
     """
     if form.confirmation is None:
         return walk
-    values = {given.question_id: given.value for given in walk.answers}
-    if form.only_denies(values):
+    if form.only_denies(walk.values):
         return walk
     return replace(walk, phase=Phase.CONFIRMATION)
 

@@ -62,7 +62,7 @@ def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
-    variant, answers = VARIANTS[ask.request.name], results.answers_by_id(ask)
+    variant, answers = VARIANTS[ask.request.name], ask.walk.values
     arguments = ask.request.arguments
     if ask.status is Status.ANSWERED:
         return results.json_result(variant.render_decision(answers, arguments))

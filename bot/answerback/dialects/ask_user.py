@@ -47,7 +47,7 @@ def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
     match ask.status:
         case Status.ANSWERED:
-            answers = results.answers_by_id(ask)
+            answers = ask.walk.values
             return results.json_result({q.id: answers.get(q.id) for q in ask.form.questions})
         case Status.FAILED:
             return results.failure_result(ask)

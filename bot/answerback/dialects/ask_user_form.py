@@ -48,7 +48,7 @@ def parse(call: ArgumentNode) -> Form | None:
 
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
-    by_id = results.answers_by_id(ask)
+    by_id = ask.walk.values
     answers: list[JsonValue] = [_as_array(q, by_id.get(q.id)) for q in ask.form.questions]
     match ask.status:
         case Status.ANSWERED:

@@ -73,7 +73,7 @@ def render(ask: Ask) -> ToolResult:
 
 def _decision(ask: Ask) -> JsonValue:
     [question] = ask.form.questions
-    value = results.answers_by_id(ask)[question.id]
+    value = ask.walk.values[question.id]
     if question.id == URL_ID:
         return {"action": "accept" if value else "decline"}
     if question.answer_type is AnswerType.SCHEMA:

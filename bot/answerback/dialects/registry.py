@@ -14,7 +14,6 @@ from answerback.dialects import (
     detection,
     generous_reader,
     question_results,
-    results,
     tool_definitions,
 )
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
@@ -111,9 +110,7 @@ def render_ended(ask: Ask) -> ToolResult:
     dialect = installed_dialects().usable.get(ask.request.dialect)
     if dialect is None:
         message = f'The dialect "{ask.request.dialect}" of this call is no longer installed.'
-        return ToolResult(
-            content=message, structured={"answers": results.answers_by_id(ask)}, is_error=True
-        )
+        return ToolResult(content=message, structured={"answers": ask.walk.values}, is_error=True)
     return dialect.render(ask)
 
 

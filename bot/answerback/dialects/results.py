@@ -26,11 +26,6 @@ def json_result(structured: JsonValue) -> ToolResult:
     return ToolResult(content=json.dumps(structured, ensure_ascii=False), structured=structured)
 
 
-def answers_by_id(ask: Ask) -> dict[str, JsonValue]:
-    """Return the answers by question id, in the form's order, without skipped questions."""
-    return {given.question_id: given.value for given in ask.walk.answers}
-
-
 def source_remark(given: GivenAnswer) -> str | None:
     """Return whose answer this is, if not a person's: a host's words for answers claim that its user gave them."""
     return _REMARKS.get(given.source)
@@ -86,7 +81,7 @@ def end_reason(ask: Ask) -> str | None:
 
 def cancelled_fields(ask: Ask) -> dict[str, JsonValue]:
     """Return the ask_user family's result for an ask that ended without answers."""
-    structured: dict[str, JsonValue] = {CANCEL_MARKER: True, "answered": answers_by_id(ask)}
+    structured: dict[str, JsonValue] = {CANCEL_MARKER: True, "answered": ask.walk.values}
     return {**structured, **reply_and_reason_fields(ask)}
 
 

@@ -37,7 +37,7 @@ def render(ask: Ask) -> ToolResult:
     match ask.status:
         case Status.ANSWERED:
             question = ask.form.questions[0]
-            value = results.answers_by_id(ask)[question.id]
+            value = ask.walk.values[question.id]
             return results.json_result({"answer_type": question.answer_type.value, "answer": value})
         case Status.FAILED:
             return results.failure_result(ask)

@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.canonical_json import canonical_of_texts
+from answerback.core.canonical_json import canonical
 
 _BYTES: Final = 32
 
@@ -49,7 +49,7 @@ class PublicKey:
     def kid(self) -> str:
         """The key's id: its thumbprint (RFC 7638)."""
         members: JsonValue = {"crv": "Ed25519", "kty": "OKP", "x": self.x}
-        return encode(hashlib.sha256(canonical_of_texts(members)).digest())
+        return encode(hashlib.sha256(canonical(members)).digest())
 
     def jwk(self) -> dict[str, JsonValue]:
         """Return the key as a JSON Web Key."""

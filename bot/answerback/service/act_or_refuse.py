@@ -106,8 +106,6 @@ class ChangeCommitter:
 
         A condition may skip that question, but the operator's mistake should not wait for the answer that does not.
         """
-        if not self.rules.tools:
-            return None
         for index, question in enumerate(ask.form.questions):
             wrong = question_routing.route_by_rule(
                 ask, question, self.rules, inquiry=self._has_inquiry

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeGuard, cast
+from typing import Final, TypeVar, cast
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json
 
 from answerback.core.ask import Ask
-from answerback.core.canonical_json import DIGEST, canonical, digest
+from answerback.core.canonical_json import canonical, digest, is_digest
 from answerback.core.errors import UnreadableRowError
 from answerback.ports.receipt_key import PublicKey
 from answerback.ports.receipts import StoredReceipt
@@ -18,9 +19,12 @@ from answerback.ports.store import Store
 from answerback.service.receipt_payload import VERSION
 from answerback.service.receipts import LinkBody, ReceiptBody, SignedPayload, payload_again
 
+_T = TypeVar("_T")
 Keys = Mapping[str, PublicKey]
 """The trusted keys by their ids."""
 _RECEIPT: Final = TypeAdapter(ReceiptBody)
+_SIGNED: Final = TypeAdapter(SignedPayload)
+_LINK: Final = TypeAdapter(LinkBody)
 _BATCH: Final = 200
 _ABSENT: Final = "(a text that is not here)"
 _STRENGTHS: Final = {
@@ -43,9 +47,13 @@ class Verdict:
 
 def parse(text: bytes) -> ReceiptBody | None:
     """Read a receipt as the API returns it; None if it is none."""
+    return _parse(_RECEIPT, text)
+
+
+def _parse(adapter: TypeAdapter[_T], text: str | bytes) -> _T | None:
     try:
-        return _RECEIPT.validate_python(from_json(text, allow_inf_nan=False))
-    except (ValueError, ValidationError):
+        return adapter.validate_python(from_json(text, allow_inf_nan=False))
+    except ValueError:
         return None
 
 
@@ -96,7 +104,7 @@ def _plain(body: SignedPayload | LinkBody) -> JsonValue:
 def _digests(value: JsonValue) -> set[str]:
     """Return the digests in a payload."""
     if isinstance(value, str):
-        return {value} if value.startswith(DIGEST) else set()
+        return {value} if is_digest(value) else set()
     members = (
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     )
@@ -148,11 +156,6 @@ def _does_not_prove(body: ReceiptBody) -> Iterator[str]:
     yield "That the service told the truth: its clock set the times, and whoever has its private key can sign anything."
 
 
-def is_digest(value: JsonValue) -> TypeGuard[str]:
-    """Return whether a value of a payload stands for a text."""
-    return isinstance(value, str) and value.startswith(DIGEST)
-
-
 def _name(person: JsonValue, read: Callable[[JsonValue], JsonValue]) -> str:
     if not isinstance(person, dict):
         return ""
@@ -184,7 +187,7 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
     verdict = ChainVerdict()
     kept_link = None if kept is None else kept["link"]
     found = kept_link is None
-    async for stored, ask in _walk(store):
+    async for stored, ask in _with_asks(store, _linked(store)):
         number = verdict.lines + 1
         verdict.fault = _fault_of_line(number, verdict.digest, stored, ask, keys)
         if verdict.fault is not None:
@@ -200,8 +203,12 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
             "from an older backup, or its chain was written anew from there or before."
         )
         return verdict
-    for stored in await store.receipts.list_unlinked(_BATCH):
-        fault = _fault_of_receipt(stored, await store.asks.get(stored.ask_id), keys)
+    if kept is not None and kept_link is None:
+        verdict.fault = await _fault_of_kept(store, kept["receipt"])
+        if verdict.fault is not None:
+            return verdict
+    async for stored, ask in _with_asks(store, _unlinked(store)):
+        fault = _fault_of_receipt(stored, ask, keys)
         if fault is not None:
             verdict.fault = (
                 f"The receipt of {stored.ask_id}, which is not in the chain yet: {fault}"
@@ -211,15 +218,39 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
     return verdict
 
 
-async def _walk(store: Store) -> AsyncIterator[tuple[StoredReceipt, Ask | None]]:
+async def _fault_of_kept(store: Store, kept: SignedPayload) -> str | None:
+    """Return what is wrong if a receipt that was kept before it was linked is not the store's."""
+    ask_id = str(kept["payload"].get("ask_id"))
+    stored = await store.receipts.get(ask_id)
+    if stored is not None and _parse(_SIGNED, stored.receipt) == kept:
+        return None
+    return (
+        f"The store does not have the receipt of {ask_id} that was kept: it was restored from an older backup, or the "
+        "receipt was removed or replaced."
+    )
+
+
+async def _linked(store: Store) -> AsyncIterator[StoredReceipt]:
     after = 0
     while batch := await store.receipts.list_linked(after, _BATCH):
         for stored in batch:
-            try:
-                yield stored, await store.asks.get(stored.ask_id)
-            except UnreadableRowError:
-                yield stored, None
+            yield stored
         after = batch[-1].n or 0
+
+
+async def _unlinked(store: Store) -> AsyncIterator[StoredReceipt]:
+    for stored in await store.receipts.list_unlinked(sys.maxsize):
+        yield stored
+
+
+async def _with_asks(
+    store: Store, receipts: AsyncIterator[StoredReceipt]
+) -> AsyncIterator[tuple[StoredReceipt, Ask | None]]:
+    async for stored in receipts:
+        try:
+            yield stored, await store.asks.get(stored.ask_id)
+        except UnreadableRowError:
+            yield stored, None
 
 
 def _fault_of_line(
@@ -229,10 +260,12 @@ def _fault_of_line(
     line = f"Line {number}"
     if stored.n != number:
         return f"{line} is missing: line {stored.n} comes after line {number - 1}."
-    receipt, link = from_json(stored.receipt), from_json(stored.link or "{}")
-    if link.get("n") != number:
-        return f"{line} ({stored.ask_id}) was moved: it was signed as line {link.get('n')}."
-    if link.get("previous") != previous:
+    receipt, link = _parse(_SIGNED, stored.receipt), _parse(_LINK, stored.link or "")
+    if receipt is None or link is None:
+        return f"{line} ({stored.ask_id}) was changed. It is no receipt with a link any more."
+    if link["n"] != number:
+        return f"{line} ({stored.ask_id}) was moved: it was signed as line {link['n']}."
+    if link["previous"] != previous:
         return f"{line} ({stored.ask_id}) does not follow the line before: one of them was changed, removed or moved."
     faults = [*_faults_of_link(link, receipt, keys)]
     fault = faults[0] if faults else _fault_of_receipt(stored, ask, keys)
@@ -240,7 +273,9 @@ def _fault_of_line(
 
 
 def _fault_of_receipt(stored: StoredReceipt, ask: Ask | None, keys: Keys) -> str | None:
-    receipt = from_json(stored.receipt)
+    receipt = _parse(_SIGNED, stored.receipt)
+    if receipt is None:
+        return "It is no receipt any more."
     if faults := [*_faults_of_signature(receipt, keys)]:
         return faults[0]
     if ask is None:
@@ -248,7 +283,9 @@ def _fault_of_receipt(stored: StoredReceipt, ask: Ask | None, keys: Keys) -> str
     payload = receipt["payload"]
     again, _ = payload_again(payload, stored, ask)
     if again is None:
-        return None
+        return (
+            None if ask.erased_at is not None else "Its salt is gone, but its ask was not erased."
+        )
     names = sorted(name for name in payload if payload[name] != again.get(name))
     return (
         f"What is stored of the ask is not what was signed: {', '.join(names)}." if names else None

@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Collection, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core import headline
 from answerback.core.ask import Ask
-from answerback.core.canonical_json import DIGEST, canonical, canonical_of_texts, digest
-from answerback.core.consumption import option_kinds
+from answerback.core.canonical_json import canonical, digest, is_digest
 from answerback.core.form import AnswerType, Question
 from answerback.core.person import AuthMethod
 from answerback.core.walker import GivenAnswer, Person, Source
@@ -34,14 +33,6 @@ _IN_THE_CLEAR: Final = {AnswerType.BOOLEAN, AnswerType.SELECT, AnswerType.MULTI_
 _SALT_BYTES: Final = 16
 
 
-class Beside(NamedTuple):
-    """What is kept beside a receipt until its ask is erased, because it cannot be read from the ask later."""
-
-    salt: bytes
-    """From which the salt of each text is derived."""
-    headline: str
-
-
 class _Hidden:
     """Texts that are in the payload only as digests."""
 
@@ -54,24 +45,24 @@ class _Hidden:
         """Return the digest that stands for a text."""
         salt = encode(hmac.digest(self._salt, name.encode(), hashlib.sha256)[:_SALT_BYTES])
         beside: list[JsonValue] = [salt, value]
-        # Only the arguments can have numbers of any size.
-        form = canonical(beside) if name == _ARGUMENTS else canonical_of_texts(beside)
-        key = digest(form)
+        key = digest(canonical(beside))
         self.disclosed[key] = beside
         return key
 
 
 def payload_of(
-    ask: Ask, beside: Beside, service_id: str, opaque: Collection[str]
+    ask: Ask, salt: bytes, service_id: str, opaque: Collection[str]
 ) -> tuple[JsonObject, dict[str, list[JsonValue]]]:
     """Return what a receipt says of an ended ask, and by digest the salts and texts that are beside it.
 
     Args:
+        salt: that from which the salt of each text is derived.
         opaque: the surfaces whose ids do not reveal who a person is.
     """
-    outcome, request, hidden = ask.outcome, ask.request, _Hidden(beside.salt)
+    outcome, request, hidden = ask.outcome, ask.request, _Hidden(salt)
     if outcome is None:
         raise AssertionError(f"{ask.id} is open, so there is no receipt of it")
+    shown_headline = headline.headline_of(ask.form)
     payload: JsonObject = {
         "version": VERSION,
         "service_id": service_id,
@@ -79,10 +70,10 @@ def payload_of(
         "dialect": request.dialect,
         "agent": request.agent,
         "owner": request.origin.owner,
-        "headline": hidden.add(_HEADLINE, beside.headline),
+        "headline": hidden.add(_HEADLINE, shown_headline),
         "arguments": hidden.add(_ARGUMENTS, request.arguments),
         "view": {
-            "digest": hidden.add(_VIEW, _view(ask, beside.headline)),
+            "digest": hidden.add(_VIEW, _view(ask, shown_headline)),
             "revision": _decided_revision(ask),
             "surface": ask.destination.surface,
         },
@@ -92,7 +83,9 @@ def payload_of(
             for name, given in _given(ask)
             if given.note is not None
         },
-        "decisions": {name: kind.value for name, kind in option_kinds(ask).items()},
+        "decisions": {
+            name: kind.value for name, kind in ask.form.kinds_of(ask.walk.values).items()
+        },
         "reply": None if ask.walk.reply is None else hidden.add(_REPLY, ask.walk.reply),
         "answered_by": _by(ask, hidden, opaque),
         "confirmed_by": [
@@ -108,11 +101,6 @@ def payload_of(
         "gave_up": outcome.gave_up and outcome.gave_up.value,
     }
     return payload, hidden.disclosed
-
-
-def headline_of(ask: Ask) -> str:
-    """Return the headline that is kept beside the receipt."""
-    return headline.headline_of(ask.form)
 
 
 def _given(ask: Ask) -> Iterator[tuple[str, GivenAnswer]]:
@@ -148,12 +136,15 @@ def _question(question: Question) -> JsonObject:
 
 
 def _answer(ask: Ask, given: GivenAnswer, hidden: _Hidden) -> JsonValue:
-    """Return the value of a choice; anything that a person wrote only as a digest."""
+    """Return the value of a choice; anything that a person wrote, or that looks like a digest, only as a digest."""
     value, name = given.value, f"answer/{given.question_id}"
     question = ask.form.question(given.question_id)
+    is_choice = question is not None and question.answer_type in _IN_THE_CLEAR
+    chosen = value if isinstance(value, list) else [value]
+    if any(map(is_digest, chosen[:-1] if given.other else chosen)):
+        return hidden.add(name, value)
     if given.other and isinstance(value, list):
         return [*value[:-1], hidden.add(name, value[-1])]
-    is_choice = question is not None and question.answer_type in _IN_THE_CLEAR
     return value if value is None or (is_choice and not given.other) else hidden.add(name, value)
 
 
@@ -203,7 +194,7 @@ def surfaces_in_the_clear(payload: JsonObject) -> set[str]:
 
     def collect(value: JsonValue) -> None:
         if isinstance(value, dict) and "user_id" in value:
-            if not str(value["user_id"]).startswith(DIGEST):
+            if not is_digest(value["user_id"]):
                 found.add(str(value["surface"]))
         elif isinstance(value, (dict, list)):
             for member in value.values() if isinstance(value, dict) else value:

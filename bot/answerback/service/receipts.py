@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import Annotated, Final, TypeAlias
 
 from pydantic import Field, JsonValue
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 from typing_extensions import TypedDict
 
 from answerback.core import consumption
 from answerback.core.ask import Ask
-from answerback.core.canonical_json import canonical_of_texts
+from answerback.core.canonical_json import canonical
 from answerback.core.errors import Problem
 from answerback.core.walker import Refused
 from answerback.ports.receipt_key import SigningKey, decode, encode
@@ -20,13 +20,7 @@ from answerback.ports.receipts import NewReceipt, StoredReceipt
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Surface
 from answerback.service.people_wire import strict
-from answerback.service.receipt_payload import (
-    Beside,
-    JsonObject,
-    headline_of,
-    payload_of,
-    surfaces_in_the_clear,
-)
+from answerback.service.receipt_payload import JsonObject, payload_of, surfaces_in_the_clear
 
 _SALT_BYTES: Final = 32
 Digest: TypeAlias = Annotated[str, Field(pattern="^sha256:[0-9a-f]{64}$")]
@@ -84,14 +78,13 @@ class Receipts:
 
     def make(self, ask: Ask) -> NewReceipt:
         """Make the receipt of an ask that ends now."""
-        beside = Beside(secrets.token_bytes(_SALT_BYTES), headline_of(ask))
+        salt = secrets.token_bytes(_SALT_BYTES)
         opaque = {name for name, surface in self._surfaces.items() if surface.live}
-        payload, _ = payload_of(ask, beside, self.service_id, opaque)
-        form = canonical_of_texts(payload)
+        payload, _ = payload_of(ask, salt, self.service_id, opaque)
+        form = canonical(payload)
         kid, signature = self.key.kid, self.key.sign(form)
         receipt = f'{{"kid":"{kid}","payload":{form.decode()},"signature":"{signature}"}}'
-        kept = to_json({"salt": encode(beside.salt), "headline": beside.headline}).decode()
-        return NewReceipt(receipt, kept)
+        return NewReceipt(receipt, f'{{"salt":"{encode(salt)}"}}')
 
 
 def receipt_body(stored: StoredReceipt, ask: Ask) -> ReceiptBody:
@@ -114,9 +107,8 @@ def payload_again(
     """
     if stored.beside is None or ask.erased_at is not None:
         return None, {}
-    kept = from_json(stored.beside)
-    beside = Beside(decode(kept["salt"]), kept["headline"])
-    return payload_of(ask, beside, str(payload["service_id"]), surfaces_in_the_clear(payload))
+    salt = decode(from_json(stored.beside)["salt"])
+    return payload_of(ask, salt, str(payload["service_id"]), surfaces_in_the_clear(payload))
 
 
 async def consume(store: Store, ask_id: str, at: float) -> Ask | tuple[Problem, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
@@ -251,7 +251,7 @@ def plan(
     surfaces: frozenset[str],
     agent: Agent | None,
     carrier: str | None = None,
-    up: Collection[str] = (),
+    is_up: Callable[[str], bool] = lambda _surface: False,
 ) -> Plan | tuple[Problem, ...]:
     """Decide where and for how long to ask, or return the problems of the submission.
 
@@ -259,7 +259,7 @@ def plan(
         surfaces: the names of all existing surfaces, configured or not.
         agent: who submits; None if no tokens are configured.
         carrier: the hook that puts the ask.
-        up: the names of the surfaces that can reach people now.
+        is_up: returns whether a surface can reach people now.
     """
     to = submission.to
     allowed = agent.routes if agent else ()
@@ -276,15 +276,14 @@ def plan(
     place = route.to if route else to
     owner = agent.owner if agent else None
     if place == OWNER:
-        destination = _account_of(owner, routes.people, up)
+        destination = _account_of(owner, routes.people, is_up)
     else:
         destination = _named_destination(place, routes, surfaces)
     if isinstance(destination, Problem):
         return (destination,)
-    surface, escalation = (
-        destination.surface,
-        _escalation(route, routes.people, surfaces, destination),
-    )
+    surface = destination.surface
+    escalation = _escalation(route, routes.people, surfaces, destination)
+    remind_after = _sorted(submission.remind_after, route.remind_after if route else ())
     ceiling = Ceiling(route.responders, route.responders_from_call) if route else NO_CEILING
     responders = plan_responders(submission.responders, ceiling, surface, routes.people)
     if isinstance(responders, Problem):
@@ -299,7 +298,7 @@ def plan(
     return Plan(
         destination=destination,
         responders=responders,
-        remind_after=_sorted(submission.remind_after, route.remind_after if route else ()),
+        remind_after=remind_after,
         push_after=route.push_after if route else 10.0,
         expires_in=submission.expires_in or (route.expires_in if route else None),
         on_expiry=submission.on_expiry or (route.on_expiry if route else "cancel"),
@@ -323,13 +322,15 @@ def _named_destination(
     return _unknown_route(f"{destination} Configured routes: {known}.")
 
 
-def _account_of(owner: str | None, people: People, up: Collection[str]) -> Destination | Problem:
+def _account_of(
+    owner: str | None, people: People, is_up: Callable[[str], bool]
+) -> Destination | Problem:
     """Return a direct message to an agent's owner, by the first of their accounts whose surface is up."""
     if owner is None:
         message = "This agent has no owner (agents.<name>.owner), so nobody can be asked by that."
         return Problem(pointer="/to", code="no_owner", message=message)
     for surface, user_id in people.accounts_named(owner):
-        if surface in up:
+        if is_up(surface):
             return Destination(surface=surface, user=user_id)
     message = f"{owner} can be reached on none of the surfaces of their accounts now."
     return Problem(pointer="/to", code="no_owner", message=message)

@@ -151,12 +151,7 @@ class Submitter:
         parsed = await self._parse(body)
         dialect = parsed.dialect or ("" if body.dialect is None else body.dialect)
         known = self._known_surfaces | self._commits.surfaces.keys()
-        up = [
-            name
-            for name, surface in self._commits.surfaces.items()
-            if surface.unready_reason() is None
-        ]
-        planned = plan(body, self._routes, known, agent, carrier, up=up)
+        planned = plan(body, self._routes, known, agent, carrier, is_up=self._is_up)
         if isinstance(planned, Plan):
             planned = self._place(planned)
         problems = [] if isinstance(planned, Plan) else [*planned]
@@ -314,6 +309,11 @@ class Submitter:
             expires_at=now + planned.expires_in if planned.expires_in is not None else None,
         )
 
+    def _is_up(self, name: str) -> bool:
+        """Whether a surface can reach people now."""
+        surface = self._commits.surfaces.get(name)
+        return surface is not None and surface.unready_reason() is None
+
     async def _first_write(self, ask: Ask) -> Write:
         """Return what is stored for a new ask.
 
@@ -324,7 +324,7 @@ class Submitter:
         if surface is not None and not surface.live:  # it knows the place without posting anything
             shown = await surface.show(ask, _save_nothing)
             ask = replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
-        if (misconfigured := self._commits.misconfigured_write(ask)) is not None:
+        if self._commits.rules.tools and (misconfigured := self._commits.misconfigured_write(ask)):
             return misconfigured
         write = self._commits.build_write(await self._first_change(ask), ask.created_at)
         if write.ask.outcome is not None:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 from pydantic_core import from_json
 
-from answerback.core.canonical_json import canonical_of_texts, digest
-from answerback.core.errors import StoreError
+from answerback.core.canonical_json import canonical, digest
+from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
+from answerback.ports.outage_log import Outage
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.receipts import NewLink, StoredReceipt
 from answerback.ports.store import Store
 from answerback.service.notify import Hooks
+from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 
@@ -26,13 +29,20 @@ LEASE: Final = "receipts"
 _LEASE_SECONDS: Final = 2.0
 """Seconds after which another process takes over from one that died."""
 _GATHERING: Final = 0.2
-"""Seconds in which outcomes gather, so that many are linked in one transaction."""
+"""Seconds after a transaction in which outcomes gather, so that the next one links many."""
 _POLL: Final = 0.5
-"""Seconds after which processes that share a store look for what one that died left behind."""
-_TRY_AGAIN: Final = 0.2
-"""Seconds until the next try if another process is linking."""
-_BATCH: Final = 200
-"""Links in one transaction."""
+"""Seconds after which processes that share a store look for what others have ended, or left behind."""
+_FIRST_PAUSE: Final = 0.5
+_LONGEST_PAUSE: Final = 30.0
+_BATCH: Final = 25
+"""Links in one transaction. Signing them holds up everything else for a few milliseconds."""
+
+
+class _End(NamedTuple):
+    """The end of the chain."""
+
+    n: int
+    digest: str | None
 
 
 class ReceiptLinker:
@@ -46,62 +56,100 @@ class ReceiptLinker:
         self._store = store
         self._key = key
         self._shared = claim is not SOLE_CLAIM
-        self._claim = Claim(claim.holder, _LEASE_SECONDS)
+        self._claim = Claim(claim.holder, _LEASE_SECONDS) if self._shared else claim
+        self._fence: Fence | None = None
+        self._renew_at = 0.0
+        self._end = _End(0, None)
+        """Nobody else adds links in the epoch of the fence."""
         self._ended = asyncio.Event()
         hooks.ended.listen(lambda _ask: self._ended.set())
 
     async def run(self) -> None:
         """Link whatever is not linked yet; runs until cancelled."""
-        while True:
-            try:
-                done = await self.link_all()
-            except StoreError as error:
-                done = False
-                extra = {"action": "unlinked"}
-                logger.warning("Receipts could not be linked yet: %s", error, extra=extra)
-            await self._wait(_TRY_AGAIN if not done else _POLL if self._shared else None)
+        backoff, outage = (
+            Backoff(_FIRST_PAUSE, _LONGEST_PAUSE),
+            Outage(logger, "The chain of receipts"),
+        )
+        try:
+            while True:
+                self._ended.clear()
+                try:
+                    await self.link_all()
+                except StoreError as error:
+                    outage.record_failure(LEASE, error)
+                    await backoff.wait()
+                    continue
+                outage.record_success(LEASE)
+                backoff.reset()
+                await self._wait()
+        finally:
+            if self._shared and self._fence is not None:
+                with suppress(StoreError):
+                    await self._store.leases.release(LEASE, self._claim.holder)
 
-    async def _wait(self, seconds: float | None) -> None:
-        """Wait until an ask has ended here, or for some time."""
+    async def _wait(self) -> None:
+        """Let outcomes gather, and wait until there is one, or perhaps one of another process."""
+        await asyncio.sleep(_GATHERING)
         with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(_POLL if self._shared else None):
                 await self._ended.wait()
-            await asyncio.sleep(_GATHERING)
-        self._ended.clear()
 
     async def link_all(self) -> bool:
         """Link everything that is not linked yet; return False if another process is at it."""
         receipts = self._store.receipts
         while unlinked := await receipts.list_unlinked(_BATCH):
-            epoch = await self._store.leases.take(LEASE, self._claim)
-            if epoch is None:
+            former = self._fence
+            if not await self._hold_lease():
                 return False
-            # What was read before the lease was taken may be linked by now.
-            unlinked, last = await receipts.list_unlinked(_BATCH), await receipts.last_link()
-            links = await asyncio.to_thread(build_links, last, unlinked, self._key)
-            if links:
-                await receipts.add_links(links, Fence(LEASE, epoch))
-            if self._shared:
-                await self._store.leases.release(LEASE, self._claim.holder)
+            if self._fence is None or self._fence != former:
+                continue  # what was read before the lease was taken may be linked by now
+            links, end = build_links(self._end, unlinked, self._key)
+            try:
+                await receipts.add_links(links, self._fence)
+            except LeaseLostError:
+                self._fence = None
+            except BaseException:  # they may have been added nevertheless
+                self._fence = None
+                raise
+            else:
+                self._end = end
+        return True
+
+    async def _hold_lease(self) -> bool:
+        """Take or renew the lease if need be; return False if another process has it."""
+        now = time.monotonic()
+        if self._fence is not None and now < self._renew_at:
+            return True
+        epoch = await self._store.leases.take(LEASE, self._claim)
+        if epoch is None:
+            self._fence = None
+            return False
+        self._renew_at = now + self._claim.seconds / 2
+        if self._fence != (fence := Fence(LEASE, epoch)):
+            last = await self._store.receipts.last_link()
+            self._fence, self._end = fence, _end_at(last)
         return True
 
 
+def _end_at(last: StoredReceipt | None) -> _End:
+    if last is None or last.n is None or last.link is None:
+        return _End(0, None)
+    return _End(last.n, digest(canonical(from_json(last.link))))
+
+
 def build_links(
-    last: StoredReceipt | None, unlinked: Sequence[StoredReceipt], key: SigningKey
-) -> list[NewLink]:
-    """Return the links that put receipts at the end of the chain."""
-    n, previous = 0, None
-    if last is not None and last.n is not None and last.link is not None:
-        n, previous = last.n, digest(canonical_of_texts(from_json(last.link)))
+    end: _End, unlinked: Sequence[StoredReceipt], key: SigningKey
+) -> tuple[list[NewLink], _End]:
+    """Return the links that put receipts at the end of the chain, and its end then."""
     links = []
-    for number, stored in enumerate(unlinked, n + 1):
+    for stored in unlinked:
         signed: dict[str, JsonValue] = {
-            "n": number,
+            "n": end.n + 1,
             "digest": digest(stored.receipt.encode()),
-            "previous": previous,
+            "previous": end.digest,
         }
-        signature = key.sign(canonical_of_texts(signed))
-        link = canonical_of_texts(signed | {"signature": signature, "kid": key.kid})
-        links.append(NewLink(stored.ask_id, number, link.decode()))
-        previous = digest(link)
-    return links
+        signature = key.sign(canonical(signed))
+        link = canonical(signed | {"signature": signature, "kid": key.kid})
+        end = _End(end.n + 1, digest(link))
+        links.append(NewLink(stored.ask_id, end.n, link.decode()))
+    return links, end

@@ -215,9 +215,8 @@ class Batch:
             entries = rows.entry_rows(new.id, write.entries)
             before = self._steps.get(new.id)
             on_disk = before[1] if before else old.revision
-            columns = (new.revision, new.updated_at, new.shown_revision, rows.dump_state(new))
             claimed = before[6:] if before and write.claim is None else rows.claim_row(write.claim)
-            self._steps[new.id] = (new.id, on_disk, *columns, *claimed)
+            self._steps[new.id] = (new.id, on_disk, *rows.step_columns(new), *claimed)
             self._entries += entries
         else:
             self.finish(db)

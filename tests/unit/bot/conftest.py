@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,11 @@ from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Routes
 from answerback.testing.manual_timers import ManualTimers
+from answerback.testing.memory_store.database import Tables
 from answerback.testing.memory_store.store import MemoryStore
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_support import FakePage, FakeSurface, ManualClock
+from tests.unit.bot.receipt_support import Signed
 
 
 @dataclass
@@ -80,3 +83,29 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 @pytest.fixture
 def service(parts: Parts) -> Service:
     return parts.service()
+
+
+@pytest.fixture
+async def tables() -> Tables:
+    return Tables()
+
+
+@pytest.fixture
+async def open_store(tables: Tables) -> AsyncIterator[Callable[[], Any]]:
+    """Open one more process's view of the tables."""
+    opened: list[MemoryStore] = []
+
+    async def another() -> MemoryStore:
+        store = MemoryStore(tables)
+        await store.open()
+        opened.append(store)
+        return store
+
+    yield another
+    for store in opened:
+        await store.close()
+
+
+@pytest.fixture
+async def signed(open_store: Callable[[], Any]) -> Signed:
+    return Signed(await open_store())

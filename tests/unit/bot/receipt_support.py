@@ -36,13 +36,14 @@ class Signed:
         self.store = store
         self.key = key or SigningKey(new_private_key())
         surfaces = {"chat": FakeSurface(), "web": FakePage("web", responders=("anyone",))}
+        self.receipts = Receipts(self.key, SERVICE_ID, surfaces)
         self.service = Service(
             store,
             ManualClock(),
             surfaces,
             known_surfaces=frozenset(),
             claim=claim,
-            receipts=Receipts(self.key, SERVICE_ID, surfaces),
+            receipts=self.receipts,
             **more,
         )
         self.linker = ReceiptLinker(store, self.key, claim, self.service.hooks)
@@ -75,3 +76,11 @@ class Signed:
         current = await self.service.get(ask.id)
         assert current is not None
         return receipt_body(await self.stored(ask), current)
+
+
+async def chain_of(signed: Signed, length: int = 4) -> list[StoredReceipt]:
+    """Fill the chain, and return its lines."""
+    for number in range(length):
+        await signed.decided("allow" if number % 2 else "deny")
+    await signed.linker.link_all()
+    return [*await signed.store.receipts.list_linked(0, 99)]

@@ -2,89 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from answerback.core.canonical_json import canonical
-from answerback.core.errors import StoreError, UnreadableRowError
-from answerback.ports.claims import Claim
+from answerback.core.errors import UnreadableRowError
 from answerback.ports.receipts import StoredReceipt
+from answerback.service import receipt_checks
 from answerback.service.receipt_checks import ChainVerdict, check, check_store, parse
 from answerback.testing.memory_store.database import Tables
-from answerback.testing.memory_store.store import MemoryStore
-from answerback.workers import receipt_linker
-from tests.service_support import WAIT
-from tests.unit.bot.receipt_support import Signed
-
-ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
-
-
-@pytest.fixture
-async def tables() -> Tables:
-    return Tables()
-
-
-@pytest.fixture
-async def open_store(tables: Tables) -> AsyncIterator[Callable[[], Any]]:
-    """Open one more process's view of the tables."""
-    opened: list[MemoryStore] = []
-
-    async def another() -> MemoryStore:
-        store = MemoryStore(tables)
-        await store.open()
-        opened.append(store)
-        return store
-
-    yield another
-    for store in opened:
-        await store.close()
-
-
-@pytest.fixture
-async def signed(open_store: Callable[[], Any]) -> Signed:
-    return Signed(await open_store())
-
-
-async def until(holds: Callable[[], Awaitable[bool]]) -> None:
-    """Poll until something is stored that sends no notification."""
-    async with asyncio.timeout(WAIT):
-        while True:
-            if await holds():
-                return
-            await asyncio.sleep(0.01)
-
-
-async def chain_of(signed: Signed, length: int = 4) -> list[StoredReceipt]:
-    """Fill the chain, and return its lines."""
-    for number in range(length):
-        await signed.decided("allow" if number % 2 else "deny")
-    await signed.linker.link_all()
-    return [*await signed.store.receipts.list_linked(0, 99)]
-
-
-@pytest.mark.rule("RCPT-2")
-async def test_receipts_are_linked_within_a_second_of_their_outcomes(signed: Signed) -> None:
-    running = asyncio.create_task(signed.linker.run())
-    try:
-        for number in (1, 2):
-            ask = await signed.decided()
-
-            async def linked(ask: Any = ask) -> bool:
-                return (await signed.stored(ask)).n is not None
-
-            await until(linked)
-            assert (await signed.stored(ask)).n == number
-            assert check(await signed.receipt(ask), signed.keys).faults == []
-    finally:
-        running.cancel()
-    assert receipt_linker._GATHERING + receipt_linker._TRY_AGAIN < 1
+from tests.unit.bot.receipt_support import Signed, chain_of
 
 
 @pytest.mark.rule("RCPT-2")
@@ -98,85 +29,6 @@ async def test_each_link_names_the_one_before(signed: Signed) -> None:
     assert set(last) == {"n", "digest", "previous", "signature", "kid"}
     verdict = await check_store(signed.store, signed.keys)
     assert (verdict.lines, verdict.unlinked, verdict.fault) == (4, 0, None)
-
-
-@pytest.mark.rule("RCPT-2")
-async def test_two_processes_make_one_chain(open_store: Callable[[], Any]) -> None:
-    ann = Signed(await open_store(), ANN)
-    ben = Signed(await open_store(), BEN, ann.key)
-    for one in (ann, ben) * 6:
-        await one.decided()
-    tasks = [asyncio.create_task(one.linker.run()) for one in (ann, ben)]
-    try:
-
-        async def whole() -> bool:
-            return len(await ann.store.receipts.list_linked(0, 99)) == 12
-
-        await until(whole)
-    finally:
-        for task in tasks:
-            task.cancel()
-    assert (await check_store(ben.store, ann.keys)).lines == 12
-
-
-@pytest.mark.rule("RCPT-2")
-async def test_another_process_links_what_a_killed_one_left_behind(
-    open_store: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ann = Signed(await open_store(), ANN)
-    ben = Signed(await open_store(), BEN, ann.key)
-    await ann.decided()
-    killed = asyncio.Event()
-
-    async def die(*_: object) -> None:
-        killed.set()
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr(ann.store.receipts, "add_links", die)
-    dying = asyncio.create_task(ann.linker.link_all())
-    await killed.wait()
-    dying.cancel()  # it holds the lease, and no longer does anything
-    assert not await ben.linker.link_all()
-    running = asyncio.create_task(ben.linker.run())
-    try:
-
-        async def linked() -> bool:
-            return bool(await ben.store.receipts.last_link())
-
-        await until(linked)
-    finally:
-        running.cancel()
-        with suppress(asyncio.CancelledError):
-            await dying
-    assert (await check_store(ben.store, ann.keys)).lines == 1
-
-
-@pytest.mark.rule("RCPT-2")
-async def test_links_are_made_once_the_store_works_again(
-    signed: Signed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    failed = asyncio.Event()
-    works = signed.store.receipts.list_unlinked
-
-    async def fail(_limit: int) -> list[StoredReceipt]:
-        monkeypatch.setattr(signed.store.receipts, "list_unlinked", works)
-        failed.set()
-        raise StoreError("The disk is full.")
-
-    monkeypatch.setattr(signed.store.receipts, "list_unlinked", fail)
-    ask = await signed.decided()
-    running = asyncio.create_task(signed.linker.run())
-    try:
-        await failed.wait()
-
-        async def linked() -> bool:
-            return (await signed.stored(ask)).n == 1
-
-        await until(linked)
-    finally:
-        running.cancel()
-    [line] = [each for each in caplog.records if vars(each).get("action") == "unlinked"]
-    assert (line.levelno, "The disk is full." in line.getMessage()) == (logging.WARNING, True)
 
 
 def spoil(tables: Tables, line: StoredReceipt, **changes: Any) -> None:
@@ -200,10 +52,16 @@ async def test_the_first_line_that_was_changed_is_named(signed: Signed, tables: 
     assert "Line 2 (" in await fault()
     spoil(tables, second, link=(second.link or "").replace('"n":2', '"n":3'))
     assert "was moved: it was signed as line 3" in await fault()
-    spoil(
-        tables, second, link=(second.link or "").replace('"digest":"sha256:', '"digest":"sha256:0')
-    )
+    digest = json.loads(third.link or "")["digest"]
+    spoil(tables, second, link=json.dumps(json.loads(second.link or "") | {"digest": digest}))
     assert "another receipt's" in await fault()
+    for garbage in ({"link": "{"}, {"link": "{}"}, {"receipt": "{"}, {"receipt": "[]"}):
+        spoil(tables, second, **garbage)
+        assert await fault() == (
+            f"Line 2 ({second.ask_id}) was changed. It is no receipt with a link any more."
+        )
+    spoil(tables, second, beside=None)
+    assert "was changed. Its salt is gone, but its ask was not erased." in await fault()
     spoil(tables, second, link=third.link, n=3)
     spoil(tables, third, link=second.link, n=2)
     assert "Line 2 (" in await fault()
@@ -259,13 +117,48 @@ async def test_an_old_backup_is_found_by_a_receipt_that_was_kept(
     tables.receipts = backup
     short = await check_store(signed.store, signed.keys, kept)
     assert (await check_store(signed.store, signed.keys)).fault is None, "alone it looks whole"
-    await signed.decided()
-    await signed.linker.link_all()
+    restored = Signed(signed.store, key=signed.key)
+    await restored.decided()
+    await restored.linker.link_all()
     other = await check_store(signed.store, signed.keys, kept)
     for verdict in (short, other):
         assert verdict.fault is not None
         assert "Line 3 of the chain is not the one in the receipt that was kept" in verdict.fault
         assert "restored from an older backup" in verdict.fault
+
+
+@pytest.mark.rule("RCPT-8")
+async def test_an_old_backup_is_found_by_a_receipt_that_was_kept_before_it_was_linked(
+    signed: Signed, tables: Tables
+) -> None:
+    await chain_of(signed, 2)
+    ask = await signed.decided()
+    kept = await signed.receipt(ask)
+    assert kept["link"] is None
+    assert (await check_store(signed.store, signed.keys, kept)).fault is None
+    await signed.linker.link_all()
+    assert (await check_store(signed.store, signed.keys, kept)).fault is None
+    line = await signed.stored(ask)
+    spoil(tables, line, receipt=signed.receipts.make(ask).receipt, n=None, link=None)
+    for _ in range(2):
+        fault = (await check_store(signed.store, signed.keys, kept)).fault
+        assert fault is not None
+        assert fault.startswith(f"The store does not have the receipt of {ask.id} that was kept")
+        tables.receipts.pop(ask.id, None)
+
+
+@pytest.mark.rule("RCPT-8")
+async def test_all_receipts_that_are_not_in_the_chain_yet_are_checked(
+    signed: Signed, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receipt_checks, "_BATCH", 2)
+    *_, last = [await signed.decided() for _ in range(5)]
+    assert (await check_store(signed.store, signed.keys)).unlinked == 5
+    for garbage in ("{", "[]", '{"payload": {}}'):
+        spoil(tables, await signed.stored(last), receipt=garbage)
+        fault = (await check_store(signed.store, signed.keys)).fault
+        assert fault is not None
+        assert fault.endswith("which is not in the chain yet: It is no receipt any more.")
 
 
 @pytest.mark.rule("RCPT-8")
@@ -288,7 +181,7 @@ async def test_receipts_that_are_not_in_the_chain_yet_are_checked_too(
 
 @pytest.mark.rule("RCPT-8")
 async def test_an_ask_that_cannot_be_read_is_named(
-    signed: Signed, monkeypatch: pytest.MonkeyPatch
+    signed: Signed, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = await chain_of(signed, 1)
 
@@ -298,6 +191,11 @@ async def test_an_ask_that_cannot_be_read_is_named(
     monkeypatch.setattr(signed.store.asks, "get", fail)
     fault = (await check_store(signed.store, signed.keys)).fault
     assert fault == f"Line 1 ({lines[0].ask_id}) was changed. Its ask cannot be read."
+    line = lines[0]
+    spoil(tables, line, n=None, link=None)
+    fault = (await check_store(signed.store, signed.keys)).fault
+    assert fault is not None
+    assert fault.endswith("which is not in the chain yet: Its ask cannot be read.")
 
 
 @pytest.mark.rule("RCPT-8")
@@ -367,20 +265,3 @@ async def test_a_receipt_of_another_version_is_not_explained(signed: Signed) -> 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[1]", b"\xff", b'{"receipt": NaN}'])
 def test_what_is_no_receipt_is_not_read_as_one(text: bytes) -> None:
     assert parse(text) is None
-
-
-@pytest.mark.rule("RCPT-2")
-async def test_what_another_process_has_just_linked_is_not_linked_again(
-    signed: Signed, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ask = await signed.decided()
-    stale, works = [await signed.stored(ask)], signed.store.receipts.list_unlinked
-    await signed.linker.link_all()
-
-    async def read_before(_limit: int) -> list[StoredReceipt]:
-        monkeypatch.setattr(signed.store.receipts, "list_unlinked", works)
-        return stale
-
-    monkeypatch.setattr(signed.store.receipts, "list_unlinked", read_before)
-    assert await signed.linker.link_all()
-    assert (await check_store(signed.store, signed.keys)).lines == 1

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from answerback.core.actions import Answer, Confirm, EndTurn, Other, Reply
 from answerback.core.ask import Reason, Status
+from answerback.core.consumption import is_allowed
 from answerback.core.form import OptionKind
 from answerback.core.person import AuthMethod, Person
 from answerback.core.too_late import TryAgain
+from answerback.core.walker import Source
 from answerback.ports.receipt_key import SigningKey, new_private_key
 from answerback.ports.store import Store
 from answerback.ports.surface import Acted, Actor
-from answerback.service.receipt_checks import check
+from answerback.service.question_routing import Rules
+from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipts import consume
 from answerback.service.service import Service
 from tests.service_support import actor, ask_user, boolean
@@ -262,6 +266,49 @@ async def test_an_approval_is_consumed_once_however_many_try(store: Store) -> No
     again = await consume(store, ask.id, 6.0)
     assert isinstance(again, tuple)
     assert again[0].code == "consumed"
+
+
+@pytest.mark.rule("RCPT-7")
+@pytest.mark.parametrize("source", [*Source, None])
+async def test_only_what_a_person_allowed_can_be_consumed(
+    store: Store, source: Source | None
+) -> None:
+    ask = await Signed(store).decided()
+    assert ask.outcome is not None
+    by_source = replace(ask, outcome=replace(ask.outcome, source=source))
+    assert is_allowed(by_source) is (source is Source.HUMAN)
+
+
+@pytest.mark.rule("RCPT-7")
+async def test_what_a_rule_allowed_cannot_be_consumed(store: Store) -> None:
+    allow = {"questions": {"decision": {"answer": "allow"}}}
+    rules = Rules.model_validate({"tools": {"PermissionRequest": allow}})
+    signed = Signed(store, rules=rules)
+    ask = await signed.submit()
+    assert (ask.status, ask.outcome and ask.outcome.source) == (Status.ANSWERED, Source.CONFIG)
+    refused = await consume(store, ask.id, 5.0)
+    assert isinstance(refused, tuple)
+    assert refused[0].code == "not_approved"
+
+
+@pytest.mark.rule("RCPT-5", "RCPT-9")
+@pytest.mark.parametrize(
+    ("value", "is_hidden"), [("sha256:latest", False), ("sha256:" + "0" * 64, True)]
+)
+async def test_a_choice_that_looks_like_a_digest_is_told_as_it_is(
+    store: Store, value: str, *, is_hidden: bool
+) -> None:
+    signed, options = Signed(store), ["other", value]
+    many = {"id": "b", "text": "Which?", "answer_type": "multi_select", "options": options}
+    one = {"id": "a", "text": "Which?", "answer_type": "select", "options": options}
+    ask = await walk(signed, value, options, questions=[one, many])
+    body = await signed.receipt(ask)
+    verdict = check(body, signed.keys)
+    assert verdict.faults == []
+    assert any(f"The answer to a is {value}, by" in line for line in verdict.proves)
+    assert any(f"The answer to b is {options}, by" in line for line in verdict.proves)
+    assert (value not in json.dumps(body["receipt"])) is is_hidden
+    assert (await check_store(store, signed.keys)).fault is None
 
 
 @pytest.mark.rule("RCPT-7")

@@ -175,6 +175,8 @@ def test_a_key_is_rotated(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert (status, former, SigningKey(newest).kid != SigningKey(old).kid) == (0, old, True)
     assert "Set `receipts.key` to this" in err
     assert file.read() == [new, old]
+    monkeypatch.setenv("ANSWERBACK_RECEIPTS__KEY", out.strip())
+    assert run("receipts", "rotate")[1].strip().split(",")[1:] == [newest, old]
 
 
 @pytest.mark.rule("CLI-30")

@@ -8,6 +8,7 @@ import pytest
 
 from answerback.core import refusals, walker
 from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback.core.ask import current_question
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
 from answerback.core.refusals import Refusal
 from answerback.core.walker import Phase, Refused, Source, Walk
@@ -113,7 +114,7 @@ def test_every_phase_accepts_the_actions_in_the_table_and_rejects_all_others(
         assert problem.message
         return
     assert isinstance(moved, Walk)
-    asked = walker.current_question(TWO, moved)
+    asked = current_question(TWO, moved)
     assert (f"question {asked.id}" if asked else moved.phase) == expected
 
 
@@ -153,7 +154,7 @@ THREE = Form(questions=(question("a"), question("b"), question("c")), review=Tru
 
 def prompts(form: Form, walk: Walk) -> tuple[str | None, Any]:
     """Return the open question's id and its prefill."""
-    asked = walker.current_question(form, walk)
+    asked = current_question(form, walk)
     return asked.id if asked else None, walk.again.value if walk.again else None
 
 

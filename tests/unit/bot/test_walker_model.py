@@ -13,6 +13,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from answerback.core import walker
 from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
+from answerback.core.ask import current_question
 from answerback.core.form import Form
 from answerback.core.strict_json import json_equal
 from answerback.core.walker import Refused, Walk
@@ -49,7 +50,7 @@ class WalkedForms(RuleBasedStateMachine):
     @precondition(lambda self: self.walk.phase == "question")
     @rule(data=st.data())
     def answer(self, data: Any) -> None:
-        question = walker.current_question(self.form, self.walk)
+        question = current_question(self.form, self.walk)
         assert question is not None
         value = data.draw(values(question))
         assert self.act(Answer(value=value))
@@ -58,7 +59,7 @@ class WalkedForms(RuleBasedStateMachine):
     @precondition(lambda self: self.walk.phase == "question")
     @rule(text=texts(), data=st.data())
     def other(self, text: str, data: Any) -> None:
-        question = walker.current_question(self.form, self.walk)
+        question = current_question(self.form, self.walk)
         assert question is not None
         ticked = data.draw(values(question)) if question.answer_type == "multi_select" else None
         if self.act(Other(text=text, value=ticked)):
@@ -79,7 +80,7 @@ class WalkedForms(RuleBasedStateMachine):
         before = self.walk
         given = [answer.question_id for answer in before.answers]
         assert self.act(Edit(question_id=data.draw(st.sampled_from(given))))
-        question = walker.current_question(self.form, self.walk)
+        question = current_question(self.form, self.walk)
         if question is not None and data.draw(st.booleans()):
             assert self.act(Answer(value=data.draw(values(question))))
         if self.walk.phase == "review":  # the edit is over
@@ -112,7 +113,7 @@ class WalkedForms(RuleBasedStateMachine):
     @invariant()
     def same_place(self) -> None:
         assert self.walk.phase == self.model.phase()
-        question = walker.current_question(self.form, self.walk)
+        question = current_question(self.form, self.walk)
         current = self.model.current() if self.walk.open else None
         assert (question and question.id) == (current and current.id)
         assert self.walk.reply == self.model.reply

@@ -126,7 +126,10 @@ async def test_a_key_is_rotated_and_older_receipts_can_still_be_checked(
             for receipt in receipts:
                 assert check(receipt, keys).faults == []  # type: ignore[arg-type]  # it is one
         assert file.path.stat().st_mode & 0o777 == 0o600
-        await asyncio.to_thread(file.rotate)
+        for _ in range(
+            number
+        ):  # a service that was not restarted in between never signed with the middle key
+            await asyncio.to_thread(file.rotate)
     assert len({receipt["receipt"]["kid"] for receipt in receipts}) == 3
     assert [receipt["link"]["n"] for receipt in receipts] == [1, 2, 3]
 

@@ -1,0 +1,225 @@
+"""The linker: receipts get into the chain soon, whoever is killed and whatever fails."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from answerback.core.errors import LeaseLostError, StoreError
+from answerback.ports.claims import Claim, Fence
+from answerback.ports.receipts import NewLink, StoredReceipt
+from answerback.service.receipt_checks import check, check_store
+from answerback.workers import receipt_linker
+from tests.service_support import WAIT
+from tests.unit.bot.receipt_support import Signed, chain_of
+
+ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Poll until something is stored that sends no notification."""
+    async with asyncio.timeout(WAIT):
+        while True:
+            if await holds():
+                return
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.rule("RCPT-2")
+async def test_receipts_are_linked_within_a_second_of_their_outcomes(signed: Signed) -> None:
+    running = asyncio.create_task(signed.linker.run())
+    try:
+        for number in (1, 2):
+            ask = await signed.decided()
+
+            async def linked(ask: Any = ask) -> bool:
+                return (await signed.stored(ask)).n is not None
+
+            await until(linked)
+            assert (await signed.stored(ask)).n == number
+            assert check(await signed.receipt(ask), signed.keys).faults == []
+    finally:
+        running.cancel()
+    assert receipt_linker._GATHERING + receipt_linker._POLL < 1
+
+
+@pytest.mark.rule("RCPT-2")
+async def test_two_processes_make_one_chain(open_store: Callable[[], Any]) -> None:
+    ann = Signed(await open_store(), ANN)
+    ben = Signed(await open_store(), BEN, ann.key)
+    for one in (ann, ben) * 6:
+        await one.decided()
+    tasks = [asyncio.create_task(one.linker.run()) for one in (ann, ben)]
+    try:
+
+        async def whole() -> bool:
+            return len(await ann.store.receipts.list_linked(0, 99)) == 12
+
+        await until(whole)
+    finally:
+        for task in tasks:
+            task.cancel()
+    assert (await check_store(ben.store, ann.keys)).lines == 12
+
+
+@pytest.mark.rule("RCPT-2")
+async def test_another_process_links_what_a_killed_one_left_behind(
+    open_store: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = Signed(await open_store(), ANN)
+    ben = Signed(await open_store(), BEN, ann.key)
+    await ann.decided()
+    killed = asyncio.Event()
+
+    async def die(*_: object) -> None:
+        killed.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(ann.store.receipts, "add_links", die)
+    dying = asyncio.create_task(ann.linker.link_all())
+    await killed.wait()
+    dying.cancel()  # it holds the lease, and no longer does anything
+    assert not await ben.linker.link_all()
+    running = asyncio.create_task(ben.linker.run())
+    try:
+
+        async def linked() -> bool:
+            return bool(await ben.store.receipts.last_link())
+
+        await until(linked)
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await dying
+    assert (await check_store(ben.store, ann.keys)).lines == 1
+
+
+@pytest.mark.rule("RCPT-2")
+async def test_links_are_made_once_the_store_works_again_and_the_log_says_so_once(
+    signed: Signed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(receipt_linker, "_FIRST_PAUSE", 0.001)
+    pauses, works = 3, signed.store.receipts.list_unlinked
+
+    async def fail(limit: int) -> Sequence[StoredReceipt]:
+        nonlocal pauses
+        pauses -= 1
+        if pauses < 0:
+            return await works(limit)
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(signed.store.receipts, "list_unlinked", fail)
+    ask = await signed.decided()
+    running = asyncio.create_task(signed.linker.run())
+    try:
+
+        async def linked() -> bool:
+            return (await signed.stored(ask)).n == 1
+
+        await until(linked)
+    finally:
+        running.cancel()
+    lines = [each for each in caplog.records if "The chain of receipts" in each.getMessage()]
+    assert [vars(each)["action"] for each in lines] == ["platform_unreachable", "platform_reached"]
+    assert "The disk is full." in lines[0].getMessage()
+
+
+@pytest.mark.rule("RCPT-2")
+async def test_the_lease_is_kept_and_its_holder_alone_adds_links(
+    open_store: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = Signed(await open_store(), ANN)
+    ben = Signed(await open_store(), BEN, ann.key)
+    takes, take = 0, ann.store.leases.take
+
+    async def count(name: str, claim: Claim) -> int | None:
+        nonlocal takes
+        takes += 1
+        return await take(name, claim)
+
+    monkeypatch.setattr(ann.store.leases, "take", count)
+    for _ in range(3):
+        await ann.decided()
+        assert await ann.linker.link_all()
+    assert takes == 1
+    await ben.decided()
+    assert not await ben.linker.link_all()
+    assert await ann.linker.link_all()
+    monkeypatch.setattr(ann.linker, "_renew_at", 0.0)
+    await ann.decided()
+    assert await ann.linker.link_all()
+    assert takes == 2
+    assert (await check_store(ben.store, ann.keys)).lines == 5
+
+
+@pytest.mark.rule("RCPT-2")
+async def test_a_process_that_ends_leaves_the_lease_to_the_others(
+    open_store: Callable[[], Any],
+) -> None:
+    ann = Signed(await open_store(), ANN)
+    ben = Signed(await open_store(), BEN, ann.key)
+    await ann.decided()
+    running = asyncio.create_task(ann.linker.run())
+
+    async def linked() -> bool:
+        return bool(await ann.store.receipts.last_link())
+
+    await until(linked)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    await ben.decided()
+    assert await ben.linker.link_all()
+    assert (await check_store(ben.store, ann.keys)).lines == 2
+
+
+@pytest.mark.rule("RCPT-2")
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize(
+    "error", [LeaseLostError("receipts"), StoreError("The connection is lost.")]
+)
+async def test_after_a_failure_of_unknown_outcome_the_chain_goes_on_from_its_end(
+    signed: Signed, monkeypatch: pytest.MonkeyPatch, error: StoreError, *, added: bool
+) -> None:
+    await chain_of(signed, 2)
+    works = signed.store.receipts.add_links
+
+    async def fail(links: Sequence[NewLink], fence: Fence) -> None:
+        monkeypatch.setattr(signed.store.receipts, "add_links", works)
+        if added:
+            await works(links, fence)
+        raise error
+
+    monkeypatch.setattr(signed.store.receipts, "add_links", fail)
+    await signed.decided()
+    with suppress(StoreError):
+        await signed.linker.link_all()
+    await signed.decided()
+    assert await signed.linker.link_all()
+    verdict = await check_store(signed.store, signed.keys)
+    assert (verdict.lines, verdict.unlinked, verdict.fault) == (4, 0, None)
+
+
+@pytest.mark.rule("RCPT-2")
+async def test_what_another_process_has_just_linked_is_not_linked_again(
+    open_store: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann = Signed(await open_store(), ANN)
+    ben = Signed(await open_store(), BEN, ann.key)
+    ask = await ann.decided()
+    works = ben.store.receipts.list_unlinked
+
+    async def read_before(limit: int) -> Sequence[StoredReceipt]:
+        monkeypatch.setattr(ben.store.receipts, "list_unlinked", works)
+        stale = await works(limit)
+        assert await ann.linker.link_all()
+        await ann.store.leases.release(receipt_linker.LEASE, ANN.holder)
+        return stale
+
+    monkeypatch.setattr(ben.store.receipts, "list_unlinked", read_before)
+    assert await ben.linker.link_all()
+    assert (await ann.stored(ask)).n == 1
+    assert (await check_store(ann.store, ann.keys)).lines == 1
