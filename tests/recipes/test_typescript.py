@@ -15,7 +15,7 @@ from tests.recipes.conftest import Person, Served
 
 _NODE: Final = ROOT / ".venv" / "node"
 _PACKAGE: Final = '{"type": "module"}'
-_OPTIONS: Final = (
+OPTIONS: Final = (
     *("--strict", "--skipLibCheck", "--types", "node"),
     *("--target", "es2022", "--module", "nodenext"),
 )
@@ -30,7 +30,7 @@ def compiled(environments: None, tmp_path_factory: pytest.TempPathFactory) -> Pa
     names = ["answerback.ts", "ai_sdk_approval.ts", "verify_receipt.ts"]
     for name in names:
         (folder / name).write_text((RECIPES / name).read_text())
-    command = [str(_NODE / "node_modules" / ".bin" / "tsc"), *_OPTIONS, *names]
+    command = [str(_NODE / "node_modules" / ".bin" / "tsc"), *OPTIONS, *names]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     for driver in Path(__file__).with_name("environments").glob("drive_*.mjs"):

@@ -1,0 +1,111 @@
+"""Every block of code is one that can be pasted, and what it names exists.
+
+Blocks of `text` are output. `test_api_page` and `test_walks` run blocks that need a service, and tests/recipes those
+that are copied from docs/recipes.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from answerback.cli.main import COMMANDS, app
+from tests.documentation.blocks import PAGES, Block, blocks, every_block
+from tests.meta.project import ROOT
+
+_PASTED: Final = {"sh", "python", "ts", "js", "toml", "json"}
+_OUTPUT: Final = {"text"}
+_OTHER_TABLES: Final = {"project": "a plug-in's pyproject.toml", "servers": "a gateway's policy"}
+"""Tables with which a file begins that is no configuration of the service."""
+
+
+def test_every_block_says_its_language() -> None:
+    languages = {str(block): block.language for page in PAGES for block in blocks(page)}
+    assert {
+        at: language for at, language in languages.items() if language not in _PASTED | _OUTPUT
+    } == {}
+
+
+@pytest.mark.parametrize("block", every_block("json"), ids=str)
+def test_json_can_be_read(block: Block) -> None:
+    json.loads(block.text)
+
+
+@pytest.mark.parametrize("block", every_block("python"), ids=str)
+def test_python_compiles(block: Block) -> None:
+    ast.parse(block.text)
+
+
+@pytest.mark.parametrize("block", every_block("sh"), ids=str)
+def test_a_shell_reads_its_commands(block: Block) -> None:
+    read = subprocess.run(
+        ["bash", "-n"], input=block.text, capture_output=True, text=True, check=False
+    )
+    assert (read.returncode, read.stderr) == (0, "")
+    assert not re.search(r"^\s*\$ ", block.text, re.MULTILINE), "a prompt would be pasted, too"
+    assert not re.search(r"<[a-z ]+>", block.text), "a shell redirects from that"
+
+
+@pytest.mark.parametrize("block", every_block("sh"), ids=str)
+def test_its_commands_of_ours_have_these_options(block: Block) -> None:
+    program = typer.main.get_command(app)
+    for words in _calls_of_answerback(block.text):
+        _check(program, "answerback", words)
+
+
+def _calls_of_answerback(script: str) -> list[list[str]]:
+    """Return the arguments of each call of our program, inside of containers too."""
+    calls = []
+    bare = re.sub(r"'[^']*'", "TEXT", script.replace("\\\n", " ")).replace('"', "")
+    for line in bare.splitlines():
+        for command in re.split(r"&&|[;|&()<>]", line.partition(" #")[0]):
+            words = command.split()
+            names = [at for at, word in enumerate(words) if word.rpartition("/")[2] == "answerback"]
+            calls += [
+                words[at + 1 :] for at in names if at == 0 or [*words, ""][at + 1] in COMMANDS
+            ][:1]
+    return calls
+
+
+def _check(command: Any, name: str, words: list[str]) -> None:
+    """Parse the arguments of a command as the program does, without running it."""
+    context = typer.Context(command, info_name=name)
+    if isinstance(command, typer.core.TyperGroup) and words and not words[0].startswith("-"):
+        found = command.get_command(context, words[0])
+        assert found is not None, words
+        _check(found, words[0], words[1:])
+    else:
+        command.make_parser(context).parse_args([*words])
+
+
+@pytest.mark.parametrize("block", every_block("toml"), ids=str)
+def test_a_configuration_is_valid(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if tomllib.loads(block.text).keys() & _OTHER_TABLES.keys():
+        return
+    monkeypatch.chdir(tmp_path)
+    for name in ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "DISCORD_BOT_TOKEN", "TELEGRAM_BOT_TOKEN"):
+        monkeypatch.setenv(name, "123:token")
+    (tmp_path / "answerback.toml").write_text(block.text, "utf-8")
+    checked = CliRunner().invoke(app, ["serve", "--check"])
+    assert checked.exit_code == 0, checked.output
+
+
+def test_the_files_that_commands_name_exist() -> None:
+    named = {
+        path
+        for block in every_block("sh")
+        for path in re.findall(r"(?<![\w/])(?:manifests|docs|tests)/[\w./-]+", block.text)
+    }
+    assert named
+    assert {path for path in named if not (ROOT / path).exists()} == set()
