@@ -7,8 +7,8 @@ WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST := pytest --numprocesses=$(WORKERS) --dist=worksteal
 ARGS ?=
 RACES := tests/acceptance tests/unit/adapters tests/unit/storage tests/browser \
-	$(wildcard tests/unit/bot/test_*race* tests/unit/bot/test_*claim* tests/unit/bot/test_*replica* tests/unit/bot/test_*sync* \
-	tests/unit/bot/test_*late* tests/unit/bot/test_*mcp* tests/unit/bot/test_*bridge* tests/unit/bot/test_*hooks*)
+	$(wildcard tests/unit/bot/*/test_*race* tests/unit/bot/*/test_*claim* tests/unit/bot/*/test_*replica* tests/unit/bot/*/test_*sync* \
+	tests/unit/bot/*/test_*late* tests/unit/bot/*/test_*mcp* tests/unit/bot/*/test_*bridge* tests/unit/bot/*/test_*hooks*)
 # Tests start hundreds of processes. Compile each module once, instead of in each process. pytest compiles the tests.
 unexport PYTHONDONTWRITEBYTECODE
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(test_[^/]*|conftest)\.py$$' bot adapters storage tests

@@ -72,6 +72,14 @@ def test_no_python_file_is_too_long() -> None:
     assert long == {}, f"split these by topic: {MAX_LINES} lines is the limit"
 
 
+def test_unit_tests_are_in_a_folder_named_like_the_package_that_they_test() -> None:
+    folder = ROOT / "tests" / "unit" / "bot"
+    packages = {path.parent.name for path in sources("bot")} | {"client"}
+    tests = [path for path in sources("tests") if path.is_relative_to(folder)]
+    names = {path.parent.name for path in tests if path.name.startswith("test_")}
+    assert names <= packages
+
+
 def test_a_dialect_is_short() -> None:
     long = {
         path.name

@@ -48,26 +48,26 @@ def _of_surface(package: str) -> LimitsModule:
 
 LIMITS_MODULES = (
     *(_of_surface(path.parent.name) for path in (ROOT / "adapters").glob("*/limits.py")),
-    LimitsModule("answerback.core.form", "answerback", "tests.unit.bot", ("test_limits",)),
+    LimitsModule("answerback.core.form", "answerback", "tests.unit.bot.core", ("test_limits",)),
     LimitsModule(
-        "answerback.core.json_schema.schemas", "answerback", "tests.unit.bot", ("test_limits",)
+        "answerback.core.json_schema.schemas", "answerback", "tests.unit.bot.core", ("test_limits",)
     ),
     LimitsModule(
         "answerback.core.json_schema.validation_cost",
         "answerback",
-        "tests.unit.bot",
+        "tests.unit.bot.core",
         ("test_limits",),
     ),
     LimitsModule(
         "answerback.core.clarification",
         "answerback",
-        "tests.unit.bot",
+        "tests.unit.bot.core",
         ("test_limits_of_clarification",),
     ),
     LimitsModule(
         "answerback.http.unverified_connections",
         "answerback",
-        "tests.unit.bot",
+        "tests.unit.bot.http",
         ("test_limits_of_unverified_connections",),
     ),
     LimitsModule(

@@ -24,10 +24,10 @@ _WEBHOOKS = "bot/answerback/webhooks"
 _SQLITE = "storage/answerback_storage/sqlite"
 _POSTGRES = "storage/answerback_storage/postgres"
 _UNIT = "tests/unit/bot"
-_ANSWERS = (f"{_UNIT}/test_answers.py",)
-_CONFIRMATIONS = (f"{_UNIT}/api/test_confirmations.py", f"{_UNIT}/test_confirmations.py")
-_ACTING = (f"{_UNIT}/test_service.py", f"{_UNIT}/test_submission.py")
-_ADDRESSES = (f"{_UNIT}/test_callbacks.py", f"{_UNIT}/test_webhook_isolation.py")
+_ANSWERS = (f"{_UNIT}/core/test_answers.py",)
+_CONFIRMATIONS = (f"{_UNIT}/api/test_confirmations.py", f"{_UNIT}/service/test_confirmations.py")
+_ACTING = (f"{_UNIT}/service/test_service.py", f"{_UNIT}/service/test_submission.py")
+_ADDRESSES = (f"{_UNIT}/service/test_callbacks.py", f"{_UNIT}/webhooks/test_webhook_isolation.py")
 _SLACK_ERRORS = "adapters/answerback_slack/errors.py"
 _DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
 _SLACK = ("tests/unit/adapters/slack/test_errors.py",)
@@ -48,7 +48,7 @@ MUTANTS = (
         f"{_CORE}/clarification.py",
         "if question_id is None or not can_ask_back(ask):",
         "if question_id is None:",
-        (f"{_UNIT}/test_clarification_mcp.py", f"{_UNIT}/api"),
+        (f"{_UNIT}/mcp/test_clarification_mcp.py", f"{_UNIT}/api"),
     ),
     # Confirmations: whose count, and when they are enough.
     *(
@@ -70,7 +70,7 @@ MUTANTS = (
         (
             *_ACTING,
             "tests/unit/adapters/test_live_message.py",
-            f"{_UNIT}/test_service_edge_cases.py",
+            f"{_UNIT}/service/test_service_edge_cases.py",
         ),
     ),
     Mutant(
@@ -89,26 +89,30 @@ MUTANTS = (
         f"{_SERVICE}/act_or_refuse.py",
         "return Decision(None, Rejected(RejectReason.ENDED, ask))",
         "return Decision(None, Acted(ask))",
-        (*_ACTING, f"{_UNIT}/test_deadlines.py", f"{_UNIT}/test_inquiry.py"),
+        (*_ACTING, f"{_UNIT}/workers/test_deadlines.py", f"{_UNIT}/service/test_inquiry.py"),
     ),
     Mutant(
         f"{_SERVICE}/act_or_refuse.py",
         "owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN",
         "owed = False",
-        (f"{_UNIT}/test_delivery.py", f"{_UNIT}/api", "tests/unit/bot/test_late_answers_mcp.py"),
+        (
+            f"{_UNIT}/service/test_delivery.py",
+            f"{_UNIT}/api",
+            "tests/unit/bot/mcp/test_late_answers_mcp.py",
+        ),
     ),
     # Authorization: who is calling.
     Mutant(
         "bot/answerback/api/auth.py",
         "agent for known, agent in self._agents.items() if hmac.compare_digest(known, hashed)",
         "agent for known, agent in self._agents.items()",
-        (f"{_UNIT}/api", f"{_UNIT}/test_tokens.py"),
+        (f"{_UNIT}/api", f"{_UNIT}/cli/test_tokens.py"),
     ),
     Mutant(
         "bot/answerback/api/auth.py",
         "if not self.required:",
         "if True:",
-        (f"{_UNIT}/api", f"{_UNIT}/test_tokens.py"),
+        (f"{_UNIT}/api", f"{_UNIT}/cli/test_tokens.py"),
     ),
     # Webhooks: where they go, how they are signed, and when they are sent again.
     Mutant(
@@ -157,25 +161,37 @@ MUTANTS = (
         f"{_WEBHOOKS}/sender.py",
         "if (reason := self._rules.url_refusal_reason(delivery.url)) is not None:",
         "if False and (reason := self._rules.url_refusal_reason(delivery.url)) is not None:",
-        (*_ADDRESSES, f"{_UNIT}/test_delivery.py", f"{_UNIT}/test_delivery_trouble.py"),
+        (
+            *_ADDRESSES,
+            f"{_UNIT}/service/test_delivery.py",
+            f"{_UNIT}/webhooks/test_delivery_trouble.py",
+        ),
     ),
     Mutant(
         f"{_WEBHOOKS}/sender.py",
         "allow_redirects=False,",
         "allow_redirects=True,",
-        (*_ADDRESSES, f"{_UNIT}/test_delivery.py", f"{_UNIT}/test_delivery_trouble.py"),
+        (
+            *_ADDRESSES,
+            f"{_UNIT}/service/test_delivery.py",
+            f"{_UNIT}/webhooks/test_delivery_trouble.py",
+        ),
     ),
     Mutant(
         f"{_WEBHOOKS}/sender.py",
         "signatures = [Webhook(secret).sign(webhook_id, time, body) for secret in secrets]",
         "signatures = [Webhook(secret).sign(webhook_id, time, body) for secret in secrets[:1]]",
-        (*_ADDRESSES, f"{_UNIT}/test_delivery.py", f"{_UNIT}/test_client.py"),
+        (*_ADDRESSES, f"{_UNIT}/service/test_delivery.py", f"{_UNIT}/client/test_client.py"),
     ),
     Mutant(
         f"{_WEBHOOKS}/sender.py",
         "return min(float(value), LONGEST_RETRY_AFTER)",
         "return float(value)",
-        (f"{_UNIT}/test_delivery.py", f"{_UNIT}/test_delivery_trouble.py", *_ADDRESSES),
+        (
+            f"{_UNIT}/service/test_delivery.py",
+            f"{_UNIT}/webhooks/test_delivery_trouble.py",
+            *_ADDRESSES,
+        ),
     ),
     # Platforms' errors: each documented code, and what it causes.
     Mutant(

@@ -1,6 +1,6 @@
 """The clock, as the service and its workers see it.
 
-Proved by `tests/unit/bot/test_clock.py` and `test_clock_set.py`.
+Proved by `tests/unit/bot/runtime/test_clock.py` and `tests/unit/bot/webhooks/test_clock_set.py`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from answerback_discord.question_context import MarkdownContext
 from answerback_slack.question_context import rich_text
 from tests.fakes.discord.markdown import to_html
 from tests.fakes.slack.richtext import Run, check_rich_text, rich_text_runs
-from tests.unit.bot.test_markdown import SOURCES
+from tests.unit.bot.core.test_markdown import SOURCES
 
 _NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace + "•─—\u200b")
 PLAN = """## Plan *B*

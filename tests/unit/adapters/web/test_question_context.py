@@ -13,7 +13,7 @@ from answerback.core.labels import Labels
 from answerback.core.markdown import parse
 from answerback.presentation.sanitize import visible
 from answerback_web import question_context
-from tests.unit.bot.test_markdown import SOURCES
+from tests.unit.bot.core.test_markdown import SOURCES
 
 LABELS = Labels()
 _NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace)

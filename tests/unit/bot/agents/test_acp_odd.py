@@ -1,0 +1,192 @@
+"""`answerback acp` and odd messages, services and answers: whatever comes, an elicitation is answered."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from answerback.agents.acp import messages, proxy
+from answerback.agents.pipe import json_rpc
+from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
+from answerback.agents.pipe.lines import LineTooLongError, LineWriter, read_lines
+from answerback.agents.pipe.service_calls import (
+    RefusedError,
+    Response,
+    ServiceCalls,
+    ServiceUnavailableError,
+)
+from answerback.cli import piped_program
+from tests.service_support import WAIT
+from tests.unit.bot.acp_support import INITIALIZE, elicitation, notice, permission, selected
+from tests.unit.bot.agent_support import Json
+from tests.unit.bot.agents.test_acp_lines import AWAY, Parts, line
+
+CANCELLED: Json = {"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}
+ENDED: Json = {"id": "ask_1", "status": "answered", "source": "human", "tool_result": None}
+RESULT: Json = {"is_error": False, "content": "", "structured": {"action": "accept"}}
+
+
+def saying(answer: Any) -> AskClient:
+    """A client of a service that answers every call with the same JSON."""
+
+    class Says(ServiceCalls):
+        def call(self, *_: object, **__: object) -> Response:
+            return Response(200, answer, None)
+
+    return AskClient(Says(AWAY))
+
+
+@pytest.mark.rule("ACP-6")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"id": "ask_1"},
+        {"id": 7, "status": "answered"},
+        {"id": "ask_1", "status": []},
+        {"id": "ask_1", "status": "bewitched"},
+        {**ENDED, "tool_result": "yes"},
+        {**ENDED, "tool_result": {"structured": {"action": "accept"}}},
+        {**ENDED, "tool_result": {**RESULT, "structured": "accept"}},
+        {**ENDED, "tool_result": RESULT, "source": "default"},
+        {**ENDED, "tool_result": RESULT, "source": None},
+    ],
+)
+def test_an_elicitation_is_answered_whatever_the_service_says(answer: Any) -> None:
+    parts = Parts(saying(answer))
+    parts.proxy.relay_from_agent([line(elicitation())])
+    assert parts.agent.lines(1) == [CANCELLED]
+
+
+@pytest.mark.rule("ACP-6")
+def test_a_persons_answer_is_passed_on() -> None:
+    parts = Parts(saying({**ENDED, "tool_result": RESULT}))
+    parts.proxy.relay_from_agent([line(elicitation())])
+    assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "accept"}}]
+
+
+@pytest.mark.rule("ACP-6")
+def test_a_permission_from_the_configuration_is_left_to_the_editor() -> None:
+    allowed = {"outcome": {"outcome": "selected", "optionId": "yes"}}
+    fixed = {**ENDED, "source": "config", "tool_result": {**RESULT, "structured": allowed}}
+    parts = Parts(saying(fixed))
+    parts.proxy.relay_from_agent([line(permission())])
+    parts.join()
+    assert parts.agent.getvalue() == b""
+    parts.proxy.relay_from_editor([line(selected("no"))])
+    assert parts.agent.lines(1) == [selected("no")]
+
+
+@pytest.mark.rule("ACP-6")
+def test_an_unforeseen_error_still_answers_the_agent() -> None:
+    class Breaks(AskClient):
+        def ask(self, *_: object) -> AskOutcome:
+            raise KeyError("id")
+
+    parts = Parts(Breaks(ServiceCalls(AWAY)))
+    parts.proxy.relay_from_agent([line(elicitation())])
+    assert parts.agent.lines(1) == [CANCELLED]
+    assert parts.has_warned.wait(WAIT)
+    assert "KeyError" in parts.warned[0]
+
+
+@pytest.mark.rule("ACP-6")
+@pytest.mark.parametrize(
+    "error", [ServiceUnavailableError("It is away."), RefusedError("It is not Answerback.")]
+)
+def test_a_service_that_goes_while_people_think_leaves_the_decision_to_the_editor(
+    error: Exception,
+) -> None:
+    class Goes(ServiceCalls):
+        def call(self, method: str, *_: object, **__: object) -> Response:
+            if method == "GET":
+                raise error
+            return Response(201, {"id": "ask_1", "status": "open"}, None)
+
+    parts = Parts(AskClient(Goes(AWAY)))
+    parts.proxy.relay_from_agent([line(elicitation())])
+    assert parts.agent.lines(1) == [CANCELLED]
+    assert parts.has_warned.wait(WAIT)
+    assert str(error) in parts.warned[0]
+
+
+ODD: list[Json] = [
+    elicitation(mode=[]),
+    elicitation(mode={}, requestedSchema=7, sessionId=[]),
+    elicitation(sessionId={"a": 1}, toolCallId=[]),
+    permission(toolCall="x", subject={"toolCall": []}),
+    permission(toolCall=None, subject=7, sessionId=None),
+    {**permission(), "params": []},
+    {**elicitation(), "params": None, "id": {}},
+    notice("session/update", update=[], sessionId=[]),
+    notice("session/update", update={"sessionUpdate": [], "status": {}}),
+    notice("session/update", update={"sessionUpdate": "tool_call", "toolCallId": {}}),
+    notice("$/cancel_request", requestId=[]),
+    {"jsonrpc": "2.0", "method": ["session/request_permission"], "id": 1},
+]
+
+
+@pytest.mark.rule("ACP-6")
+@pytest.mark.parametrize("odd", ODD)
+def test_no_message_stops_the_relay(odd: Json) -> None:
+    parts = Parts(saying({**ENDED, "tool_result": RESULT}))
+    parts.proxy.relay_from_agent([line(odd), line(elicitation(request_id="last"))])
+    answers = {"jsonrpc": "2.0", "id": "last", "result": {"action": "accept"}}
+    parts.join()
+    assert answers in [json.loads(each) for each in parts.agent.getvalue().splitlines()]
+
+
+@pytest.mark.rule("ACP-6")
+@pytest.mark.parametrize(
+    "params", [[], {"clientCapabilities": "x"}, {"protocolVersion": 2, "capabilities": 7}]
+)
+def test_odd_capabilities_are_replaced_by_ours(params: Any) -> None:
+    parts = Parts(AskClient(ServiceCalls(AWAY)))
+    parts.proxy.relay_from_editor([line({**INITIALIZE, "params": params})])
+    [sent] = parts.agent.lines(1)
+    assert "elicitation" in json.dumps(sent)
+
+
+def test_only_the_latest_tool_calls_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proxy, "_MAX_TOOL_CALLS", 2)
+    parts = Parts(AskClient(ServiceCalls(AWAY)))
+    updates = [{"sessionUpdate": "tool_call", "toolCallId": f"call_{n}"} for n in range(5)]
+    parts.proxy.relay_from_agent(
+        [line(notice("session/update", sessionId="s", update=each)) for each in updates]
+    )
+    assert [*parts.proxy._tool_calls] == [json_rpc.id_key(["s", f"call_{n}"]) for n in (3, 4)]
+
+
+def drain(lines: Iterable[bytes]) -> None:
+    """Read all lines."""
+    for _ in lines:
+        pass
+
+
+@pytest.mark.rule("ACP-6")
+def test_a_line_without_an_end_is_not_kept_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lines = read_lines(io.BytesIO(b"{}\n" + b"x" * 100), 10)
+    assert next(lines) == b"{}\n"
+    with pytest.raises(LineTooLongError):
+        next(lines)
+    target = io.BytesIO()
+    warnings: list[str] = []
+    source, sink = io.BytesIO(b"x" * 100), LineWriter(target)
+    thread = piped_program.start_relay(
+        lambda each: drain(read_lines(each, 10)), source, sink, warnings.append
+    )
+    thread.join(WAIT)
+    assert target.closed
+    assert warnings == ["Stopped relaying: a line has more than 10 bytes."]
+
+
+def test_a_call_without_an_id_of_its_session_is_asked_without_one() -> None:
+    call = messages.call_from_request(elicitation(sessionId=7), {})
+    assert (call.conversation, call.dialect) == (None, "elicitation")
+    assert isinstance(call, Call)

@@ -1,0 +1,167 @@
+"""Late answers through `answerback bridge opencode`: a question outlives opencode, and its answer becomes a prompt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from answerback.core.ask import Status
+from answerback.ports.late_answers import LateAnswerQuery
+from tests.fakes.opencode import Opencode
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import Served, served
+from tests.unit.bot.agents.test_bridge_opencode import (
+    PERMISSION,
+    QUESTION,
+    SESSION,
+    bridging,
+    ended,
+    faked,
+    next_answer,
+)
+
+YES = {"action": "answer", "value": "Yes"}
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def opencode() -> AsyncIterator[Opencode]:
+    async with faked(Opencode()) as made:
+        yield made
+
+
+async def restarted(opencode: Opencode) -> None:
+    """Restart opencode, and wait until the bridge has connected to it."""
+    before = opencode.connections
+    await opencode.stop()
+    opencode.forget()
+    await opencode.start()
+    await opencode.connected(before + 1)
+
+
+async def prompted(opencode: Opencode) -> str:
+    """The text of the prompt that opencode accepted."""
+    path, body = await next_answer(opencode)
+    assert path == f"/session/{SESSION}/prompt_async"
+    (part,) = body["parts"]
+    assert part["type"] == "text"
+    return str(part["text"])
+
+
+async def wait_until_undelivered(service: Served, *ask_ids: str) -> None:
+    """Wait until exactly these answers are undelivered."""
+    query = LateAnswerQuery("", SESSION)
+    async with asyncio.timeout(WAIT):
+        while True:
+            found = await service.running.service.store.late_answers.list_owed(query, 0)
+            if [one.ask.id for one in found] == [*ask_ids]:
+                return
+            await asyncio.sleep(0.005)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_a_restarted_opencode_is_prompted_with_the_answer_once(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+        await restarted(opencode)
+        await service.wait_for_waiters(ask, 0)
+        await service.act(ask, **YES)
+        words = await prompted(opencode)
+        assert ask.id in words
+        assert "Yes" in words
+        await wait_until_undelivered(service)
+    async with bridging(service, opencode):
+        assert opencode.told.empty()
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_bridge_killed_with_its_opencode_prompts_it_when_both_are_back(
+    service: Served, opencode: Opencode, when: str
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+    opencode.forget()
+    if when == "before":
+        await service.act(ask, **YES)
+    opencode.listed.clear()
+    async with bridging(service, opencode):
+        if when == "after":
+            await opencode.listed.wait()
+            found = await service.running.service.store.asks.get(ask.id)
+            assert found is not None
+            assert found.status is Status.OPEN
+            await service.act(ask, **YES)
+        assert ask.id in await prompted(opencode)
+
+
+@pytest.mark.rule("CONNECT-4")
+@pytest.mark.parametrize("is_busy", [True, False])
+async def test_permissions_and_requests_that_opencode_has_answers_to_are_withdrawn(
+    service: Served, opencode: Opencode, is_busy: bool
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION if is_busy else PERMISSION)
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+        if is_busy:
+            opencode.busy.add(SESSION)
+        await restarted(opencode)
+        await ended(service, ask, Status.WITHDRAWN)
+
+
+@pytest.mark.rule("LATE-6")
+async def test_answers_for_a_deleted_session_count_as_undelivered(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+        await restarted(opencode)
+        await service.wait_for_waiters(ask, 0)
+        opencode.running.clear()
+        await service.act(ask, **YES)
+        async with asyncio.timeout(WAIT):
+            while not opencode.refused:  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.005)
+    await wait_until_undelivered(service, ask.id)
+
+
+@pytest.mark.rule("ASK-8", "CONNECT-4")
+@pytest.mark.parametrize("session", [SESSION, None])
+async def test_people_are_asked_even_if_opencode_does_not_say_where_it_works(
+    service: Served, opencode: Opencode, session: str | None
+) -> None:
+    opencode.folder = None
+    opencode.failing_folders = 2
+    properties = {**PERMISSION["properties"], "sessionID": session}
+    async with bridging(service, opencode):
+        await opencode.ask({**PERMISSION, "properties": properties})
+        ask = await service.newest()
+    assert ask.request.origin.folder is None
+    assert opencode.failing_folders == (2 if session is None else 0)
+
+
+@pytest.mark.rule("ASK-8", "CONNECT-4")
+async def test_people_read_in_which_project_a_session_works(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(PERMISSION)
+        origin = (await service.newest()).request.origin
+    assert (origin.project, origin.folder, origin.session) == ("shop", opencode.folder, SESSION)

@@ -1,0 +1,243 @@
+"""The gateway of `answerback mcp-proxy` by itself: progress, bounds, and people who cannot be asked."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from answerback.agents.mcp_proxy import definitions, gateway, messages
+from answerback.agents.mcp_proxy.definitions import Definitions, DefinitionsError
+from answerback.agents.mcp_proxy.gateway import Gateway
+from answerback.agents.mcp_proxy.messages import RefusedLineError
+from answerback.agents.mcp_proxy.pending_asks import PendingAsks
+from answerback.agents.mcp_proxy.policy import named_server
+from answerback.agents.pipe.ask_people import AskOutcome, Call
+from answerback.agents.pipe.lines import LineWriter
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import Json
+from tests.unit.bot.agents.test_acp_lines import Pipe
+from tests.unit.bot.mcp_proxy_support import TOOL, call, encode, request, response
+
+ALLOWED = {
+    "id": "ask_1",
+    "status": "answered",
+    "source": "human",
+    "tool_result": {"structured": {"behavior": "allow"}},
+}
+
+
+class Parts:
+    """A gateway between a client and a server in memory; `people` stands for the service."""
+
+    def __init__(self, folder: Path, **people: Any) -> None:
+        self.client = Pipe()
+        self.sent: list[Json] = []
+        self.got_one = threading.Event()
+        self.warnings: list[str] = []
+        asker: Any = SimpleNamespace(**people)
+        self.gateway = Gateway(
+            policy=named_server("github"),
+            definitions=Definitions(folder / "allowed.json"),
+            people=asker,
+            client=LineWriter(self.client),
+            send=self._send,
+            warn=self.warnings.append,
+            progress_interval=0.01,
+        )
+
+    def _send(self, _line: bytes, message: Json) -> None:
+        self.sent.append(message)
+        self.got_one.set()
+
+    def client_says(self, *lines: Json) -> None:
+        self.gateway.relay_from_client(map(encode, lines))
+
+    def server_says(self, *lines: Json) -> None:
+        self.gateway.relay_from_server(map(encode, lines))
+
+
+def answering(outcome: Callable[[], AskOutcome]) -> Callable[..., AskOutcome]:
+    """People who are asked, and then give an outcome."""
+
+    def ask(
+        _call: Call, opened: Callable[[str], None], _is_needed: Callable[[], bool]
+    ) -> AskOutcome:
+        opened("ask_1")
+        return outcome()
+
+    return ask
+
+
+@pytest.mark.rule("GATEWAY-2")
+def test_a_client_that_wants_progress_hears_that_people_are_asked(tmp_path: Path) -> None:
+    decided = threading.Event()
+
+    def decide() -> AskOutcome:
+        assert decided.wait(WAIT)
+        return AskOutcome(ALLOWED, "")
+
+    parts = Parts(tmp_path, ask=answering(decide))
+    parts.client_says(call(_meta={"progressToken": "p"}))
+    first, second, *_ = parts.client.lines(2)
+    decided.set()
+    assert parts.got_one.wait(WAIT)
+    assert first["method"] == "notifications/progress"
+    assert first["params"]["progressToken"] == "p"
+    assert 0 < first["params"]["progress"] < second["params"]["progress"] < 1
+
+
+@pytest.mark.rule("GATEWAY-2")
+@pytest.mark.parametrize("faster", [False, True])
+def test_the_service_hears_first_that_a_call_is_denied_for_want_of_an_answer(
+    tmp_path: Path, faster: bool
+) -> None:
+    def report(ask_id: str) -> AskOutcome:
+        assert ask_id == "ask_1"
+        return AskOutcome(ALLOWED if faster else None, "")
+
+    lost = answering(lambda: AskOutcome(None, "The service was away."))
+    parts = Parts(tmp_path, ask=lost, report_no_answer=report)
+    parts.client_says(call())
+    if faster:
+        assert parts.got_one.wait(WAIT)
+    else:
+        [denied] = parts.client.lines(1)
+        assert "The service was away." in denied["result"]["content"][0]["text"]
+    assert parts.warnings == ["The service was away."]
+
+
+def test_a_question_is_withdrawn_if_waiting_for_its_answer_fails() -> None:
+    withdrawn = threading.Event()
+    people: Any = SimpleNamespace(
+        ask=answering(lambda: AskOutcome(None, "The service was away.")),
+        withdraw=lambda _ask_id, _patience: withdrawn.set(),
+    )
+    asks = PendingAsks(people, lambda _: None)
+    asks.ask(asks.open("1"), Call("elicitation/create", "elicitation", {}, None))
+    assert withdrawn.wait(WAIT)
+
+
+@pytest.mark.rule("GATEWAY-2")
+def test_whatever_fails_denies(tmp_path: Path) -> None:
+    def fail() -> AskOutcome:
+        raise RuntimeError("a bug")
+
+    parts = Parts(tmp_path, ask=answering(fail), report_no_answer=lambda _: AskOutcome(None, ""))
+    parts.client_says(call())
+    [denied] = parts.client.lines(1)
+    assert "RuntimeError" in denied["result"]["content"][0]["text"]
+
+
+@pytest.mark.rule("GATEWAY-2")
+@pytest.mark.parametrize(
+    "ask",
+    [
+        {**ALLOWED, "source": "default"},
+        {**ALLOWED, "status": "expired"},
+        {**ALLOWED, "tool_result": {"structured": {"behavior": "allow", "more": 1}}},
+        {**ALLOWED, "tool_result": None},
+    ],
+)
+def test_only_a_persons_plain_yes_allows(tmp_path: Path, ask: Json) -> None:
+    parts = Parts(tmp_path, ask=answering(lambda: AskOutcome(ask, "")))
+    parts.client_says(call())
+    [denied] = parts.client.lines(1)
+    assert denied["result"]["isError"]
+    assert not parts.sent
+
+
+@pytest.mark.rule("GATEWAY-2")
+def test_an_ask_that_opens_after_its_call_was_cancelled_is_withdrawn(tmp_path: Path) -> None:
+    cancelled, withdrawn = threading.Event(), threading.Event()
+
+    def ask(
+        _call: Call, opened: Callable[[str], None], is_needed: Callable[[], bool]
+    ) -> AskOutcome:
+        assert cancelled.wait(WAIT)
+        assert not is_needed()
+        opened("ask_1")
+        return AskOutcome(None, "withdrawn")
+
+    def withdraw(ask_id: str, _patience: float) -> None:
+        assert ask_id == "ask_1"
+        withdrawn.set()
+
+    parts = Parts(tmp_path, ask=ask, withdraw=withdraw)
+    parts.client_says(call(), {"method": "notifications/cancelled", "params": {"requestId": 7}})
+    cancelled.set()
+    assert withdrawn.wait(WAIT)
+    parts.gateway.end()
+    assert not parts.sent
+    assert not parts.warnings
+
+
+@pytest.mark.rule("GATEWAY-3")
+def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway, "_MAX_REQUESTS", 2)
+    parts = Parts(tmp_path, ask=answering(lambda: AskOutcome(ALLOWED, "")))
+    parts.client_says(*(request("ping", n) for n in range(4)))
+    assert [*parts.gateway._sent] == ["2", "3"]
+    for n in range(3):
+        parts.got_one.clear()
+        parts.client_says(call(request_id=n))
+        assert parts.got_one.wait(WAIT)
+        more = {"resultType": "input_required", "requestState": str(n), "inputRequests": {}}
+        parts.server_says(response(n, **more))
+        parts.client.lines(n + 1)
+    assert len(parts.gateway._rounds) == 2
+
+
+def test_a_call_that_a_server_listed_without_being_asked_changes_nothing(tmp_path: Path) -> None:
+    parts = Parts(tmp_path)
+    parts.server_says(response(1, tools=[TOOL]))
+    assert parts.gateway.definitions.listed("create_issue") is None
+    parts.client_says(request("tools/list", 1))
+    parts.server_says(response(1, tools="none"))
+    parts.gateway.relay_from_server([b"\r\n"])
+    assert parts.gateway.definitions.listed("create_issue") is None
+
+
+@pytest.mark.rule("GATEWAY-4")
+def test_a_long_change_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(definitions, "_MAX_CHANGE", 20)
+    kept = Definitions(tmp_path / "allowed.json")
+    kept.allow("x", TOOL)
+    kept.allow("x", TOOL)
+    change = kept.change("x", {**TOOL, "description": "y"})
+    assert change is not None
+    assert change.endswith("characters are not shown here]")
+    assert Definitions(tmp_path / "allowed.json").change("x", TOOL) is None
+
+
+@pytest.mark.rule("GATEWAY-4")
+def test_a_definition_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / f"allowed.json.{os.getpid()}").mkdir()
+    with pytest.raises(DefinitionsError, match="Cannot write"):
+        Definitions(tmp_path / "allowed.json").allow("x", TOOL)
+
+
+@pytest.mark.rule("GATEWAY-4")
+@pytest.mark.parametrize("text", ["[]", "nonsense", '{"x": 1}'])
+def test_a_broken_file_of_definitions_lets_nothing_pass(tmp_path: Path, text: str) -> None:
+    (tmp_path / "allowed.json").write_text(text)
+    with pytest.raises(DefinitionsError):
+        Definitions(tmp_path / "allowed.json")
+
+
+@pytest.mark.rule("GATEWAY-3")
+def test_a_line_that_does_not_end_is_not_kept_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "MAX_LINE", 10)
+    [first, last] = messages.read_bounded(io.BytesIO(b"x" * 200_000 + b"\n{}\n"))
+    assert isinstance(first, RefusedLineError)
+    assert last == b"{}\n"
+    [only] = messages.read_bounded(io.BytesIO(b"x" * 20))
+    assert isinstance(only, RefusedLineError)
+    with pytest.raises(RefusedLineError, match="more than 10 bytes"):
+        messages.parse(b"x" * 20)

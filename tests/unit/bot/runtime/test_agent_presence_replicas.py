@@ -1,0 +1,199 @@
+"""An agent may wait at any process: people see that it has moved on only if it waits at none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from answerback.core.ask import Ask
+from answerback.ports.claims import Claim
+from answerback.runtime.app import run_service
+from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
+from answerback.runtime.replica_lifecycle import Replica
+from answerback.service import agent_presence
+from answerback.service.agent_presence import GRACE, HANDOVER, LEASE
+from answerback.service.service import Service
+from answerback.testing.memory_store.database import Tables
+from answerback.testing.memory_store.store import MemoryStore
+from answerback.webhooks.outbox import WebhookDispatcher
+from answerback.webhooks.sender import WebhookSender
+from answerback.workers.message_sync import MessageSync
+from answerback.workers.scheduler import Scheduler
+from tests.service_support import WAIT, FakePage, ManualClock, ask_user
+from tests.unit.bot.service.test_agent_presence import StoredPresence, waiting
+
+
+class Pair:
+    """Two processes that share a store and a clock."""
+
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self._tables = Tables()
+        self.schedulers: list[Scheduler] = []
+
+    @asynccontextmanager
+    async def process(self, name: str) -> AsyncIterator[Service]:
+        """One process, which listens to the other."""
+        store = MemoryStore(self._tables)
+        await store.open()
+        page = FakePage("web", responders=("anyone",))
+        service = Service(
+            store, self.clock, {"web": page}, known_surfaces=frozenset(), claim=Claim(name, 60.0)
+        )
+        sync = MessageSync(service)
+        scheduler = Scheduler(service, sync)
+        self.schedulers.append(scheduler)
+        hearing = Replica(
+            service,
+            sync,
+            scheduler,
+            WebhookDispatcher(store.outbox, self.clock, NOBODY, service.hooks),
+        ).change_listener
+        loop = asyncio.create_task(hearing.dispatch_changes())
+        yield service
+        loop.cancel()
+        await asyncio.gather(loop, return_exceptions=True)
+        await store.close()
+
+    async def passes(self, seconds: float, *services: Service) -> None:
+        """Let time pass, and let every scheduler do what is due."""
+        await self.clock.advance(seconds)
+        for service in services:
+            await service.presence.run_once()
+        for _ in range(20):  # each hears what the other has stored
+            await asyncio.sleep(0)
+        for scheduler in self.schedulers:
+            await scheduler.run_once()
+
+
+NOBODY: WebhookSender = object()  # type: ignore[assignment] # there is nothing to deliver
+
+
+@pytest.fixture
+async def pair() -> AsyncIterator[tuple[Pair, Service, Service]]:
+    made = Pair()
+    async with AsyncExitStack() as stack:
+        ann, ben = [await stack.enter_async_context(made.process(name)) for name in ("ann", "ben")]
+        yield made, ann, ben
+
+
+async def submitted(service: Service) -> Ask:
+    return (await service.submit(ask_user(to="web", responders=None))).ask
+
+
+async def unattended(service: Service, ask: Ask) -> bool:
+    found = await service.get(ask.id)
+    assert found is not None
+    return found.unattended
+
+
+@pytest.mark.rule("WAITING-4")
+async def test_an_agent_that_keeps_waiting_at_another_process_never_counts_as_gone(
+    pair: tuple[Pair, Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, ann, ben = pair
+    ask = await submitted(ann)
+    changes = [StoredPresence(monkeypatch, service) for service in (ann, ben)]
+    for here, there in ((ann, ben), (ben, ann), (ann, ben)):
+        async with waiting(here, ask):
+            await made.passes(GRACE + 1, ann, ben)
+            await made.passes(HANDOVER + 1, ann, ben)
+        await made.passes(GRACE - 5, here, there)
+    assert not await unattended(ann, ask)
+    # The process it left says that the presence is about to expire; the one where it waits, that it is not.
+    assert [each.made for each in changes] == [[None, True], [True, None]]
+
+
+@pytest.mark.rule("WAITING-4")
+async def test_people_see_after_a_while_that_an_agent_waits_nowhere(
+    pair: tuple[Pair, Service, Service],
+) -> None:
+    made, ann, ben = pair
+    ask = await submitted(ann)
+    async with waiting(ben, ask):
+        await made.passes(GRACE + 1, ann, ben)
+    await made.passes(GRACE, ann, ben)
+    assert not await unattended(ann, ask), "the other process might know better"
+    await made.passes(HANDOVER, ann, ben)
+    assert await unattended(ann, ask)
+    async with waiting(ann, ask):
+        await made.passes(0, ann, ben)
+        assert not await unattended(ben, ask)
+
+
+@pytest.mark.rule("WAITING-4")
+async def test_polling_two_processes_in_turn_counts_as_waiting(
+    pair: tuple[Pair, Service, Service],
+) -> None:
+    made, ann, ben = pair
+    ask = await submitted(ann)
+    for service in (ben, ann, ben, ann, ben):
+        await made.passes(GRACE * 2 / 3, ann, ben)
+        found = await service.get(ask.id)
+        assert found is not None
+        assert not found.unattended
+        await service.presence.record_poll(found)
+
+
+@pytest.mark.rule("WAITING-4")
+async def test_a_waiting_agent_is_shown_again_after_people_were_told_otherwise(
+    pair: tuple[Pair, Service, Service],
+) -> None:
+    made, ann, ben = pair
+    ask = await submitted(ann)
+    async with waiting(ben, ask):
+        await ann.set_attended(ask.id, attended=False)
+        await made.passes(0, ann, ben)
+        assert not await unattended(ann, ask)
+    await ann.set_attended(ask.id, attended=False)
+    await made.passes(0, ann, ben)
+    assert await unattended(ann, ask), "an agent that has just left does not object"
+    await made.passes(GRACE, ann, ben)
+    assert await unattended(ann, ask), "nor does it after being away for long enough"
+
+
+@pytest.mark.rule("WAITING-2", "WAITING-4")
+async def test_a_process_whose_agent_stays_stores_no_more_than_it_would_alone(
+    pair: tuple[Pair, Service, Service], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, ann, ben = pair
+    ask = await submitted(ann)
+    changes = [StoredPresence(monkeypatch, service) for service in (ann, ben)]
+    for _ in range(4):
+        async with waiting(ann, ask), waiting(ann, ask):
+            await made.passes(GRACE - 5, ann, ben)
+        await made.passes(5, ann, ben)
+    assert [each.made for each in changes] == [[], []]
+    async with waiting(ann, ask):
+        await made.passes(LEASE / 2, ann, ben)
+    assert [each.made for each in changes] == [[True], []]
+
+
+@pytest.mark.rule("WAITING-4")
+async def test_two_services_on_one_database_agree_on_who_waits(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(agent_presence, "GRACE", 0.2)
+    monkeypatch.setattr(agent_presence, "HANDOVER", 1.0)
+    settings = settings_type().model_construct(
+        server=ServerSettings(port=0), storage=StorageSettings(url=database)
+    )
+    async with run_service(settings) as one, run_service(settings) as other:
+        ask = await submitted(one.service)
+        seen = asyncio.create_task(_follow(one.service, ask))
+        async with waiting(other.service, ask):
+            await asyncio.sleep(2.5)
+            assert not seen.done(), "it has been waiting all the time"
+        async with asyncio.timeout(WAIT):
+            await seen
+
+
+async def _follow(service: Service, ask: Ask) -> None:
+    """Return once it is stored that nobody waits."""
+    while not await unattended(service, ask):  # noqa: ASYNC110 nothing signals this
+        await asyncio.sleep(0.05)
