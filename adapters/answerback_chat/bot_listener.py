@@ -20,6 +20,7 @@ from answerback.core.errors import (
     PlatformUnavailableError,
     RateLimitedError,
     StoreError,
+    UnreadableRowError,
 )
 from answerback.core.escalation import as_left_behind
 from answerback.core.intents import ShownRevision
@@ -38,6 +39,11 @@ MESSAGE_ID_TIMEOUT: Final = 5.0
 the leases with which processes claim a message."""
 _FIRST_PAUSE: Final = 0.1
 _LONGEST_PAUSE: Final = 2.0
+
+
+def is_resent(error: Exception) -> bool:
+    """Whether a platform that sends again what was not taken should: if a row is damaged, that would go on for ever."""
+    return isinstance(error, StoreError) and not isinstance(error, UnreadableRowError)
 
 
 class BotMessage(Message, Protocol):
@@ -96,7 +102,7 @@ class BotMessageListener(ABC, Generic[B]):
             try:
                 await retry(lambda: self._typed.handle(typed))
             except (PlatformError, StoreError) as error:
-                if self.resends and isinstance(error, StoreError):
+                if self.resends and is_resent(error):
                     raise
                 if isinstance(error, LeaseLostError):
                     return  # the new holder receives messages from now on, and reads those it missed

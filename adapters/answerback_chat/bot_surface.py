@@ -73,6 +73,9 @@ class BotSurface(ChatSurface):
         """See `answerback.ports.surface.SupportsLeading.is_leader`."""
         return self._leadership.is_held if self._leadership.is_shared else None
 
+    def _is_responsible(self) -> bool:
+        return self._identity.bot_user is not None and self._leadership.is_held
+
     @abstractmethod
     async def _ask_identity(self) -> None:
         """Ask the platform who the bot is, and store that."""

@@ -286,9 +286,6 @@ class DiscordSurface(BotSurface):
         else:
             self._missed.mark_resumed()
 
-    def _is_responsible(self) -> bool:
-        return self._identity.bot_user is not None and self._leadership.is_held
-
     def _hears(self) -> bool:
         return self._connected and self._identity.bot_user is not None
 

@@ -14,7 +14,7 @@ import aiohttp
 from aiohttp import web
 
 from answerback.core.ask import Destination
-from answerback.core.errors import PlatformError
+from answerback.core.errors import LeaseLostError, PlatformError, StoreError
 from answerback.core.labels import Labels
 from answerback.ports.claims import SharedLeases
 from answerback.ports.surface import Asks
@@ -125,9 +125,12 @@ class TelegramSurface(BotSurface):
         self._endpoint = (
             HttpEndpoint(webhook_secret, self._handle_update) if webhook_secret else None
         )
-        self._connected = False
         self._poller = UpdatePoller(
-            calls, self._handle_polled, self._outage, self._updates_lost, self._updates_arrive
+            calls,
+            self._handle_polled,
+            self._outage,
+            lambda: leadership.is_held,
+            lambda: background.spawn("show", self._show_outdated()),
         )
 
     def unready_reason(self) -> str | None:
@@ -170,8 +173,9 @@ class TelegramSurface(BotSurface):
 
     async def _handle_polled(self, update: Mapping[str, Any]) -> None:
         """Handle an update, unless this process was paused and another one polls now."""
-        if self._leadership.is_held:
-            await self._handle_update(update)
+        if not self._leadership.is_held:
+            raise LeaseLostError(LEASE)
+        await self._handle_update(update)
 
     async def _handle_update(self, update: Mapping[str, Any]) -> None:
         """Handle an update; returns once it is committed, and never waits for what follows."""
@@ -190,17 +194,17 @@ class TelegramSurface(BotSurface):
 
     async def _take_entry(self, typed: TypedMessage) -> bool:
         """Take a message as what one of our messages asked for; return whether it was that."""
-        if typed.replied is None:
-            return False
         replied, sent = typed.replied, typed.quoted_at
+        if replied is None and typed.is_addressed:
+            replied = await retry(lambda: self._entries.awaited(typed.place, typed.actor))
+        if replied is None:
+            return False
         is_new = sent is not None and typed.at is not None and typed.at - sent < _NEW_SECONDS
-        entry = await retry(lambda: self._entries.find(replied, is_new=is_new))
+        request = replied
+        entry = await retry(lambda: self._entries.find(request, is_new=is_new))
         if entry is None:
             return False
-        click = Click(
-            typed.id, typed.actor, entry.control, typed.place, replied, True, entry, typed.text, typed.id, typed.at
-        )  # fmt: skip
-        response = await self._interactions.receive({"entry": click})
+        response = await self._interactions.receive({"entry": typed.as_entry(request, entry)})
         self._background.spawn("entry", self._follow_up(response))
         return True
 
@@ -213,9 +217,11 @@ class TelegramSurface(BotSurface):
         for effect in response.after:
             try:
                 await retry(effect)
-            except PlatformError as error:
-                extra = {"action": "follow_up_failed", "code": error.code}
+            except (PlatformError, StoreError) as error:
+                extra = {"action": "follow_up_failed", "code": getattr(error, "code", None)}
                 logger.warning("What follows a click failed: %s", error, extra=extra)
+                if isinstance(error, StoreError):
+                    return
 
     async def _lead(self) -> None:
         """Do what one of the processes with the same store does: poll, or tell Telegram where to send updates."""
@@ -229,7 +235,6 @@ class TelegramSurface(BotSurface):
         """Leave that to another process."""
         await self._poller.stop()
         await self._changes.stop()
-        self._connected = False
 
     async def _set_webhook(self) -> None:
         url = self._public_url()
@@ -243,19 +248,8 @@ class TelegramSurface(BotSurface):
                 },
             )
 
-    def _updates_lost(self) -> None:
-        self._connected = False
-        self._missed.mark_disconnected()
-
-    def _updates_arrive(self) -> None:
-        self._connected = True
-        self._reconnected()
-
-    def _is_responsible(self) -> bool:
-        return self._identity.bot_user is not None and self._leadership.is_held
-
     def _hears(self) -> bool:
-        return self._connected and self._identity.bot_user is not None
+        return False  # Telegram keeps what comes in while nobody asks for it, so nothing has to be read later
 
     async def _ask_identity(self) -> None:
         me = await self.calls.call_object("getMe")
@@ -270,5 +264,4 @@ class TelegramSurface(BotSurface):
 
 
 async def _read_nothing(_place: str, _after: float) -> float | None:
-    """Read no missed messages: Telegram keeps what comes in while nobody asks for it."""
-    return None
+    raise AssertionError("there is no place to read")

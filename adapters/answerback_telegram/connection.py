@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
-from answerback.core.errors import PlatformError, RateLimitedError
+from answerback.core.errors import PlatformError, RateLimitedError, StoreError
 from answerback.ports.outage_log import Outage
+from answerback_chat.bot_listener import is_resent
 from answerback_client.backoff import Backoff
 from answerback_telegram.api_client import TIMEOUT, TelegramApi
 from answerback_telegram.keyboards import Json
@@ -38,9 +39,10 @@ class UpdatePoller:
     """Asks for updates until it is stopped.
 
     Args:
-        handle: handles one update; whatever it raises, the update counts as handled.
-        on_lost: called when updates no longer arrive.
-        on_connected: called when they arrive again.
+        handle: handles one update. If it raises StoreError, the update is handled again; after any other error, it
+            counts as handled.
+        leads: whether this process certainly is the one that polls.
+        on_connected: called when updates arrive, at first or again.
     """
 
     def __init__(
@@ -48,16 +50,16 @@ class UpdatePoller:
         calls: TelegramApi,
         handle: Callable[[Mapping[str, Any]], Awaitable[None]],
         outage: Outage,
-        on_lost: Callable[[], None],
+        leads: Callable[[], bool],
         on_connected: Callable[[], None],
     ) -> None:
         self._calls = calls
         self._handle = handle
         self._outage = outage
-        self._on_lost = on_lost
+        self._leads = leads
         self._on_connected = on_connected
         self._task: asyncio.Task[None] | None = None
-        self._handling: dict[int, asyncio.Task[None]] = {}
+        self._handling: dict[int, asyncio.Task[bool]] = {}
         self._next: int | None = None
         """The first update that is not confirmed yet; None: whatever Telegram says."""
         self._connected = False
@@ -69,7 +71,7 @@ class UpdatePoller:
         self._task = asyncio.create_task(self._run(), name="telegram updates")
 
     async def stop(self) -> None:
-        """Stop polling; what is being handled is finished, and confirmed as far as that is possible in time."""
+        """Stop polling; what is being handled is finished, and confirmed if no other process polls by now."""
         if self._task is None:
             return
         self._task.cancel()
@@ -81,7 +83,7 @@ class UpdatePoller:
         for task in self._handling.values():
             task.cancel()
         self._handling.clear()
-        if self._next is not None and self._connected:
+        if self._next is not None and self._connected and self._leads():
             try:
                 await self._poll(0, limit=1, seconds=2.0)
             except PlatformError as error:
@@ -98,7 +100,7 @@ class UpdatePoller:
         return self._failure if since is not None and time.monotonic() - since >= GRACE else None
 
     async def _run(self) -> None:
-        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        backoff, retrying = _new_backoff(), _new_backoff()
         while True:
             try:
                 if not self._connected:
@@ -112,12 +114,15 @@ class UpdatePoller:
                     error.retry_after if isinstance(error, RateLimitedError) else 0.0
                 )
                 continue
-            backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+            backoff = _new_backoff()
             self._succeeded()
             self._begin(updates)
             if self._handling:
                 await asyncio.wait(self._handling.values(), timeout=_SETTLING_SECONDS)
-            self._confirm_handled()
+            if self._confirm_handled():
+                retrying = _new_backoff()
+            else:
+                await retrying.wait()
 
     async def _poll(self, wait: int, *, limit: int = 100, seconds: float = TIMEOUT) -> JsonValue:
         params: Json = {"timeout": wait, "limit": limit, "allowed_updates": [*ALLOWED_UPDATES]}
@@ -140,27 +145,38 @@ class UpdatePoller:
                     self._handle_one(update), name="telegram update"
                 )
 
-    async def _handle_one(self, update: Mapping[str, Any]) -> None:
+    async def _handle_one(self, update: Mapping[str, Any]) -> bool:
+        """Handle an update; return whether it is done with."""
         try:
             await self._handle(update)
+        except StoreError as error:
+            if not is_resent(error):
+                logger.exception("A Telegram update failed", extra={"action": "update_failed"})
+                return True
+            extra = {"action": "update_later"}
+            logger.warning("A Telegram update will be handled again: %s", error, extra=extra)
+            return False
         except Exception:  # one odd update must not hold up the others
             logger.exception("A Telegram update failed", extra={"action": "update_failed"})
+        return True
 
-    def _confirm_handled(self) -> None:
-        """Move on past the updates that are handled, up to the first that is not."""
+    def _confirm_handled(self) -> bool:
+        """Move on past the updates that are handled, up to the first that is not; return whether none failed."""
         for number in sorted(self._handling):
-            if not self._handling[number].done():
-                return
+            task = self._handling[number]
+            if not task.done():
+                return True
             del self._handling[number]
+            if task.cancelled() or not task.result():
+                return False
             self._next = number + 1
+        return True
 
     def _failed(self, error: PlatformError) -> None:
         self._failure = str(error)
         self._failing_since = self._failing_since or time.monotonic()
         self._outage.record_failure("updates", error)
-        if self._connected:
-            self._connected = False
-            self._on_lost()
+        self._connected = False
 
     def _succeeded(self) -> None:
         self._failing_since = None
@@ -168,3 +184,7 @@ class UpdatePoller:
         if not self._connected:
             self._connected = True
             self._on_connected()
+
+
+def _new_backoff() -> Backoff:
+    return Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)

@@ -17,7 +17,7 @@ from answerback.core.errors import Problem
 from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import View
-from answerback.ports.surface import Asks
+from answerback.ports.surface import Actor, Asks
 from answerback.presentation import form_values
 from answerback.presentation.form_inputs import Input
 from answerback.presentation.form_spec import Entry as FormEntry
@@ -32,7 +32,7 @@ from answerback_telegram import keyboards, option_controls
 from answerback_telegram.helper_messages import HelperMessages
 from answerback_telegram.html_text import escape, preformatted, shorten
 from answerback_telegram.keyboards import Json, button
-from answerback_telegram.parse import Click, Entry
+from answerback_telegram.parse import Click, Entry, Place
 from answerback_telegram.people_text import mention
 from answerback_telegram.private_notes import problems_text
 from answerback_telegram.render import compose
@@ -42,6 +42,8 @@ Read = tuple[RequestedAction | None, tuple[Effect, ...]]
 
 _TRIES: Final = 6
 """How often a new request is looked for: within a few seconds it is stored."""
+_SENDING: Final = ""
+"""Stored for a request that is being sent: what is typed at once after it has to wait for its id."""
 _START_BUDGET: Final = 2_000
 _MESSAGES: Final = frozenset({FormEntry.REPLY, FormEntry.OBJECT})
 """Entries that end the form, with a text or without."""
@@ -64,18 +66,29 @@ class TypedEntries:
         Args:
             is_new: whether it was sent only just now, so that it may not be stored yet.
         """
-        stored, backoff = await self._asks.draft(_request_key(message)), Backoff(0.05, 1.0)
-        for _ in range(_TRIES if is_new else 0):
-            if stored is not None:
-                break
-            await backoff.wait()
-            stored = await self._asks.draft(_request_key(message))
+        key = _request_key(message)
+        stored = await (self._stored(key, None) if is_new else self._asks.draft(key))
         match stored:
             case {"control": str(text), "page": int(page), "digest": str(digest)}:
                 control = decode(text)
                 return None if control is None else Entry(control, page, digest)
             case _:
                 return None
+
+    async def awaited(self, place: Place, actor: Actor) -> str | None:
+        """Return the message of ours that asked this person last for something to be typed here, if it still does."""
+        sent = await self._stored(_awaited_key(place, actor), _SENDING)
+        return sent if isinstance(sent, str) and await self.find(sent) else None
+
+    async def _stored(self, key: str, before: str | None) -> JsonValue:
+        """Return what is stored under a key, which for a moment may still be what was there before."""
+        stored, backoff = await self._asks.draft(key), Backoff(0.05, 1.0)
+        for _ in range(_TRIES):
+            if stored != before:
+                break
+            await backoff.wait()
+            stored = await self._asks.draft(key)
+        return stored
 
     def plan(self, view: View, control: Control, selected: Sequence[int]) -> FormSpec | None:
         """Return the form that a control opens now; None if it opens none."""
@@ -95,11 +108,14 @@ class TypedEntries:
         control = click.control._replace(argument="")
         live = str((ask.message or {}).get("id", ""))
         payload = self._render(click, view, spec, spec.inputs[page])
+        awaited = _awaited_key(click.place, click.actor)
+        await self._asks.save_draft(awaited, _SENDING)
         sent = await self._helpers.send(click.place, payload, live)
         if sent is not None:
             digest = selection_digest(selected)
             request: JsonValue = {"control": control.encode(), "page": page, "digest": digest}
             await self._asks.save_draft(_request_key(sent), request)
+            await self._asks.save_draft(awaited, sent)
 
     def first_page(self, spec: FormSpec) -> int:
         """Return the first input that is typed: what was ticked before is not asked for again."""
@@ -155,8 +171,11 @@ class TypedEntries:
         return (tell, lambda: self.ask_for(click, ask, view, spec, page, selected))
 
     async def forget(self, click: Click) -> None:
-        """Drop what was typed, once it has been taken."""
-        await self._asks.save_draft(_values_key(click), None)
+        """Drop what this person was asked for, and what they have typed: it was taken, or is not wanted any more."""
+        awaited = _awaited_key(click.place, click.actor)
+        for key in (_values_key(click), _request_key(click.message), awaited):
+            if await self._asks.draft(key) is not None:
+                await self._asks.save_draft(key, None)
 
     async def _tell(self, click: Click, problems: Sequence[Problem]) -> None:
         text = compose([problems_text(problems, self._labels)], [])
@@ -225,6 +244,10 @@ def _decode(value: JsonValue) -> str | list[int] | None:
 
 def _request_key(message: str) -> str:
     return f"telegram:request:{message}"
+
+
+def _awaited_key(place: Place, actor: Actor) -> str:
+    return f"telegram:awaited:{place.chat}:{actor.person.user_id}"
 
 
 def _values_key(click: Click) -> str:

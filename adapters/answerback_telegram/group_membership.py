@@ -11,6 +11,7 @@ from answerback.core.errors import (
     PlatformUnavailableError,
 )
 from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.parse import is_id
 
 ADMINISTRATORS: Final = "admins"
@@ -56,6 +57,8 @@ class AdministratorMembership:
             member = await self._calls.call_object(
                 "getChatMember", {"chat_id": chat, "user_id": int(user_id)}
             )
+        except GroupMigratedError as error:
+            return await self._administers(error.new, user_id)
         except (DestinationGoneError, PayloadRejectedError):
             return False
         return member.get("status") in _ADMINISTERS

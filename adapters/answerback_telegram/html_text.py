@@ -15,7 +15,8 @@ from answerback.presentation import text_fitting
 from answerback.presentation.sanitize import one_line, visible
 from answerback_telegram import limits
 
-_LIVE: Final = re.compile(r"(?<![\w@/])[@#$/](?=\w)[\w/.@-]*")
+_LIVE: Final = re.compile(r"(?<!\w)(?:[@#$]|(?<!/)/)(?=\w)[\w/.@-]*")
+_INERT: Final = re.compile(r"<(code|pre|a)\b.*?</\1>", re.DOTALL)
 _TAG: Final = re.compile(r"<[^<>]*>")
 _MAX_LIVE: Final = 3
 """Live words in one text; with more, the whole text is code, because the number of entities is limited."""
@@ -39,6 +40,11 @@ def _escape_visible(shown: str, tag: str) -> str:
     if live:
         text = _LIVE.sub(lambda word: f"{after}<code>{word[0]}</code>{before}", text)
     return f"{before}{text}{after}".replace(f"{before}{after}", "") if tag else text
+
+
+def is_live(markup: str) -> bool:
+    """Whether something in a text becomes live all the same, because a mark is between its characters."""
+    return _LIVE.search(plain(_INERT.sub("·", markup))) is not None
 
 
 def code(shown: str) -> str:

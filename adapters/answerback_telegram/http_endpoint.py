@@ -6,14 +6,18 @@ https://core.telegram.org/bots/api#setwebhook
 from __future__ import annotations
 
 import hmac
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from aiohttp import web
 from pydantic_core import from_json
 
+from answerback.core.errors import StoreError
 from answerback.http.platform_bodies import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
+
+logger = logging.getLogger(__name__)
 
 PATH: Final = "/telegram/updates"
 MAX_BODY: Final = 1024 * 1024
@@ -26,7 +30,7 @@ class HttpEndpoint:
 
     Args:
         secret: the secret token that Telegram was told to send.
-        handle: handles one update, and returns once it is committed.
+        handle: handles one update, and returns once it is committed. If it raises StoreError, Telegram sends it again.
     """
 
     def __init__(self, secret: str, handle: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
@@ -48,5 +52,10 @@ class HttpEndpoint:
         except ValueError:
             return web.Response(status=400, text="not JSON")
         if isinstance(update, dict):
-            await self._handle(update)
+            try:
+                await self._handle(update)
+            except StoreError as error:
+                extra = {"action": "update_later"}
+                logger.warning("Telegram has to send an update again: %s", error, extra=extra)
+                return web.Response(status=503, text="try again")
         return web.Response()

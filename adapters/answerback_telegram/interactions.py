@@ -13,14 +13,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, NamedTuple
 
+from pydantic import JsonValue
+
 from answerback.core.ask import Ask
 from answerback.core.clarification import walk_revision
+from answerback.core.errors import LeaseLostError
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback.presentation.option_controls import is_several, selection_digest
 from answerback.presentation.wording import ActedOnVersion
+from answerback_chat.bot_listener import is_resent
 from answerback_chat.control_codec import Verb
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_telegram import keyboards, private_notes, show_in_full
@@ -98,19 +102,23 @@ class ClickHandler:
         return ClickResponse(private_notes.click_note(self._labels.not_found))
 
     async def respond_to_failure(self, error: Exception, used: Click | None) -> ClickResponse:
-        """Ask the person to try again."""
+        """Ask the person to try again, unless Telegram sends the update again."""
         sentence = self._labels.save_error_message(error)
+        if isinstance(error, LeaseLostError):
+            raise error
         if used is None or used.typed is None:
             return ClickResponse(private_notes.click_note(sentence))
+        if is_resent(error):
+            raise error
         return ClickResponse(after=(lambda: self._reply(used, escape(sentence)),))
 
     async def respond_to_read_only(self, ask: Ask | None, used: Click) -> ClickResponse:
         """Show a page of the person's inbox, or of everything in full."""
-        if used.control.argument == keyboards.CLOSE:
+        if used.control.argument == keyboards.CLOSE and used.is_helper:
             return ClickResponse(after=(lambda: self._helpers.delete(used.message),))
-        if used.control.verb is Verb.INBOX:
+        if used.control.verb is Verb.INBOX and used.is_about:
             return ClickResponse(after=(lambda: self._show_inbox(used),))
-        if ask is None:
+        if ask is None or not (used.is_about or used.message in _live_messages(ask)):
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), used)
         view = view_of(ask, self._labels)
         page = show_in_full.page(view, used.control.verb, used.control.number or 0, self._labels)
@@ -124,7 +132,8 @@ class ClickHandler:
             return ClickResponse()
         after: list[Effect] = []
         if (typed := used.typed) is not None:
-            after += [lambda: self._helpers.mark(typed, TAKEN), lambda: self._entries.forget(used)]
+            after.append(lambda: self._helpers.mark(typed, TAKEN))
+        after.append(lambda: self._entries.forget(used))
         if used.is_helper:
             after.append(lambda: self._helpers.delete(used.message))
         return ClickResponse(after=(*after, *self._retire_copy(acted.ask, used)))
@@ -137,7 +146,7 @@ class ClickHandler:
         after: list[Effect] = []
         if ask is not None and outdated:
             after.append(lambda: self._asks.show_again(ask.id))
-            after += [lambda: self._helpers.delete(used.message)] if used.is_helper else []
+            after += self._close(used).after if used.is_helper else ()
             after += self._retire_copy(ask, used)
         if used.typed is None:
             version = ActedOnVersion(used.control.revision, self._now())
@@ -152,8 +161,8 @@ class ClickHandler:
         control = used.control
         if used.entry is not None:
             return await self._read_entry(ask, used)
-        if control.argument == keyboards.CLOSE:
-            return ClickResponse(after=(lambda: self._helpers.delete(used.message),))
+        if control.argument == keyboards.CLOSE and used.is_helper:
+            return self._close(used)
         if control.entry is not None and control.verb is not Verb.CHOOSE:
             return await self._open_entry(ask, used)
         match control.verb:
@@ -164,9 +173,9 @@ class ClickHandler:
             case Verb.PAGE:
                 await self._asks.save_draft(_page_key(ask), control.number or 0)
                 return self._shown_again(ask)
-            case Verb.END_TURN if control.argument == private_notes.KEEP_GOING:
+            case Verb.END_TURN if control.argument == private_notes.KEEP_GOING and used.is_helper:
                 note = private_notes.click_note(self._labels.kept_going)
-                return ClickResponse(note, (lambda: self._helpers.delete(used.message),))
+                return self._close(used)._replace(note=note)
             case Verb.END_TURN:
                 confirm = private_notes.confirm_end_turn(view_of(ask, self._labels), self._labels)
                 return ClickResponse(
@@ -174,6 +183,11 @@ class ClickHandler:
                 )
             case _:
                 return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
+
+    def _close(self, used: Click) -> ClickResponse:
+        """Remove a message beside an ask's own, and what it asked for."""
+        forget = lambda: self._entries.forget(used)  # noqa: E731
+        return ClickResponse(after=(forget, lambda: self._helpers.delete(used.message)))
 
     # --- entries ---------------------------------------------------------------------------------
 
@@ -225,12 +239,10 @@ class ClickHandler:
 
     def _retire_copy(self, ask: Ask, used: Click) -> tuple[Effect, ...]:
         """Remove a second copy of the live message, which is left if a post's outcome was unknown."""
-        live = (ask.message or {}).get("id")
-        left = ask.left.message.get("id") if ask.left else None
-        here = ask.destination.surface == SURFACE
-        if used.is_helper or used.typed or not here or live is None or used.message in {live, left}:
+        here, lives = ask.destination.surface == SURFACE, _live_messages(ask)
+        if used.typed or not (used.is_about and here and lives) or used.message in lives:
             return ()
-        return (lambda: self._helpers.delete(used.message),)
+        return () if used.is_helper else (lambda: self._helpers.delete(used.message),)
 
     async def _refuse(self, used: Click, words: str) -> None:
         if used.typed is not None:
@@ -239,6 +251,12 @@ class ClickHandler:
 
     async def _reply(self, used: Click, words: str) -> None:
         await self._helpers.send(used.place, compose([words], []), used.typed or used.message)
+
+
+def _live_messages(ask: Ask) -> frozenset[JsonValue]:
+    """The ids of the message of an ask, and of the one that it left behind."""
+    messages = (ask.message, ask.left.message if ask.left else None)
+    return frozenset(each["id"] for each in messages if each and "id" in each)
 
 
 def _page_key(ask: Ask) -> str:

@@ -58,7 +58,9 @@ class Click(NamedTuple):
     message: str
     """The id of the message with the button, or of the message that asked for the entry."""
     is_helper: bool
-    """Whether that message is not an ask's live message: those reply to nothing."""
+    """Whether that message is beside an ask's own, which replies to nothing, and has such a button."""
+    is_about: bool = True
+    """Whether a button of that message is for the same ask. What a client sends as a button's data may be forged."""
     entry: Entry | None = None
     text: str = ""
     """What was typed."""
@@ -104,8 +106,8 @@ class TypedMessage(NamedTuple):
     text: str
     replied: str | None
     """The id of the bot's message that it replies to."""
-    shown: tuple[Control, float] | None
-    """A control of that message as Telegram quoted it, and when it was last changed."""
+    shown: Control | None
+    """A control of that message as Telegram quoted it."""
     called: bool
     """Whether it mentions the bot."""
     at: float | None
@@ -122,6 +124,26 @@ class TypedMessage(NamedTuple):
     def chat(self) -> str:
         """See `answerback_chat.bot_listener.BotMessage`."""
         return self.place.chat
+
+    @property
+    def is_addressed(self) -> bool:
+        """Whether it is meant for the bot."""
+        return self.called or self.replied is not None or not self.in_group
+
+    def as_entry(self, request: str, entry: Entry) -> Click:
+        """Return it as what a message of ours asked for."""
+        return Click(
+            self.id,
+            self.actor,
+            entry.control,
+            self.place,
+            request,
+            is_helper=True,
+            entry=entry,
+            text=self.text,
+            typed=self.id,
+            at=self.at,
+        )
 
     @property
     def in_group(self) -> bool:
@@ -167,9 +189,12 @@ def parse_click(update: Mapping[str, JsonValue]) -> Click | None:
     if actor is None or not number or place is None or control is None or sent is None:
         return None
     above = _id(_object(message.get("reply_to_message")).get("message_id"))
+    own = {(each.ask_id, each.verb) for each in message_controls(message)}
     # In a topic, whatever replies to nothing replies to the topic's first message.
-    is_helper = above is not None and above != _id(message.get("message_thread_id"))
-    return Click(number, actor, control, place, full_id(place.chat, sent), is_helper)
+    replies = above is not None and above != place.thread
+    is_helper = replies and (control.ask_id, control.verb) in own
+    is_about = control.ask_id in {ask_id for ask_id, _ in own}
+    return Click(number, actor, control, place, full_id(place.chat, sent), is_helper, is_about)
 
 
 def query_id(update: Mapping[str, JsonValue]) -> str | None:
@@ -194,6 +219,8 @@ def parse_typed_message(
     quoted = _object(message.get("reply_to_message"))
     is_ours = _id(_object(quoted.get("from")).get("id")) == bot_id
     quoted_id = _id(quoted.get("message_id")) if is_ours else None
+    shown = next(iter(message_controls(quoted)), None) if quoted_id else None
+    may_be_request = shown is None or shown.argument in {KEEP, EMPTY, CLOSE}
     called, words = _without_name(text, bot_name)
     command, of_other = _command(text, bot_name)
     if of_other:
@@ -204,34 +231,24 @@ def parse_typed_message(
         actor,
         words,
         full_id(place.chat, quoted_id) if quoted_id else None,
-        _shown(quoted) if quoted_id else None,
+        shown,
         called,
         _time(message.get("date")),
         command,
-        changed_at(quoted) if quoted_id and _may_be_request(quoted) else None,
+        changed_at(quoted) if quoted_id and may_be_request else None,
     )
 
 
-def live_message_control(message: Mapping[str, JsonValue]) -> Control | None:
-    """Return one of the controls of a message, which say what it shows; None if it has none of ours."""
+def message_controls(message: Mapping[str, JsonValue]) -> list[Control]:
+    """Return the controls of a message, as Telegram itself has them."""
     rows = _object(message.get("reply_markup")).get("inline_keyboard")
-    for row in rows if isinstance(rows, list) else []:
-        for each in row if isinstance(row, list) else []:
-            control = decode(_object(each).get("callback_data"))
-            if control is not None:
-                return control
-    return None
-
-
-def _may_be_request(quoted: Mapping[str, JsonValue]) -> bool:
-    """Whether a message of ours may ask for something to be typed, as far as its buttons say."""
-    control = live_message_control(quoted)
-    return control is None or control.argument in {KEEP, EMPTY, CLOSE}
-
-
-def _shown(quoted: Mapping[str, JsonValue]) -> tuple[Control, float] | None:
-    control, at = live_message_control(quoted), changed_at(quoted)
-    return None if control is None or at is None else (control, at)
+    buttons = (
+        [each for row in rows if isinstance(row, list) for each in row]
+        if isinstance(rows, list)
+        else []
+    )
+    controls = (decode(_object(each).get("callback_data")) for each in buttons)
+    return [control for control in controls if control is not None]
 
 
 def _without_name(text: str, bot_name: str) -> tuple[bool, str]:

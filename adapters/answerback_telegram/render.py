@@ -19,7 +19,7 @@ from answerback_chat import message_texts
 from answerback_chat.control_codec import Verb
 from answerback_chat.message_texts import ASIDES_BUDGET, Markup
 from answerback_telegram import keyboards, limits, option_controls, people_text, question_context
-from answerback_telegram.html_text import length, preformatted, shorten
+from answerback_telegram.html_text import is_live, length, preformatted, shorten
 from answerback_telegram.html_text import plain as plain_text
 from answerback_telegram.keyboards import Json, Row, button
 from answerback_telegram.message_layout import TEXT_BUDGET, TextBlock, fit_answer_lines, fit_blocks
@@ -43,9 +43,8 @@ _CONTROLS: Final = {
 def compose(parts: Iterable[str], laid: Iterable[Row]) -> Json:
     """Return the fields of a message or an edit."""
     text = "\n\n".join(filter(None, parts))
-    if (
-        text.count("</") > limits.ENTITIES
-    ):  # further marks would be lost, and with them what makes names inert
+    if text.count("</") > limits.ENTITIES or is_live(text):
+        # Further marks would be lost, and with them what makes names inert.
         text = preformatted(plain_text(text))
     return {
         "text": text,

@@ -45,7 +45,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
 
     async def handle_message(self, typed: TypedMessage) -> None:
         """Handle one message, if it is meant for us; see `take`."""
-        if typed.called or typed.replied is not None or not typed.in_group:
+        if typed.is_addressed:
             await self.take(typed)
 
     def refusal(self, rejected: Rejected, typed: TypedMessage) -> str:
@@ -70,8 +70,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
     async def _ask_of_reply(self, typed: TypedMessage, replied: str) -> Ask | None:
         """The open ask whose message or reminder somebody replied to, however many are open there, as they saw it."""
         if typed.shown is not None:
-            control, _ = typed.shown
-            return await self._wait_for_message_id(control.ask_id, replied)
+            return await self._wait_for_message_id(typed.shown.ask_id, replied)
         about = await self._asks.draft(about_key(replied))
         ask = await self._asks.get(about) if isinstance(about, str) else None
         return ask if ask and ask.open else None

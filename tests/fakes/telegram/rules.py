@@ -32,7 +32,7 @@ TAGS: Final = {
 }
 _ALONE: Final = frozenset({"code", "pre"})
 MAX_ENTITIES: Final = 100
-_MENTION: Final = re.compile(r"(?<![\w@])@(\w{3,32})")
+_MENTION: Final = re.compile(r"(?<!\w)@(\w{2,32})")
 _COMMAND: Final = re.compile(r"(?<![\w/@])/[A-Za-z]\w*")
 
 

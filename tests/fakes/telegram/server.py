@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import itertools
 import time
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
@@ -14,8 +13,8 @@ from typing import Any, Final, Self
 import aiohttp
 from aiohttp import web
 from telegram import Message as LibraryMessage
-from telegram import Update
 
+from tests.fakes.telegram.delivery import UpdateDelivery
 from tests.fakes.telegram.rules import RefusedError, bad, check_markup, check_parameters, parse_html
 from tests.fakes.telegram.world import Chat, Message, User
 
@@ -24,7 +23,6 @@ _OUT: Final = frozenset({"left", "kicked"})
 _COUNTED: Final = frozenset(
     {"sendMessage", "editMessageText", "editMessageReplyMarkup", "deleteMessage"}
 )
-WAIT: Final = 10.0
 
 
 def _camel(name: str) -> str:
@@ -32,7 +30,7 @@ def _camel(name: str) -> str:
     return first + "".join(map(str.title, others))
 
 
-class FakeTelegram:
+class FakeTelegram(UpdateDelivery):
     """Telegram, with one bot.
 
     Args:
@@ -40,6 +38,7 @@ class FakeTelegram:
     """
 
     def __init__(self, per_minute: int | None = None) -> None:
+        super().__init__()
         self.token = "123456:fake-token"
         self.per_minute = per_minute
         self.bot = User(123456, "Answerback", "answerback_bot", is_bot=True)
@@ -54,13 +53,6 @@ class FakeTelegram:
         self.clickers: dict[str, int] = {}
         self.log: list[tuple[str, dict[str, Any], int]] = []
         """The calls: method, body and status."""
-        self.updates: list[dict[str, Any]] = []
-        self.confirmed = 0
-        """The first update that is not confirmed yet."""
-        self.webhook: dict[str, Any] | None = None
-        self.webhook_target: str | None = None
-        """Where updates go instead of the webhook's address: a load balancer."""
-        self.handled: set[int] = set()
         self.commands: list[dict[str, Any]] = []
         self.rate_limit_next = 0
         self.lose_next_answer: str | None = None
@@ -69,12 +61,8 @@ class FakeTelegram:
         self.url = ""
         self._sent: dict[int, deque[float]] = defaultdict(deque)
         self._offset = 0.0
-        self._ids = itertools.count(1)
-        self._changed = asyncio.Condition()
         self._polling = 0
-        self._deliveries: set[asyncio.Task[None]] = set()
         self._runner: web.AppRunner
-        self._http: aiohttp.ClientSession
         self._methods: dict[str, Callable[[dict[str, Any]], Awaitable[Any]]] = {
             _camel(name.removeprefix("_do_")): getattr(self, name)
             for name in dir(self)
@@ -93,9 +81,7 @@ class FakeTelegram:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in self._deliveries:
-            task.cancel()
-        await asyncio.gather(*self._deliveries, return_exceptions=True)
+        await self.stop_deliveries()
         await self._http.close()
         await self._runner.cleanup()
 
@@ -122,15 +108,9 @@ class FakeTelegram:
         self.chats[chat.id] = chat
         return chat
 
-    async def changed(self) -> None:
-        """Wake whoever waits for something to happen."""
-        async with self._changed:
-            self._changed.notify_all()
-
-    async def until(self, holds: Callable[[], Any]) -> None:
-        """Wait until a condition holds."""
-        async with asyncio.timeout(WAIT), self._changed:
-            await self._changed.wait_for(holds)
+    def calls(self, method: str, *, since: int = 0) -> list[dict[str, Any]]:
+        """Return the bodies of the calls of a method that succeeded, from an entry of the log on."""
+        return [body for name, body, status in self.log[since:] if name == method and status == 200]
 
     async def person_sends(
         self, user: User, chat: Chat, text: str, reply_to: int | None = None, **extra: Any
@@ -165,37 +145,6 @@ class FakeTelegram:
         await self.send_update({"callback_query": query})
         return number
 
-    async def send_update(self, body: dict[str, Any], *, odd: bool = False) -> int:
-        """Send an update to the bot; return its number."""
-        number = next(self._ids)
-        update = {"update_id": number, **body}
-        if not odd:
-            assert Update.de_json(copy.deepcopy(update), None).update_id == number
-        if self.webhook is not None:
-            task = asyncio.create_task(self._deliver(update))
-            self._deliveries.add(task)
-            task.add_done_callback(self._deliveries.discard)
-        else:
-            self.updates.append(update)
-        await self.changed()
-        return number
-
-    def is_handled(self, number: int) -> bool:
-        """Whether an update is confirmed."""
-        return number in self.handled or number < self.confirmed
-
-    async def _deliver(self, update: dict[str, Any]) -> None:
-        while self.webhook is not None:
-            headers = {"X-Telegram-Bot-Api-Secret-Token": self.webhook.get("secret_token", "")}
-            url = self.webhook_target or self.webhook["url"]
-            with suppress(aiohttp.ClientError):
-                async with self._http.post(url, json=update, headers=headers) as response:
-                    if response.status == 200:
-                        self.handled.add(update["update_id"])
-                        await self.changed()
-                        return
-            await asyncio.sleep(0.05)
-
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         method, body = request.match_info["method"], await request.json()
         try:
@@ -219,8 +168,7 @@ class FakeTelegram:
                 answer["parameters"] = error.parameters
             return web.json_response(answer, status=error.code)
         self.log.append((method, body, 200))
-        if method != "getUpdates":
-            await self.changed()
+        await self.changed()
         if self.lose_next_answer == method:
             self.lose_next_answer = None
             assert request.transport is not None
@@ -288,7 +236,12 @@ class FakeTelegram:
         await self.changed()
         with suppress(TimeoutError):
             async with asyncio.timeout(body.get("timeout", 0) or 0.001), self._changed:
-                await self._changed.wait_for(lambda: self.updates or self._polling != mine)
+                await self._changed.wait_for(
+                    lambda: self.updates or self._polling != mine or self.fail_poll
+                )
+        if self.fail_poll:
+            self.fail_poll = False
+            raise RefusedError(502, "Bad Gateway")
         if self._polling != mine:
             raise RefusedError(409, "Conflict: terminated by other getUpdates request")
         return self.updates[: body.get("limit", 100)]

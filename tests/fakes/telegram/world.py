@@ -41,6 +41,12 @@ class Chat:
     topics: set[int] = field(default_factory=set)
     next_id: int = 1
 
+    def first_of_replies(self, message_id: int) -> int:
+        """Return the message that a chain of replies began with: in an ordinary supergroup it names their thread."""
+        message = self.messages.get(message_id)
+        above = message.reply_to if message else None
+        return message_id if above is None else self.first_of_replies(above)
+
     def json(self) -> dict[str, Any]:
         """Return the chat as Telegram sends it."""
         about: dict[str, Any] = {"id": self.id, "type": self.type}
@@ -95,6 +101,8 @@ class Message:
         above = self.reply_to if self.reply_to is not None else self.thread
         if self.thread is not None:
             body |= {"message_thread_id": self.thread, "is_topic_message": True}
+        elif self.reply_to is not None and self.chat.type == "supergroup":
+            body["message_thread_id"] = self.chat.first_of_replies(self.reply_to)
         if above is not None and not quoted:
             if above in self.chat.messages:
                 body["reply_to_message"] = self.chat.messages[above].json(quoted=True)

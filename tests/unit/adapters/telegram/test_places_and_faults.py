@@ -11,9 +11,9 @@ import aiohttp
 import pytest
 
 from answerback.core.ask import Ask, Status
-from answerback.core.errors import InvalidCallError
+from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
-from answerback_telegram import doctor
+from answerback_telegram import doctor, html_text
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.limits import ANONYMOUS_ADMINISTRATOR
 from answerback_telegram.parse import message_id
@@ -180,6 +180,73 @@ async def test_the_administrators_of_the_group_may_answer(tmp_path: Path) -> Non
         assert "may answer here" in await press(at, at.ann, live(at.group, ask), "Yes")
         at.group.members[at.ann.id] = "administrator"
         assert await press(at, at.ann, live(at.group, ask), "Yes") == ""
+        assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.rule("TELEGRAM-10", "TELEGRAM-11")
+async def test_the_administrators_of_a_group_that_became_a_supergroup_may_answer(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, responders=("@admins",)) as at:
+        ask = await at.submit([GO], responders=None)
+        new = at.telegram.add_group("ops")
+        new.members[at.ann.id] = "creator"
+        at.group.migrated_to = new.id
+        moved = {"message_id": 99, "chat": at.group.json(), "date": 1, "migrate_to_chat_id": new.id}
+        await at.telegram.send_update({"message": moved})
+        await at.telegram.until(lambda: new.messages)
+        ask = await at.shown(ask)
+        assert await press(at, at.ann, live(new, ask), "Yes") == ""
+        assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.rule("TELEGRAM-3")
+@pytest.mark.parametrize("text", ["@@bob", "/@bob", "a/@bob", "@bob@ann", "@**bob**", "/*stop*"])
+async def test_no_name_becomes_live(tmp_path: Path, text: str) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([{**GO, "text": text, "context": f"Now {text} there"}])
+        assert at.telegram.pings == [()]
+        assert text.replace("*", "") in live(at.group, ask).text
+
+
+def test_an_address_stays_in_one_piece() -> None:
+    assert html_text.escape("https://example.com/a/b") == "https://example.com/a/b"
+
+
+async def test_what_follows_a_click_ends_if_the_database_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+
+        async def fail(*_: object, **__: object) -> None:
+            raise LeaseLostError("telegram updates")
+
+        monkeypatch.setattr(at.service, "save_draft", fail)
+        await press(at, at.ann, live(at.group, ask), LABELS.reply)
+        await at.surface.stop()
+        [failed] = [r for r in caplog.records if "What follows a click" in r.message]
+        assert failed.levelname == "WARNING"
+
+
+@pytest.mark.rule("TELEGRAM-7")
+async def test_an_update_by_http_that_could_not_be_stored_is_sent_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig(tmp_path, "http") as at:
+        ask = await at.submit([{"id": "why", "text": "Why?", "answer_type": "text"}])
+        apply, failures = at.service.apply, [StoreError("the disk is full")] * 5
+
+        async def failing(*args: Any, **kwargs: Any) -> Any:
+            if failures:
+                raise failures.pop()
+            return await apply(*args, **kwargs)
+
+        monkeypatch.setattr(at.service, "apply", failing)
+        at.telegram.pass_time()
+        shown = live(at.group, ask)
+        said = await at.telegram.person_sends(at.ann, at.group, "because", shown.id)
+        await at.telegram.until(lambda: said.reactions)
         assert (await at.shown(ask)).status is Status.ANSWERED
 
 

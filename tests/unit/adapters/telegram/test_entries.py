@@ -1,0 +1,106 @@
+"""What is typed where a message asked for it, and in a supergroup whose replies have threads of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import Ask, Status
+from answerback.core.labels import Labels
+from tests.fakes.telegram.world import Chat, Message
+from tests.unit.adapters.telegram.rig import Rig, rig
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
+
+LABELS = Labels()
+WHY: dict[str, Any] = {"id": "why", "text": "Why?", "answer_type": "text"}
+
+
+async def helper(at: Rig, chat: Chat, below: Message) -> Message:
+    """Wait for the message that replies to another; return it."""
+
+    def found() -> list[Message]:
+        replies = [m for m in chat.messages.values() if m.reply_to == below.id]
+        return [m for m in replies if m.sender.is_bot]
+
+    await at.telegram.until(found)
+    return found()[-1]
+
+
+async def own_chat(at: Rig, questions: list[dict[str, Any]]) -> tuple[Ask, Chat]:
+    ask = await at.submit(questions, to=f"telegram:@{at.ann.id}")
+    at.telegram.pass_time()
+    return ask, at.telegram.chats[at.ann.id]
+
+
+@pytest.mark.rule("TELEGRAM-5")
+async def test_a_request_in_an_ordinary_supergroup_can_be_answered_with_nothing(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        await press(at, at.ann, live(at.group, ask), LABELS.reply)
+        request = await helper(at, at.group, live(at.group, ask))
+        assert "message_thread_id" in request.json()
+        await press(at, at.ann, request, f"{LABELS.send} {LABELS.none_chosen}")
+        await at.telegram.until(lambda: request.id not in at.group.messages)
+        assert (await at.shown(ask)).status is Status.CANCELLED
+
+
+@pytest.mark.rule("TELEGRAM-14", "TYPED-1")
+@pytest.mark.parametrize("place", ["own chat", "group"])
+async def test_a_text_after_reply_is_the_reply_and_no_answer(tmp_path: Path, place: str) -> None:
+    async with rig(tmp_path) as at:
+        if place == "group":
+            ask, chat, text = await at.submit([WHY]), at.group, "@answerback_bot not now, please"
+            at.telegram.pass_time()
+        else:
+            ask, chat = await own_chat(at, [WHY])
+            text = "not now, please"
+        await press(at, at.ann, live(chat, ask), LABELS.reply)
+        request = await helper(at, chat, live(chat, ask))
+        said = await at.telegram.person_sends(at.ann, chat, text)
+        await at.telegram.until(lambda: said.reactions and request.id not in chat.messages)
+        ask = await at.shown(ask)
+        assert (ask.status, ask.walk.answers) == (Status.CANCELLED, ())
+        assert ask.walk.reply == "not now, please"
+
+
+@pytest.mark.rule("TELEGRAM-14", "TYPED-1")
+@pytest.mark.parametrize("then", ["cancelled", "answered by a button"])
+async def test_a_text_answers_again_once_the_request_is_gone(tmp_path: Path, then: str) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat = await own_chat(at, [GO, WHY])
+        await press(at, at.ann, live(chat, ask), LABELS.reply)
+        request = await helper(at, chat, live(chat, ask))
+        if then == "cancelled":
+            await press(at, at.ann, request, LABELS.cancel)
+            await at.telegram.until(lambda: request.id not in chat.messages)
+        await press(at, at.ann, live(chat, ask), LABELS.yes)
+        await at.shown(ask)
+        key = f"telegram:awaited:{chat.id}:{at.ann.id}"
+        awaited = await at.store.drafts.get(key)
+        while awaited is not None and then != "cancelled":
+            await asyncio.sleep(0.01)
+            awaited = await at.store.drafts.get(key)
+        at.telegram.pass_time()
+        said = await at.telegram.person_sends(at.ann, chat, "because")
+        await at.telegram.until(lambda: said.reactions)
+        assert (await at.shown(ask)).walk.answers[-1].value == "because"
+
+
+@pytest.mark.rule("TELEGRAM-14")
+async def test_a_text_after_a_request_that_is_too_late_decides_nothing_else(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat = await own_chat(at, [GO])
+        other = await at.submit([WHY], to=f"telegram:@{at.ann.id}")
+        await press(at, at.ann, live(chat, ask), LABELS.reply)
+        await helper(at, chat, live(chat, ask))
+        await at.service.withdraw(ask.id)
+        at.telegram.pass_time()
+        said = await at.telegram.person_sends(at.ann, chat, "stop")
+        await at.telegram.until(lambda: said.reactions)
+        assert said.reactions == ["👎"]
+        assert (await at.shown(other)).status is Status.OPEN

@@ -1,0 +1,65 @@
+"""A button's data comes from a client, which may send any: nothing goes or changes that its message does not have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from answerback.core.labels import Labels
+from answerback_chat.control_codec import NO_ASK
+from tests.unit.adapters.telegram.rig import rig
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press, send_click
+
+pytestmark = pytest.mark.rule("TELEGRAM-4", "TELEGRAM-13")
+LABELS = Labels()
+
+
+@pytest.mark.parametrize(
+    "control",
+    ["full:close", "preview:close", "reply:close", "end_turn:no", "full:0", "other:empty"],
+)
+@pytest.mark.parametrize("who", ["responder", "stranger"])
+async def test_no_live_message_goes_by_forged_data(tmp_path: Path, control: str, who: str) -> None:
+    async with rig(tmp_path) as at:
+        ask, other = await at.submit([GO]), await at.submit([{**GO, "id": "other"}])
+        user = at.ann if who == "responder" else at.telegram.add_user("Eve")
+        shown, text = live(at.group, ask), live(at.group, ask).text
+        for about in (ask.id, other.id, NO_ASK, "ask_1"):
+            for revision in (1, 7):
+                await send_click(at, user, shown, f"ab1:{about}:{revision}:{control}")
+        await send_click(at, user, shown, f"ab1:{NO_ASK}:0:inbox")
+        await press(at, at.ann, live(at.group, other), "Yes")
+        await at.telegram.until(lambda: not at.telegram.updates)
+        await at.shown(other)
+        assert live(at.group, ask).text == text
+        assert (await at.shown(ask)).revision == 1
+
+
+async def test_forged_data_of_another_ask_removes_no_request(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask, other = await at.submit([GO]), await at.submit([GO])
+        await press(at, at.ann, live(at.group, ask), LABELS.reply)
+        await at.telegram.until(lambda: any(m.reply_to for m in at.group.messages.values()))
+        [request] = [m for m in at.group.messages.values() if m.reply_to]
+        eve = at.telegram.add_user("Eve")
+        for data in (
+            f"{other.id}:1:reply:close",
+            f"{ask.id}:1:full:close",
+            f"{ask.id}:1:reply:close",
+        ):
+            await send_click(at, eve, request, f"ab1:{data}")
+        await send_click(at, at.ann, request, f"ab1:{other.id}:1:reply:close")
+        assert request.id in at.group.messages
+        await press(at, at.ann, request, LABELS.cancel)
+        await at.telegram.until(lambda: request.id not in at.group.messages)
+
+
+async def test_forged_data_shows_no_ask_of_another_chat(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        secret = await at.submit([{**GO, "text": "The secret?"}], to=f"telegram:@{at.ann.id}")
+        ask = await at.submit([GO])
+        eve = at.telegram.add_user("Eve")
+        note = await send_click(at, eve, live(at.group, ask), f"ab1:{secret.id}:1:full:0")
+        assert note == LABELS.not_found
+        assert len(at.group.messages) == 1

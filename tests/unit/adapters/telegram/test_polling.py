@@ -1,0 +1,142 @@
+"""Updates are confirmed only when they are done with, by the process that polls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from answerback.core.ask import Status
+from answerback.core.errors import LeaseLostError, StoreError, UnreadableRowError
+from answerback.ports.outage_log import Outage
+from answerback_chat import missed_changes
+from answerback_telegram import connection
+from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.connection import UpdatePoller
+from tests.fakes.telegram.server import FakeTelegram
+from tests.unit.adapters.telegram.rig import rig
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, send_click
+
+pytestmark = pytest.mark.rule("TELEGRAM-6")
+
+
+class Handler:
+    """Handles updates, or fails as it is told to."""
+
+    def __init__(self) -> None:
+        self.failures: list[Exception] = []
+        self.seen: list[int] = []
+        self.leads = True
+        self.called = asyncio.Event()
+
+    async def handle(self, update: Mapping[str, Any]) -> None:
+        self.seen.append(update["update_id"])
+        self.called.set()
+        if self.failures:
+            raise self.failures.pop(0)
+
+
+@asynccontextmanager
+async def polling(
+    telegram: FakeTelegram, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Handler, UpdatePoller]]:
+    """Run a poller."""
+    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
+    async with aiohttp.ClientSession() as http:
+        handler, calls = Handler(), TelegramApi(http, telegram.token, telegram.url)
+        outage = Outage(logging.getLogger("test"), "Telegram")
+        poller = UpdatePoller(calls, handler.handle, outage, lambda: handler.leads, lambda: None)
+        await poller.start()
+        try:
+            yield handler, poller
+        finally:
+            await poller.stop()
+
+
+async def test_what_could_not_be_stored_is_handled_again_before_anything_after_it_is_confirmed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with FakeTelegram() as telegram, polling(telegram, monkeypatch) as (handler, _):
+        handler.failures = [StoreError("the disk is full")] * 3
+        first = await telegram.send_update({"message": {}}, odd=True)
+        await telegram.until(lambda: telegram.is_handled(first))
+        assert handler.seen == [first] * 4
+        handler.failures = [StoreError("the disk is full")]
+        both = [await telegram.send_update({"message": {}}, odd=True) for _ in range(2)]
+        await telegram.until(lambda: telegram.is_handled(both[1]))
+        assert sorted(handler.seen[4:]) in (
+            [both[0], both[0], both[1]],
+            [both[0], both[1], both[1]],
+        )
+
+
+@pytest.mark.parametrize("error", [UnreadableRowError("odd"), ValueError("odd")])
+async def test_an_odd_update_holds_up_no_other(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    async with FakeTelegram() as telegram, polling(telegram, monkeypatch) as (handler, _):
+        handler.failures = [error]
+        number = await telegram.send_update({"message": {}}, odd=True)
+        await telegram.until(lambda: telegram.is_handled(number))
+        assert handler.seen == [number]
+
+
+async def test_a_process_that_lost_the_lease_confirms_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with FakeTelegram() as telegram:
+        async with polling(telegram, monkeypatch) as (handler, poller):
+            handler.leads = False
+            handler.failures = [LeaseLostError("telegram updates")] * 1_000
+            number = await telegram.send_update({"message": {}}, odd=True)
+            async with asyncio.timeout(10):
+                await handler.called.wait()
+            await poller.stop()
+            assert not telegram.is_handled(number)
+        assert not telegram.is_handled(number)
+
+
+async def test_a_typed_answer_counts_although_the_database_failed_at_first(tmp_path: Path) -> None:
+    question = {"id": "why", "text": "Why?", "answer_type": "text"}
+    async with rig(tmp_path) as at:
+        apply, failures = at.service.apply, [StoreError("the disk is full")] * 5
+
+        async def failing(*args: Any, **kwargs: Any) -> Any:
+            if failures:
+                raise failures.pop()
+            return await apply(*args, **kwargs)
+
+        ask = await at.submit([question])
+        at.telegram.pass_time()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(connection, "_FIRST_PAUSE", 0.01)
+            patch.setattr(at.service, "apply", failing)
+            said = await at.telegram.person_sends(
+                at.ann, at.group, "because", live(at.group, ask).id
+            )
+            await at.telegram.until(lambda: said.reactions)
+        assert said.reactions == ["👍"]
+        assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+async def test_a_poll_that_fails_edits_no_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(missed_changes, "_SETTLING_SECONDS", 0.0)
+    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
+    async with rig(tmp_path) as at:
+        await at.submit([GO])
+        ask = await at.submit([GO])
+        await at.telegram.until(lambda: at.telegram.calls("getUpdates"))
+        before = len(at.telegram.log)
+        await at.telegram.interrupt_poll()
+        await at.telegram.until(lambda: at.telegram.calls("getUpdates", since=before))
+        await send_click(at, at.ann, live(at.group, ask), "x")
+        await at.message_sync.wait_until_idle()
+        assert at.telegram.calls("editMessageText", since=before) == []
