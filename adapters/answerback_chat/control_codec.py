@@ -66,6 +66,12 @@ class Verb(StrEnum):
     """Take a typed message as the answer. Argument: the platform's id of the message."""
     INBOX = "inbox"
     """Show the asks that wait for this person, privately; belongs to no ask. Argument: the page's cursor."""
+    ALLOW_SEVERAL = "allow"
+    """Choose in the inbox what to allow together, or allow it. Argument: the page's cursor, or a digest of ticks."""
+    DENY_SEVERAL = "deny"
+    """Choose in the inbox what to deny together, or deny it. Argument: as above."""
+    TICK = "tick"
+    """Tick a permission in the inbox, to be decided together with others."""
     TRY_AGAIN = "again"
     """Tell the agent to try again what nobody allowed in time."""
     PREVIEW = "preview"
@@ -74,6 +80,8 @@ class Verb(StrEnum):
 
 NO_ASK: Final = "ask_0"
 """The ask id of a control that belongs to no ask."""
+BATCH_VERBS: Final = {Verb.ALLOW_SEVERAL: True, Verb.DENY_SEVERAL: False}
+"""The controls that decide about several permissions, and whether they allow them."""
 _VERBS: Final = {verb.value: verb for verb in Verb}
 _ENTRIES: Final = {_VERBS[entry.value]: entry for entry in Entry}
 

@@ -50,6 +50,10 @@ class Interaction(Protocol):
         """When it was used, by the platform's clock."""
 
 
+def no_fence() -> None:
+    """Return the lease of processes that receive interactions without one."""
+
+
 U = TypeVar("U", bound=Interaction)
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -97,7 +101,7 @@ class Interactions(Generic[U, R]):
         asks: Asks,
         platform: Platform[U, R],
         name: str,
-        fence: Callable[[], Fence | None] = lambda: None,
+        fence: Callable[[], Fence | None] = no_fence,
     ) -> None:
         self._asks = asks
         self._platform = platform

@@ -23,7 +23,7 @@ from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.bot_surface import BotSurface
-from answerback_chat.interactions import Interactions
+from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.missed_changes import MissedChangeFinder
 from answerback_discord import slash_commands
@@ -93,10 +93,10 @@ class DiscordSurface(BotSurface):
         identity, background = BotIdentity(), BackgroundTasks()
         channels, groups = ChannelDirectory(calls), RoleMembership(calls)
         leadership = LeaderLease(shared, LEASE, self._lead, self._stand_by)
-        handler = InteractionHandler(asks, labels, now)
         # A signed POST reaches one process; the gateway's events may reach one that was paused and replaced.
-        fence = {} if public_key else {"fence": leadership.fence}
-        self._interactions = Interactions(asks, handler, SURFACE, **fence)
+        fence = no_fence if public_key else leadership.fence
+        handler = InteractionHandler(asks, labels, now, fence)
+        self._interactions = Interactions(asks, handler, SURFACE, fence)
         self._events = EventHandler(asks, calls, identity, now)
         self._message_listener = TypedMessageListener(
             asks, calls, channels, labels, identity, background, leadership.fence

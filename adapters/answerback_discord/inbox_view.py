@@ -1,6 +1,7 @@
 """Render a person's inbox, the asks that wait for them, as a message that only they see. Pure.
 
-Each entry links to the ask's own message, where it is answered; nothing is decided here.
+Each entry links to the ask's own message, where it is answered. Permissions can also be decided together, in a modal
+that shows their whole contexts.
 """
 
 from __future__ import annotations
@@ -10,35 +11,98 @@ from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback.core.view import view_of
+from answerback.core.view import Prompt, view_of
 from answerback.ports.store_values import Page
 from answerback.presentation import wording
-from answerback_chat.control_codec import NO_ASK, Verb, encode
+from answerback.presentation.batch_rows import BatchRow
+from answerback.presentation.batch_rows import batch_rows as rows_of
+from answerback_chat.control_codec import NO_ASK, Control, Verb, encode
 from answerback_discord import components as c
+from answerback_discord import limits, question_context
 from answerback_discord.components import Json
-from answerback_discord.markdown_text import escape, fit_button, shorten_line
+from answerback_discord.markdown_text import escape, fit_button, fit_line, shorten_line
 from answerback_discord.parse import SURFACE
 from answerback_discord.private_notes import destination_text, message_url
 
 ASKS_PER_PAGE: Final = 8
 _WHO_BUDGET: Final = 120
 _QUESTION_BUDGET: Final = 280
+_ROW_BUDGET: Final = limits.MESSAGE_TEXT // ASKS_PER_PAGE - 10
+"""Units of a row in the modal, with its context; all rows of a page fit together."""
+_HEADLINE_BUDGET: Final = 180
 
 
-def page(asks: Page[Ask], labels: Labels, open_to_anyone: Sequence[Ask] = ()) -> Json:
+def page(
+    asks: Page[Ask],
+    labels: Labels,
+    open_to_anyone: Sequence[Ask] = (),
+    after: str = "",
+    left: int = 0,
+) -> Json:
     """Render a page of the asks that wait for a person, oldest first.
 
     Args:
         open_to_anyone: the asks that wait for nobody in particular; only needed if none wait for the person.
+        after: the cursor of this page.
+        left: how many permissions were to be decided together and were not.
     """
+    note = [c.text(f"**{escape(labels.batch_left.format(count=left))}**")] if left else []
     if is_empty(asks):
         text = wording.empty_inbox(
             open_to_anyone, labels, escape, lambda to: destination_text(to, labels)
         )
-        return c.message([c.text(text), *_paging_rows(None, labels)], private=True)
+        return c.message(
+            [*note, c.text(text), *c.rows(_paging_buttons(None, labels))], private=True
+        )
     entries = [_entry(number, ask, labels) for number, ask in enumerate(asks.rows, 1)]
     heading = c.text(f"**{escape(labels.inbox_title)}**")
-    return c.message([heading, *entries, *_paging_rows(asks.after, labels)], private=True)
+    rows = batch_rows(asks.rows)
+    several = [_inbox_button(labels.allow_several, after, Verb.ALLOW_SEVERAL)]
+    several = several if any(row.shown is not None for row in rows) else []
+    several += [_inbox_button(labels.deny_several, after, Verb.DENY_SEVERAL)] if rows else []
+    buttons = [*several, *_paging_buttons(asks.after, labels)]
+    return c.message([*note, heading, *entries, *c.rows(buttons)], private=True)
+
+
+def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[str]]:
+    """Return the permissions that can be decided together; a row shows a whole context as Markdown."""
+    return rows_of(asks, SURFACE, _whole_context)
+
+
+def _whole_context(prompt: Prompt) -> str | None:
+    _, is_cut = shorten_line(prompt.question.text, _HEADLINE_BUDGET)
+    context = question_context.render_context(prompt, _ROW_BUDGET - _HEADLINE_BUDGET)
+    whole = context.fitted.says_all and not is_cut
+    return context.text if whole else None
+
+
+def batch_modal(asks: Page[Ask], control: Control, labels: Labels, *, allow: bool) -> Json | None:
+    """Return the `data` of the modal in which permissions are ticked; None if there are none (any more)."""
+    rows = [row for row in batch_rows(asks.rows) if row.shown is not None or not allow]
+    if not rows:
+        return None
+    label = labels.allow_once if allow else labels.deny
+    texts, options = [], []
+    for number, row in enumerate(rows, 1):
+        shown, _ = shorten_line(row.text, _HEADLINE_BUDGET)
+        texts.append("\n".join(filter(None, (f"**{number}. {shown}**", row.shown))))
+        options.append(c.option(fit_line(f"{number}. {row.text}", limits.OPTION_LABEL), row.tick))
+    boxes: Json = {
+        "type": c.CHECKBOX_GROUP,
+        "custom_id": "ticked",
+        "required": True,
+        "min_values": 1,
+        "max_values": len(options),
+        "options": [*options],
+    }
+    return {
+        "custom_id": control.encode(),
+        "title": fit_line(label, limits.MODAL_TITLE),
+        "components": [
+            c.text("\n".join(texts)),
+            {"type": c.LABEL, "label": fit_line(label, limits.LABEL_TEXT), "component": boxes},
+        ],
+    }
 
 
 def is_empty(asks: Page[Ask]) -> bool:
@@ -66,10 +130,12 @@ def _url(ask: Ask) -> str | None:
     return message_url(ask.message) if ask.message and "id" in ask.message else None
 
 
-def _paging_rows(after: str | None, labels: Labels) -> list[Json]:
-    buttons = [_inbox_button(labels.refresh)]
-    return c.rows([*buttons, _inbox_button(labels.next, after)] if after else buttons)
+def _paging_buttons(after: str | None, labels: Labels) -> list[Json]:
+    return [
+        _inbox_button(labels.refresh),
+        *([_inbox_button(labels.next, after)] if after else []),
+    ]
 
 
-def _inbox_button(label: str, after: str = "") -> Json:
-    return c.button(fit_button(label), encode(NO_ASK, 0, Verb.INBOX, after))
+def _inbox_button(label: str, after: str = "", verb: Verb = Verb.INBOX) -> Json:
+    return c.button(fit_button(label), encode(NO_ASK, 0, verb, after))

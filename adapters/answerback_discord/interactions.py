@@ -7,7 +7,6 @@ https://docs.discord.com/developers/interactions/receiving-and-responding
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Mapping
@@ -19,18 +18,16 @@ from answerback.core.errors import StoreError
 from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
+from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
-from answerback.presentation import wording
-from answerback_chat.control_codec import Verb
+from answerback_chat.control_codec import NO_ASK, Verb
 from answerback_discord import (
     form_inputs,
-    inbox_view,
-    limits,
     parse,
     private_notes,
 )
-from answerback_discord.components import Json
 from answerback_discord.control_inputs import ControlHandler, FormDraft, problems_note
+from answerback_discord.inbox import Inbox
 from answerback_discord.interaction_responses import (
     InteractionResponse,
     InteractionResponseType,
@@ -38,7 +35,6 @@ from answerback_discord.interaction_responses import (
     note_response,
     private_response,
 )
-from answerback_discord.markdown_text import escape
 from answerback_discord.option_controls import ListState
 from answerback_discord.parse import Interaction, InteractionType
 
@@ -48,8 +44,6 @@ _SELECTION_VERBS: Final = frozenset(
     {Verb.CHOOSE, Verb.SUBMIT_SELECTION, Verb.PAGE, Verb.SEARCH, Verb.OTHER, Verb.NOTE}
 )
 """The controls that read or change the selection of a multi-select."""
-_INBOX_TIMEOUT: Final = limits.ANSWER_SECONDS - 0.8
-"""Seconds for reading an inbox, so that the response is still in time."""
 _NO_CHOICES: Final = InteractionResponse(
     {"type": int(InteractionResponseType.AUTOCOMPLETE_RESULT), "data": {"choices": []}}
 )
@@ -58,10 +52,17 @@ _NO_CHOICES: Final = InteractionResponse(
 class InteractionHandler:
     """See `answerback_chat.interactions.Platform`."""
 
-    def __init__(self, asks: Asks, labels: Labels, now: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        asks: Asks,
+        labels: Labels,
+        now: Callable[[], float],
+        fence: Callable[[], Fence | None],
+    ) -> None:
         self._asks = asks
         self._labels = labels
         self._replies = ResponseBuilder(asks, labels, now)
+        self._inbox = Inbox(asks, labels, fence)
         self.parse = parse.parse_interaction
 
     async def list_state(self, ask: Ask) -> ListState | None:
@@ -84,35 +85,11 @@ class InteractionHandler:
 
     async def respond_to_read_only(self, ask: Ask | None, used: Interaction) -> InteractionResponse:
         """Respond with a page of the person's inbox, of the full text of a message, or of what they had entered."""
-        if used.control.verb is Verb.INBOX:
-            return note_response(await self._inbox(used), used)
+        if used.control.ask_id == NO_ASK:
+            return await self._inbox.respond(used)
         if ask is None:
             return await self._replies.rejected(Rejected(RejectReason.NOT_FOUND), used)
         return await self._control_handler(ask, used).read_page()
-
-    async def _inbox(self, used: Interaction) -> Json:
-        """Render the inbox of a person across all servers; their roles in other servers are looked up."""
-        roles = used.actor.groups
-        actor = used.actor._replace(groups_known=roles)  # those in other servers are unknown
-        try:
-            async with asyncio.timeout(_INBOX_TIMEOUT):
-                try:
-                    after = used.control.argument or None
-                    asks = await self._asks.list_waiting_for(actor, after, inbox_view.ASKS_PER_PAGE)
-                except ValueError:  # the cursor is not from an inbox of this database
-                    asks = await self._asks.list_waiting_for(actor, None, inbox_view.ASKS_PER_PAGE)
-                others = (
-                    await self._asks.list_open_to_anyone(parse.SURFACE, wording.MAX_OPEN_TO_ANYONE)
-                    if inbox_view.is_empty(asks)
-                    else ()
-                )
-        except TimeoutError:
-            return private_notes.note(escape(self._labels.inbox_late))
-        except StoreError as error:
-            extra = {"action": "inbox_unread", "platform": "discord"}
-            logger.warning("An inbox could not be read: %s", error, extra=extra)
-            return private_notes.note(escape(self._labels.unavailable))
-        return inbox_view.page(asks, self._labels, others)
 
     async def respond_with_view(
         self, ask: Ask, used: Interaction

@@ -93,8 +93,10 @@ class Interaction(NamedTuple):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it only shows what anyone who sees the message may read."""
-        return self.control.verb in {Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.INBOX}
+        """Whether it only shows what anyone who sees the message may read, or is about no ask in particular."""
+        return (
+            self.control.verb in {Verb.SHOW_IN_FULL, Verb.PREVIEW} or self.control.ask_id == NO_ASK
+        )
 
     @property
     def delivery(self) -> str:

@@ -25,14 +25,17 @@ from answerback.core.errors import (
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.store_values import Page
-from answerback.ports.surface import Asks
+from answerback.ports.surface import Asks, Batch
 from answerback.presentation import wording
 from answerback_chat.background_tasks import BackgroundTasks
+from answerback_chat.control_codec import BATCH_VERBS
 from answerback_client.backoff import Backoff
 from answerback_slack import inbox_view, parse
 from answerback_slack.api_client import SlackApi
+from answerback_slack.blocks import Block
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.optional_features import OptionalFeature
+from answerback_slack.parse import Click, Submission
 
 logger = logging.getLogger(__name__)
 
@@ -115,6 +118,23 @@ class HomeTabs:
                 return True  # the client opens links itself
             case _:
                 return False
+
+    async def batch_modal(self, click: Click) -> Block | None:
+        """Return the modal in which several permissions of the page are decided; None if there are none (any more)."""
+        pages = await self._pages(click.person.user_id)
+        page = await self._read_page(click.person, pages)
+        return inbox_view.batch_modal(page.rows, click.control.verb, self._labels)
+
+    async def decide_batch(self, used: Submission) -> int:
+        """Decide about what was ticked in that modal; returns how many asks are left undecided."""
+        batch = Batch(
+            "slack",
+            [tick for tick, boxes in used.values.items() if boxes],
+            BATCH_VERBS[used.control.verb],
+            used.delivery,
+            lambda ask: inbox_view.batch_rows([ask])[0].shown is not None,
+        )
+        return await self._asks.decide_batch(batch, used.actor)
 
     def refresh_for(self, ask: Ask) -> None:
         """Refresh the opened Homes of everybody who may answer or confirm an ask that has changed."""

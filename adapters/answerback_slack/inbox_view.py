@@ -10,10 +10,13 @@ from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback.core.view import View, view_of
+from answerback.core.view import Prompt, View, view_of
 from answerback.presentation import text_fitting, wording
+from answerback.presentation.batch_rows import BatchRow
+from answerback.presentation.batch_rows import batch_rows as rows_of
+from answerback.presentation.context_layout import fit_context
 from answerback.presentation.sanitize import one_line, visible
-from answerback_chat.control_codec import Control, Verb
+from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb, encode
 from answerback_slack import limits, people_text
 from answerback_slack.blocks import (
     Block,
@@ -21,15 +24,19 @@ from answerback_slack.blocks import (
     button,
     date_mrkdwn,
     escape,
+    input_block,
     link_button,
+    modal_view,
     mrkdwn,
+    option_object,
     plain_text,
     section,
 )
 from answerback_slack.mentions import place_mrkdwn
+from answerback_slack.question_context import rich_text
 
 PAGE_SIZE: Final = 30
-"""Asks per page. With two blocks each, they stay well within the hundred blocks that a view holds."""
+"""Asks per page. With two or three blocks each, they stay within the hundred blocks that a view holds."""
 RECENT_SIZE: Final = 5
 """The number of recently answered asks to show."""
 NEXT_ACTION: Final = "home.next"
@@ -62,6 +69,13 @@ def build_home_view(
     blocks = [_heading(labels.inbox_title)]
     for ask in waiting:
         blocks += _waiting_blocks(ask, labels)
+    rows = batch_rows(waiting)
+    several = []
+    if any(row.shown is not None for row in rows):
+        several.append(_batch_button(labels.allow_several, Verb.ALLOW_SEVERAL))
+    if rows:
+        several.append(_batch_button(labels.deny_several, Verb.DENY_SEVERAL))
+    blocks += [actions_block("home.several", several)] if several else []
     if not waiting:
         empty = wording.empty_inbox(open_to_anyone, labels, escape, place_mrkdwn)
         blocks.append({"type": "section", "text": mrkdwn(empty)})
@@ -73,6 +87,46 @@ def build_home_view(
     for ask in recent:
         blocks += _answered_blocks(ask, labels)
     return {"type": "home", "callback_id": "home", "blocks": blocks}
+
+
+def _batch_button(label: str, verb: Verb) -> Block:
+    return button(label, str(verb), encode(NO_ASK, 0, verb))
+
+
+def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[list[Block]]]:
+    """Return the permissions that can be decided together; a row shows a whole context as blocks."""
+    return rows_of(asks, "slack", _whole_context)
+
+
+def _whole_context(prompt: Prompt) -> list[Block] | None:
+    fitted = fit_context(prompt, limits.SECTION_TEXT)
+    return rich_text(fitted.blocks) if fitted.says_all else None
+
+
+def batch_modal(asks: Sequence[Ask], verb: Verb, labels: Labels) -> Block | None:
+    """Build the modal in which permissions are ticked; None if there are none (any more)."""
+    allow = BATCH_VERBS[verb]
+    label = labels.allow_once if allow else labels.deny
+    rows = [row for row in batch_rows(asks) if row.shown is not None or not allow]
+    blocks: list[Block] = []
+    for number, row in enumerate(rows, 1):
+        asker = wording.asks_line(view_of(row.ask), labels, briefly=True)
+        boxes: Block = {
+            "type": "checkboxes",
+            "action_id": str(verb),
+            "options": [option_object(label, "0")],
+        }
+        blocks += [section(f"{number}. {row.text}"), *(row.shown or ())]
+        blocks.append(input_block(one_line(asker), row.tick, boxes, optional=True))
+    control = encode(NO_ASK, 0, verb)
+    return (
+        modal_view(label, control, "", blocks, submit=label, close=labels.cancel) if rows else None
+    )
+
+
+def batch_notice(text: str, labels: Labels) -> Block:
+    """Build the modal that tells the person something about what they wanted to decide."""
+    return modal_view(labels.inbox_title, "ab1:notice", "", [section(text)], close=labels.close)
 
 
 def _heading(text: str) -> Block:

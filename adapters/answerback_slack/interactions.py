@@ -21,10 +21,10 @@ from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback.presentation import wording
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.control_codec import Verb
+from answerback_chat.control_codec import BATCH_VERBS, Verb
 from answerback_chat.retry import retry
 from answerback_chat.selection_drafts import SelectionDrafts
-from answerback_slack import modals, parse, private_notes, show_in_full
+from answerback_slack import inbox_view, modals, parse, private_notes, show_in_full
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
 from answerback_slack.inbox import HomeTabs
@@ -153,7 +153,9 @@ class InteractionHandler:
         return await self._open_modal(ask, used)
 
     async def respond_to_read_only(self, ask: Ask | None, used: Click | Submission) -> Ack:
-        """Open a modal with what does not fit in the message, or turn its pages."""
+        """Open a modal with what does not fit in the message, or turn its pages; or decide about several asks."""
+        if used.control.verb in BATCH_VERBS:
+            return await self._decide_several(used)
         if isinstance(used, Submission):
             return _ACKNOWLEDGED
         if ask is None:
@@ -167,7 +169,6 @@ class InteractionHandler:
         return await self._open_modal(ask, used)
 
     async def _open_modal(self, ask: Ask, click: Click) -> Ack:
-        until = click.received_at + _TRIGGER_SECONDS
         metadata = click.where.encode() if click.where else ""
         selected = selected_indexes(click.control, click.values)
         modal = modals.build_modal(view_of(ask), click.control, self._labels, metadata, selected)
@@ -176,7 +177,23 @@ class InteractionHandler:
         if click.control.verb is Verb.ASK_BACK and selected is not None:
             # Asking back edits the message, and Slack then loses the selection in it.
             await self._selections.save(ask, tuple(selected))
+        self._open_later(click, modal)
+        return _ACKNOWLEDGED
+
+    async def _decide_several(self, used: Click | Submission) -> Ack:
+        """Open the modal in which several permissions are ticked, or decide about them."""
+        labels = self._labels
+        if not isinstance(used, Submission):
+            modal = await self._homes.batch_modal(used)
+            self._open_later(used, modal or inbox_view.batch_notice(labels.not_found, labels))
+            return _ACKNOWLEDGED
+        left = await self._homes.decide_batch(used)
+        notice = inbox_view.batch_notice(labels.batch_left.format(count=left), labels)
+        return Ack(body={"response_action": "update", "view": notice}) if left else _ACKNOWLEDGED
+
+    def _open_later(self, click: Click, modal: Block) -> None:
         client, trigger_id = self._calls.client, click.trigger_id
+        until = click.received_at + _TRIGGER_SECONDS
 
         def open_view() -> Awaitable[object]:
             return self._calls.call(
@@ -186,7 +203,6 @@ class InteractionHandler:
             )
 
         self._later.spawn("modal", self._show_modal(click, open_view))
-        return _ACKNOWLEDGED
 
     async def _turn_page(self, ask: Ask, click: Click) -> Ack:
         view_id, view_hash = click.view_id, click.view_hash

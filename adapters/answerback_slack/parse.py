@@ -19,7 +19,7 @@ from answerback.core.schema_field_values import FieldEntry
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat import bot_identity
-from answerback_chat.control_codec import Control, Verb, decode
+from answerback_chat.control_codec import BATCH_VERBS, Control, Verb, decode
 from answerback_slack import ids
 
 Values: TypeAlias = Mapping[str, FieldEntry]
@@ -27,7 +27,8 @@ Values: TypeAlias = Mapping[str, FieldEntry]
 
 _TYPED_SUBTYPES: Final = frozenset({None, "thread_broadcast", "file_share"})
 """Subtypes of messages that a person has just typed: https://docs.slack.dev/reference/events/message"""
-_READ_ONLY_VERBS: Final = frozenset({Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.PAGE})
+_READ_ONLY_VERBS: Final = frozenset({Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.PAGE, *BATCH_VERBS})
+"""The verbs that act on no ask by themselves."""
 _MAX_INDEX_DIGITS: Final = 6
 _OFFERED_PREFIX: Final = "words:"
 _MAX_SECONDS: Final = 10_000_000_000

@@ -22,7 +22,7 @@ from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.bot_surface import BotSurface
 from answerback_chat.catch_up import MissedMessageReader
-from answerback_chat.interactions import Interactions
+from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.missed_changes import MissedChangeFinder
 from answerback_chat.retry import retry
@@ -95,13 +95,13 @@ class TelegramSurface(BotSurface):
         identity, background = BotIdentity(), BackgroundTasks()
         leadership = LeaderLease(shared, LEASE, self._lead, self._stand_by)
         names, helpers = ResponderNames(calls), HelperMessages(calls)
-        self._inbox = Inbox(asks, helpers, labels)
+        # A POST reaches one process; polled updates may reach one that was paused and replaced.
+        fence = no_fence if webhook_secret else leadership.fence
+        self._inbox = Inbox(asks, helpers, labels, fence)
         self._entries = TypedEntries(asks, helpers, labels)
         handler = ClickHandler(
-            asks, helpers, self._entries, names, labels, self._inbox.turn_page, now
+            asks, helpers, self._entries, names, labels, self._inbox.handle_click, now
         )
-        # A POST reaches one process; polled updates may reach one that was paused and replaced.
-        fence = (lambda: None) if webhook_secret else leadership.fence
         self._interactions: Interactions[Click, ClickResponse] = Interactions(
             asks, handler, SURFACE, fence
         )

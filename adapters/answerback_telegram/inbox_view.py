@@ -1,47 +1,99 @@
 """Render a person's inbox, the asks that wait for them, as a message. Pure.
 
-Each entry links to the ask's own message, where it is answered; nothing is decided here.
+Each entry links to the ask's own message, where it is answered. Permissions can also be ticked and decided together;
+those that can be allowed so show their whole contexts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback.core.view import view_of
+from answerback.core.view import Prompt, view_of
 from answerback.ports.store_values import Page
 from answerback.presentation import wording
+from answerback.presentation.batch_rows import BatchRow
+from answerback.presentation.batch_rows import batch_rows as rows_of
 from answerback_chat.control_codec import NO_ASK, Verb
-from answerback_telegram import keyboards, limits
+from answerback_telegram import keyboards, limits, question_context
 from answerback_telegram.html_text import escape, fit_line, shorten_line
 from answerback_telegram.keyboards import Json
-from answerback_telegram.parse import INBOX
+from answerback_telegram.parse import INBOX, SURFACE
 from answerback_telegram.people_text import timestamp
 from answerback_telegram.private_notes import destination_text, link_to
 from answerback_telegram.render import compose
 
-ASKS_PER_PAGE: Final = 8
-_WHO_BUDGET: Final = 120
-_QUESTION_BUDGET: Final = 280
+ASKS_PER_PAGE: Final = 6
+_WHO_BUDGET: Final = 100
+_QUESTION_BUDGET: Final = 160
+_CONTEXT_BUDGET: Final = 300
+"""Units of a context; with all that is beside it, a page of them fits a message."""
+_MOST_MARKS: Final = limits.ENTITIES // ASKS_PER_PAGE - 6
+"""Marks in a context, so that none in the message is lost."""
+_TICKED, _UNTICKED = "☑", "☐"
 
 
-def page(asks: Page[Ask], labels: Labels, open_to_anyone: Sequence[Ask] = ()) -> Json:
+def page(
+    asks: Page[Ask],
+    labels: Labels,
+    open_to_anyone: Sequence[Ask] = (),
+    ticked: Sequence[str] = (),
+    note: str = "",
+) -> Json:
     """Render a page of the asks that wait for a person, oldest first.
 
     Args:
         open_to_anyone: the asks that wait for nobody in particular; only needed if none wait for the person.
+        ticked: the permissions that are ticked, to be decided together.
+        note: what to tell the person above the list.
     """
+    told = escape(note, "b")
     if is_empty(asks):
         text = wording.empty_inbox(
             open_to_anyone, labels, escape, lambda to: destination_text(to, labels)
         )
-        return compose([text], [_paging_row(None, labels)])
-    entries = [_entry(number, ask, labels) for number, ask in enumerate(asks.rows, 1)]
-    return compose([escape(labels.inbox_title, "b"), *entries], [_paging_row(asks.after, labels)])
+        return compose([told, text], [_paging_row(None, labels)])
+    rows = {row.ask.id: row for row in batch_rows(asks.rows)}
+    entries = [
+        _entry(number, ask, labels, rows.get(ask.id)) for number, ask in enumerate(asks.rows, 1)
+    ]
+    boxes = [
+        keyboards.control_button(
+            ask.id,
+            ask.revision,
+            f"{_TICKED if rows[ask.id].tick in ticked else _UNTICKED} {number}",
+            Verb.TICK,
+        )
+        for number, ask in enumerate(asks.rows, 1)
+        if ask.id in rows
+    ]
+    keyboard = [*keyboards.rows(boxes, ASKS_PER_PAGE), _decision_row(rows.values(), ticked, labels)]
+    return compose(
+        [told, escape(labels.inbox_title, "b"), *entries],
+        [*keyboard, _paging_row(asks.after, labels)],
+    )
+
+
+def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[str]]:
+    """Return the permissions that can be decided together; a row shows a whole context as HTML."""
+    return rows_of(asks, SURFACE, _whole_context)
+
+
+def _whole_context(prompt: Prompt) -> str | None:
+    _, is_cut = shorten_line(prompt.question.text, _QUESTION_BUDGET)
+    context = question_context.render_context(prompt, _CONTEXT_BUDGET)
+    whole = context.fitted.says_all and not is_cut
+    return context.text if whole and context.text.count("</") <= _MOST_MARKS else None
+
+
+def digest_of(ticked: Sequence[str]) -> str:
+    """Return a digest of what is ticked, by which a button says what the person saw as ticked."""
+    return hashlib.sha256(" ".join(ticked).encode()).hexdigest()[:8]
 
 
 def commands(labels: Labels) -> list[JsonValue]:
@@ -55,11 +107,38 @@ def is_empty(asks: Page[Ask]) -> bool:
     return not asks.rows and asks.after is None
 
 
-def _entry(number: int, ask: Ask, labels: Labels) -> str:
+def _entry(number: int, ask: Ask, labels: Labels, row: BatchRow[str] | None) -> str:
     view = view_of(ask, labels)
     who, _ = shorten_line(wording.asks_line(view, labels, briefly=True), _WHO_BUDGET, "i")
-    question, _ = shorten_line(wording.subject(view, labels), _QUESTION_BUDGET, "b")
-    return f"{number}. {question}\n{who} · {timestamp(ask.created_at)}{link_to(ask)}"
+    text = wording.subject(view, labels) if row is None or row.shown is None else row.text
+    question, _ = shorten_line(text, _QUESTION_BUDGET, "b")
+    below = row.shown if row else ""
+    if below is None:
+        below = escape(labels.batch_open)
+    lines = (
+        f"{number}. {question}",
+        below,
+        f"{who} · {timestamp(ask.created_at)}{link_to(ask)}",
+    )
+    return "\n".join(filter(None, lines))
+
+
+def _decision_row(
+    rows: Iterable[BatchRow[str]], ticked: Sequence[str], labels: Labels
+) -> keyboards.Row:
+    """The buttons that decide about what is ticked; allowing only if some of that is shown whole."""
+    chosen = [row for row in rows if row.tick in ticked]
+    digest, count = digest_of(ticked), len(chosen)
+    made: keyboards.Row = []
+    if any(row.shown is not None for row in chosen):
+        label = f"{labels.allow_once} ({count})"
+        made.append(keyboards.control_button(NO_ASK, 0, label, Verb.ALLOW_SEVERAL, digest))
+    if chosen:
+        label = f"{labels.deny} ({count})"
+        made.append(
+            keyboards.control_button(NO_ASK, 0, label, Verb.DENY_SEVERAL, digest, keyboards.DANGER)
+        )
+    return made
 
 
 def _paging_row(after: str | None, labels: Labels) -> keyboards.Row:

@@ -56,7 +56,7 @@ class ClickHandler:
     """See `answerback_chat.interactions.Platform`.
 
     Args:
-        show_inbox: sends a page of the person's inbox.
+        use_inbox: handles a click on an inbox, and returns what follows.
         now: seconds since the epoch.
     """
 
@@ -67,7 +67,7 @@ class ClickHandler:
         entries: TypedEntries,
         names: ResponderNames,
         labels: Labels,
-        show_inbox: Callable[[Click], Awaitable[None]],
+        use_inbox: Callable[[Click], Awaitable[Effect]],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._asks = asks
@@ -75,7 +75,7 @@ class ClickHandler:
         self._entries = entries
         self._names = names
         self._labels = labels
-        self._show_inbox = show_inbox
+        self._use_inbox = use_inbox
         self._now = now
         self._selections = SelectionDrafts(asks)
 
@@ -116,8 +116,8 @@ class ClickHandler:
         """Show a page of the person's inbox, or of everything in full."""
         if used.control.argument == keyboards.CLOSE and used.is_helper:
             return ClickResponse(after=(lambda: self._helpers.delete(used.message),))
-        if used.control.verb is Verb.INBOX and used.is_about:
-            return ClickResponse(after=(lambda: self._show_inbox(used),))
+        if used.is_on_inbox and used.is_about:
+            return ClickResponse(after=(await self._use_inbox(used),))
         if ask is None or not (used.is_about or used.message in _live_messages(ask)):
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), used)
         view = view_of(ask, self._labels)

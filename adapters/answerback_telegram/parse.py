@@ -15,7 +15,7 @@ from answerback.core.actions import Answer
 from answerback.core.intents import RequestedAction
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback_chat.control_codec import Control, Verb, decode
+from answerback_chat.control_codec import BATCH_VERBS, Control, Verb, decode
 from answerback_telegram import limits
 from answerback_telegram.keyboards import CLOSE, CONFIRMED, EMPTY, KEEP
 
@@ -86,8 +86,13 @@ class Click(NamedTuple):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it only shows what anyone who sees the message may read."""
-        return self.control.verb in {Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.INBOX}
+        """Whether it only shows what anyone who sees the message may read, or is on an inbox."""
+        return self.is_on_inbox or self.control.verb in {Verb.SHOW_IN_FULL, Verb.PREVIEW}
+
+    @property
+    def is_on_inbox(self) -> bool:
+        """Whether it is a control of an inbox."""
+        return self.control.verb in {Verb.INBOX, Verb.TICK, *BATCH_VERBS}
 
     @property
     def delivery(self) -> str:

@@ -145,14 +145,9 @@ class _Decidable(TypedDict, total=False):
 
 def _decidable(ask: Ask, labels: Labels) -> _Decidable:
     """Return what a row needs so that its ask can be decided together with others."""
-    if ask.destination.surface != NAME or not batch_rows.can_deny(ask):
-        return {}
-    pick = f"{ask.id}:{ask.revision}"
-    prompt = batch_rows.whole_prompt(ask)
-    if prompt is None:
-        return {"pick": pick}
-    return {
-        "pick": pick,
-        "whole": True,
-        "context": question_context.render_context(prompt, labels),
-    }
+    for row in batch_rows.batch_rows([ask], NAME, lambda prompt: prompt):
+        if row.shown is None:
+            return {"pick": row.tick}
+        context = question_context.render_context(row.shown, labels)
+        return {"pick": row.tick, "whole": True, "context": context}
+    return {}

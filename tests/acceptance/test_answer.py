@@ -286,3 +286,28 @@ async def test_the_holder_of_a_personal_link_answers_under_their_name(tmp_path: 
         assert child.returncode == 0, output
         ended = await agent.get(ask.id)
         assert ended.json["ended_by"] == {"surface": "web", "user_id": "alice", "name": "alice"}
+
+
+@pytest.mark.rule("BATCH-6")
+async def test_several_permissions_are_decided_from_a_list(tmp_path: Path) -> None:
+    async with restartable(tmp_path) as service:
+        call = {
+            "name": "PermissionRequest",
+            "dialect": "approval",
+            "arguments": {"tool_name": "Bash", "tool_input": {"command": "make"}},
+        }
+        asks = [await service.call("POST", "/v1/asks", call) for _ in range(3)]
+        async with terminal(tmp_path, "--batch", "--url", service.url) as person:
+            await person.sees("Numbers to decide about")
+            person.types("1-2\r")
+            await person.sees("Deny")
+            person.types("1\r")
+            await person.sees("Allow once: 2.")
+            await person.sees("Numbers to decide about")
+            person.types("q\r")
+            assert await person.ended() == 0
+        ended = [await service.call("GET", f"/v1/asks/{ask['id']}") for ask in asks]
+        assert [each["status"] for each in ended] == ["answered", "answered", "open"]
+        async with terminal(tmp_path, asks[2]["id"], "--batch", "--url", service.url) as confused:
+            await confused.sees("Name an ask, or use --batch")
+            assert await confused.ended() == 2

@@ -6,6 +6,7 @@ import asyncio
 import random
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import aiohttp
 import pytest
 
 from tests.acceptance.process import QUIET, serving
-from tests.person_keys import bearer
+from tests.person_keys import bearer, read_person_key
 from tests.postgres import STORES, database_of
+from tests.unit.adapters.web.reader import reader
 
 ROUNDS = 4
 ASKS = 100
@@ -84,6 +86,45 @@ async def test_a_service_killed_in_a_batch_leaves_every_ask_decided_or_not(folde
             assert results is not None
             assert [each["status"] for each in results] == [200] * ASKS
             assert all([await is_decided(http, each["id"]) for each in asks])
+
+
+@pytest.mark.long
+@pytest.mark.rule("BATCH-4")
+@pytest.mark.acceptance
+@pytest.mark.timeout(480)
+async def test_a_service_killed_at_the_inboxs_ticks_leaves_every_ask_decided_or_not(
+    folder: Path,
+) -> None:
+    rng = random.Random(11)
+    for _ in range(ROUNDS):
+        async with (
+            serving(folder, QUIET) as (process, url),
+            aiohttp.ClientSession(url, headers=bearer(folder)) as http,
+        ):
+            asks = [await ask(http) for _ in range(ASKS)]
+            sent = asyncio.create_task(_tick(folder, url, asks))
+            await asyncio.sleep(rng.uniform(0.05, 0.25))  # any moment may be the critical one
+            process.signal(signal.SIGKILL)
+            async with asyncio.timeout(60):
+                await sent
+        async with (
+            serving(folder, QUIET) as (_, url),
+            aiohttp.ClientSession(url, headers=bearer(folder)) as http,
+        ):
+            for each in asks:
+                await is_decided(http, each["id"])
+            await _tick(folder, url, asks)
+            assert all([await is_decided(http, each["id"]) for each in asks])
+
+
+async def _tick(folder: Path, url: str, asks: list[dict[str, Any]]) -> None:
+    """Tick asks in the inbox and allow them; the service may be killed meanwhile."""
+    async with reader(url) as visitor:
+        with suppress(aiohttp.ClientError):
+            page = await visitor.open(f"/?key={read_person_key(folder)}")
+            name = str(page.action).rpartition("/")[2]
+            ticks = [("ask", f"{each['id']}:{each['revision']}") for each in asks]
+            await visitor.press(page, f"/inbox/{name}", "allow_once", ticks)
 
 
 async def _post(

@@ -12,7 +12,7 @@ import pytest
 from answerback_chat import missed_changes
 from answerback_discord import api_client as discord_calls
 from answerback_discord import group_membership as discord_groups
-from answerback_discord import interactions as discord_inbound
+from answerback_discord import inbox as discord_inbox
 from answerback_slack import group_membership as slack_groups
 from answerback_slack import interactions as slack_inbound
 from answerback_slack import responder_names as slack_names
@@ -41,7 +41,7 @@ def discord(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(interactions, "ANSWER_WITHIN", LONG)
     patch.setattr(discord_calls, "ANSWER_TIMEOUT", _OURS)
     patch.setattr(discord_groups, "_WAIT_TIMEOUT", _OURS)
-    patch.setattr(discord_inbound, "_INBOX_TIMEOUT", _OURS)
+    patch.setattr(discord_inbox, "_TIMEOUT", _OURS)
     never_look_for_changes(patch)
 
 

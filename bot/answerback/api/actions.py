@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from aiohttp import web
 from pydantic import JsonValue, ValidationError
@@ -12,7 +12,7 @@ from answerback.api.action_bodies import ACTIONS, ActionModel, ActorBody, action
 from answerback.api.asks import ended_problem, idempotency_key
 from answerback.api.json_bodies import read_json
 from answerback.api.operation import Call, ask_response
-from answerback.api.problems import problem_response
+from answerback.api.problems import ProblemDocument, problem_document
 from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
 from answerback.core.intents import Intent
@@ -36,7 +36,8 @@ async def act(call: Call) -> web.Response:
     digest = digest_of([key, ask.id, payload]) if key else ""
     delivery = delivery_of(call, "action", key)
     intent = Intent(ask.id, action_from_body(body), body.revision, delivery, digest=digest)
-    return await call.api.run_to_completion(apply_intent(call, intent, actor))
+    result = await call.api.run_to_completion(apply_intent(call, intent, actor))
+    return result.response(call) if isinstance(result, AskResult) else result.response()
 
 
 def delivery_of(call: Call, kind: str, key: str | None) -> str | None:
@@ -45,19 +46,28 @@ def delivery_of(call: Call, kind: str, key: str | None) -> str | None:
     return None if key is None else digest_of([kind, caller, key])
 
 
-async def apply_intent(call: Call, intent: Intent, actor: Actor) -> web.Response:
-    """Apply what a person wants, and build the response."""
+class AskResult(NamedTuple):
+    """A result of an action that is reported as the ask."""
+
+    ask: Ask
+    status: int = 200
+
+    def response(self, call: Call) -> web.Response:
+        """Build the response."""
+        return ask_response(call, self.ask, self.status)
+
+
+async def apply_intent(call: Call, intent: Intent, actor: Actor) -> AskResult | ProblemDocument:
+    """Apply what a person wants; returns what to report."""
     try:
         result = await call.service.apply(intent, actor)
     except IdempotencyKeyReusedError as error:
         title = "This Idempotency-Key was used for another body"
         detail = "Repeat the same action on the same ask, or use a new key for a new action."
         raise ProblemError(422, title, detail) from error
-    return (
-        ask_response(call, result.ask)
-        if isinstance(result, Acted)
-        else refusal_response(call, result, intent.revision)
-    )
+    if isinstance(result, Acted):
+        return AskResult(result.ask)
+    return describe_refusal(result, intent.revision)
 
 
 def _read_action(body: JsonValue) -> ActionModel:
@@ -89,7 +99,7 @@ def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
                 "`answerback token create NAME --role surface` makes a token for a front end.",
             )
         if named is None or named.user_id == call.person.user_id:
-            return Actor(call.person, ids=_ids_where_asked(call, ask, call.person))
+            return Actor(call.person)
         if call.guest is not None:
             detail = f"This key acts as {call.guest.user_id}. Leave out actor."
             raise ProblemError(403, "Another actor", detail)
@@ -106,45 +116,30 @@ def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
         name=named.name,
         via=call.agent.name,
     )
-    ids = _ids_where_asked(call, ask, person)
     groups = frozenset(group.removeprefix("@") for group in named.groups)
     # The front end vouches for the person, so a group that it leaves out is one they are not in.
     known = frozenset(name.removeprefix("@") for name in ask.participants if name.startswith("@"))
-    return Actor(person, groups, groups | known, ids=ids)
+    return Actor(person, groups, groups | known)
 
 
-def _ids_where_asked(call: Call, ask: Ask, person: Person) -> tuple[str, ...] | None:
-    """Return the ids of somebody who acts from another surface on the ask's own; None: they act from that one.
-
-    Raises:
-        ProblemError: 403; the directory has no such person.
-    """
-    surface = ask.destination.surface
-    ids = call.service.people.ids_of(person, surface)
-    if ids == ():
-        detail = f"The directory of people has nobody with the id {person.user_id} on {person.surface} and one here."
-        raise ProblemError(403, f"Not a person on {surface}", detail)
-    return ids
-
-
-def refusal_response(call: Call, result: Rejected, revision: int | None) -> web.Response:
-    """The response to an action that was rejected."""
+def describe_refusal(result: Rejected, revision: int | None) -> AskResult | ProblemDocument:
+    """Return what to report of an action that was rejected."""
     if result.ask is None:
-        return problem_response(404, "Not found", "There is no such ask.")
+        return problem_document(404, "Not found", "There is no such ask.")
     if result.why is RejectReason.ENDED and revision not in {None, result.ask.revision}:
         # Somebody else ended the ask first: for a caller that acted on an older revision, that is a conflict.
-        return ask_response(call, result.ask, 409)
+        return AskResult(result.ask, 409)
     match result.why:
         case RejectReason.STALE:
-            return ask_response(call, result.ask, 409)
+            return AskResult(result.ask, 409)
         case RejectReason.ENDED:
             return ended_problem(result.ask)
         case RejectReason.NOT_ALLOWED:
             [detail, *_] = [problem.message for problem in result.problems] or [_NOT_A_RESPONDER]
-            return problem_response(403, "Not a responder", detail)
+            return problem_document(403, "Not a responder", detail)
         case RejectReason.UNCHECKED:
             detail = "Answerback could not check just now whether this person may act. Try again."
-            return problem_response(503, "Cannot check now", detail)
+            return problem_document(503, "Cannot check now", detail)
         case RejectReason.INVALID | RejectReason.NOT_FOUND:
             errors: list[JsonValue] = [problem.model_dump() for problem in result.problems]
-            return problem_response(422, "Not an answer to this question", more={"errors": errors})
+            return problem_document(422, "Not an answer to this question", more={"errors": errors})

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from answerback.api.json_bodies import dump_json, read_json
 from answerback.api.operation import Call, ask_response, json_bytes_response, json_response
 from answerback.api.prefer import preference_applied_header, preferred_wait
-from answerback.api.problems import problem_response
+from answerback.api.problems import ProblemDocument, problem_document, problem_response
 from answerback.api.wire import ContextBody
 from answerback.core import strict_json
 from answerback.core.ask import Ask, Status
@@ -128,7 +128,7 @@ async def explain(call: Call) -> web.Response:
     if isinstance(result, Acted):
         return ask_response(call, call.mark_seen_by_agent(result.ask))
     if result.why is RejectReason.ENDED and result.ask is not None:
-        return ended_problem(call.mark_seen_by_agent(result.ask))
+        return ended_problem(call.mark_seen_by_agent(result.ask)).response()
     raise ProblemError(422, "Not shown", None, result.problems)
 
 
@@ -139,7 +139,7 @@ async def withdraw(call: Call) -> web.Response:
     if isinstance(result, Acted):
         return ask_response(call, result.ask)
     if result.why is RejectReason.ENDED and result.ask is not None:
-        return ended_problem(call.mark_seen_by_agent(result.ask))
+        return ended_problem(call.mark_seen_by_agent(result.ask)).response()
     raise ProblemError(404, "Not found", f"There is no ask with the id {ask.id}.")
 
 
@@ -198,9 +198,9 @@ async def sent_call(call: Call) -> web.Response:
     return json_response({"folder": folder, "name": request.name, "arguments": request.arguments})
 
 
-def ended_problem(ask: Ask) -> web.Response:
+def ended_problem(ask: Ask) -> ProblemDocument:
     """410: the ask has ended; the body holds the ended ask."""
-    return problem_response(
+    return problem_document(
         410,
         "The ask has ended",
         f"It is {ask.status.value} and can no longer be changed.",

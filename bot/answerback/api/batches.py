@@ -4,29 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from aiohttp import web
-from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, ValidationError
 
 from answerback.api.action_bodies import ActorBody
-from answerback.api.actions import actor_of, apply_intent, delivery_of
+from answerback.api.actions import AskResult, actor_of, apply_intent, delivery_of
 from answerback.api.asks import idempotency_key
 from answerback.api.json_bodies import read_json
 from answerback.api.operation import Call, json_response
-from answerback.api.problems import problem_middleware
+from answerback.api.problems import ProblemDocument, result_or_problem
 from answerback.api.wire import ProblemBody, Wire
 from answerback.core.errors import ProblemError
 from answerback.core.intents import Decide, Intent
 from answerback.core.strict_json import digest_of
+from answerback.service.batches import MAX_BATCH
 from answerback.service.body_errors import problems_of
 from answerback.service.wire import AskBody
-
-MAX_BATCH: Final = 100
-"""The most asks that are decided at once: what one person can look through."""
-_JSON: Final = TypeAdapter[JsonValue](JsonValue)
-_WITH_ASK: Final = frozenset({200, 409})
-"""The responses to an action whose body is the ask."""
 
 
 class BatchItem(Wire):
@@ -89,19 +84,19 @@ async def decide(call: Call) -> web.Response:
 async def _decide_one(
     call: Call, body: BatchBody, key: str | None, digest: str, item: BatchItem
 ) -> JsonValue:
-    async def handle(_: web.Request) -> web.Response:
-        ask = await call.ask(item.id)
-        delivery = delivery_of(call, f"batch:{ask.id}", key)
-        wanted = Decide(allow=body.decision == "allow_once")
-        intent = Intent(ask.id, wanted, item.revision, delivery, digest=digest)
-        return await apply_intent(call, intent, actor_of(call, ask, body.actor))
+    decision = _decide(call, body, key, digest, item)
+    result = await result_or_problem(call.request, decision)
+    named: dict[str, JsonValue] = {"id": item.id, "status": result.status}
+    if isinstance(result, ProblemDocument):
+        return {**named, "error": result.body}
+    return {**named, "ask": call.json_of(result.ask)}
 
-    response = await problem_middleware(call.request, handle)
-    if not isinstance(response, web.Response) or not isinstance(response.body, bytes):
-        raise TypeError("an action has a complete response")
-    name = "ask" if response.status in _WITH_ASK else "error"
-    return {
-        "id": item.id,
-        "status": response.status,
-        name: _JSON.validate_json(response.body),
-    }
+
+async def _decide(
+    call: Call, body: BatchBody, key: str | None, digest: str, item: BatchItem
+) -> AskResult | ProblemDocument:
+    ask = await call.ask(item.id)
+    delivery = delivery_of(call, f"batch:{ask.id}", key)
+    wanted = Decide(allow=body.decision == "allow_once")
+    intent = Intent(ask.id, wanted, item.revision, delivery, digest=digest)
+    return await apply_intent(call, intent, actor_of(call, ask, body.actor))

@@ -11,13 +11,10 @@ from pydantic import JsonValue
 from answerback.api.metrics import CONTENT_TYPE
 from answerback.api.operation import Call, json_response
 from answerback.api.problems import problem_response
-from answerback.core.ask import Status
 from answerback.core.errors import StoreError
 from answerback.ports.store_values import DeliveryState
 
 _READY_TIMEOUT: Final = 5.0
-_OPEN_ASKS: Final = 200
-"""Open asks that are read at a time."""
 
 
 async def healthz(_call: Call) -> web.Response:
@@ -54,7 +51,8 @@ async def readyz(call: Call) -> web.Response:
 async def metrics(call: Call) -> web.Response:
     """``GET /metrics``."""
     counts = await call.api.store.counts()
-    call.api.metrics.set_oldest_open(await _oldest_open(call))
+    now, oldest = call.service.clock.now(), await call.api.store.oldest_open()
+    call.api.metrics.set_oldest_open({name: max(now - at, 0.0) for name, at in oldest.items()})
     states = {state.value for state in DeliveryState}
     body = call.api.metrics.render(
         {name: count for name, count in counts.items() if name not in states},
@@ -64,15 +62,3 @@ async def metrics(call: Call) -> web.Response:
         call.api.replica and call.api.replica(),
     )
     return web.Response(body=body, headers={"Content-Type": CONTENT_TYPE})
-
-
-async def _oldest_open(call: Call) -> dict[str, float]:
-    """Return for how many seconds the oldest open ask of each route has waited."""
-    now, after = call.service.clock.now(), None
-    oldest: dict[str, float] = {}
-    while True:
-        page = await call.api.store.asks.page(status=Status.OPEN, after=after, limit=_OPEN_ASKS)
-        for ask in page.rows:  # newest first
-            oldest[ask.request.route or ""] = max(now - ask.created_at + ask.set_back, 0.0)
-        if (after := page.after) is None:
-            return oldest

@@ -7,9 +7,9 @@ the ask's id, and reported in one sentence.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from http import HTTPStatus
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 from aiohttp import web
 from aiohttp.typedefs import Handler
@@ -32,6 +32,38 @@ PROBLEM_JSON: Final = "application/problem+json"
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
+
+class ProblemDocument(NamedTuple):
+    """A problem document, and the headers of a response with it."""
+
+    status: int
+    body: dict[str, JsonValue]
+    headers: Mapping[str, str] | None = None
+
+    def response(self) -> web.Response:
+        """Build the response."""
+        body = dump_json(self.body)
+        return web.Response(
+            status=self.status, body=body, content_type=PROBLEM_JSON, headers=self.headers
+        )
+
+
+def problem_document(
+    status: int,
+    title: str,
+    detail: str | None = None,
+    *,
+    more: Mapping[str, JsonValue] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> ProblemDocument:
+    """Build a problem document; ``more`` holds members beyond the standard ones."""
+    body: dict[str, JsonValue] = {"type": "about:blank", "title": title, "status": status}
+    if detail is not None:
+        body["detail"] = detail
+    return ProblemDocument(status, {**body, **(more or {})}, headers)
+
 
 def problem_response(
     status: int,
@@ -41,16 +73,12 @@ def problem_response(
     more: Mapping[str, JsonValue] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> web.Response:
-    """Build a problem document response; ``more`` holds members beyond the standard ones."""
-    document = {"type": "about:blank", "title": title, "status": status}
-    if detail is not None:
-        document["detail"] = detail
-    body = dump_json({**document, **(more or {})})
-    return web.Response(status=status, body=body, content_type=PROBLEM_JSON, headers=headers)
+    """Build the response with a problem document; see `problem_document`."""
+    return problem_document(status, title, detail, more=more, headers=headers).response()
 
 
-def to_problem_response(error: ProblemError) -> web.Response:
-    """Build the problem document for a caller's error; an invalid call includes the tool result for its model."""
+def _callers_error(error: ProblemError) -> ProblemDocument:
+    """The problem document for a caller's error; an invalid call includes the tool result for its model."""
     more: dict[str, JsonValue] = {}
     if error.problems:
         more["errors"] = [problem.model_dump() for problem in error.problems]
@@ -59,7 +87,7 @@ def to_problem_response(error: ProblemError) -> web.Response:
     headers = CHALLENGE if error.status == HTTPStatus.UNAUTHORIZED else None
     if isinstance(error, DeclinedCallError) and error.retry_after is not None:
         headers = {"Retry-After": f"{error.retry_after:.0f}"}
-    return problem_response(error.status, error.title, error.detail, more=more, headers=headers)
+    return problem_document(error.status, error.title, error.detail, more=more, headers=headers)
 
 
 def refuse_unsupported(request: web.BaseRequest) -> web.Response | None:
@@ -80,30 +108,39 @@ def refuse_unsupported(request: web.BaseRequest) -> web.Response | None:
 async def problem_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Turn every exception into a problem document."""
     try:
-        return await handler(request)
-    except ProblemError as error:
-        return to_problem_response(error)
+        done = await result_or_problem(request, handler(request))
     except web.HTTPException as error:
         if error.status < HTTPStatus.BAD_REQUEST:
             raise
         return _http_problem(request, error)
+    return done.response() if isinstance(done, ProblemDocument) else done
+
+
+async def result_or_problem(request: web.Request, work: Awaitable[T]) -> T | ProblemDocument:
+    """Return what a part of a request returns, or the problem document for the exception that it raises."""
+    try:
+        return await work
+    except ProblemError as error:
+        return _callers_error(error)
+    except web.HTTPException:
+        raise
     except StoreError as error:
         logger.exception("the database failed", extra=_log_fields(request))
         return _store_problem(error)
     except Exception:  # the outermost handler: logged, and reported without details
         logger.exception("a request failed", extra=_log_fields(request))
-        return problem_response(
+        return problem_document(
             500,
             "Internal error",
             "This is a bug in Answerback; its log has the details. Read the ask again before you repeat the call.",
         )
 
 
-def _store_problem(error: StoreError) -> web.Response:
-    """The response to a database error. Each request makes at most one change, as its last step."""
+def _store_problem(error: StoreError) -> ProblemDocument:
+    """The problem document for a database error. Each request makes at most one change, as its last step."""
     match error:
         case UnreadableRowError():
-            return problem_response(500, "Unreadable", str(error))
+            return problem_document(500, "Unreadable", str(error))
         case CommitUnknownError():
             title = "Outcome unknown"
             detail = (
@@ -113,7 +150,7 @@ def _store_problem(error: StoreError) -> web.Response:
         case _:
             title = "The database failed"
             detail = "This call changed nothing. Try again."
-    return problem_response(503, title, detail, headers={"Retry-After": "1"})
+    return problem_document(503, title, detail, headers={"Retry-After": "1"})
 
 
 def _http_problem(request: web.Request, error: web.HTTPException) -> web.Response:

@@ -8,7 +8,7 @@ from aiohttp import web
 from pydantic import JsonValue, ValidationError
 
 from answerback.api.action_bodies import ActorBody
-from answerback.api.actions import actor_of, refusal_response
+from answerback.api.actions import AskResult, actor_of, describe_refusal
 from answerback.api.json_bodies import read_json
 from answerback.api.operation import Call, ask_response
 from answerback.api.problems import problem_response
@@ -62,4 +62,5 @@ async def retry(call: Call) -> web.Response:
     if done.why is RejectReason.INVALID:
         errors: list[JsonValue] = [problem.model_dump() for problem in done.problems]
         return problem_response(422, "Nothing to try again", more={"errors": errors})
-    return refusal_response(call, done, None)
+    refusal = describe_refusal(done, None)
+    return refusal.response(call) if isinstance(refusal, AskResult) else refusal.response()

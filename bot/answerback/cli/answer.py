@@ -24,6 +24,9 @@ def command(
     user: Annotated[
         str | None, typer.Option(help="Who answers; by default your name on this machine.")
     ] = None,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="List permissions, and allow or deny several at once.")
+    ] = False,
 ) -> None:
     """Answer an ask in this terminal.
 
@@ -33,10 +36,13 @@ def command(
     q to leave the ask open; Esc opens a menu of these. Lines can also come from a pipe: if they run out, the ask stays
     open, and the command exits with 8.
 
+    With `--batch`, permissions are listed, and you enter the numbers of those to allow once or deny. Only one whose
+    whole context is in the list is allowed there.
+
     Asks on the page need the person's key, which is read from the service's folder
     (`answerback key` prints it). With a front end's token you can answer any ask that you are a responder of
     (`answerback token create terminal --role surface`).
     """
     from answerback.cli.terminal import walk
 
-    walk.run(ask, url, token, user)
+    walk.run(ask, url, token, user, batch=batch)

@@ -13,5 +13,7 @@ class BatchLabels(BaseModel):
     batch: str = "Decide about those that are ticked:"
     allow_once: str = "Allow once"
     deny: str = "Deny"
+    allow_several: str = "Allow several…"
+    deny_several: str = "Deny several…"
     batch_open: str = "Not all of it is shown here: open it to allow it."
     batch_left: str = "Not decided: {count}. They have changed, or you have to open them."

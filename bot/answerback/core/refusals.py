@@ -101,6 +101,11 @@ NOT_TOLD_APART: Final = Refusal(
     "This may be a person who has answered or confirmed on another surface. Ask the operator to add them to [people].",
     "/actor",
 )
+NOT_IN_DIRECTORY: Final = Refusal(
+    "not_in_directory",
+    "The directory of people names nobody with this id and one on {}.",
+    "/actor",
+)
 NOT_A_CONFIRMER: Final = Refusal("not_a_confirmer", "This person may not confirm here.", "/actor")
 FORBIDDEN: Final = frozenset(
     each.code for each in (NOBODY_IN_PARTICULAR, REQUESTER, NOT_TOLD_APART, NOT_A_CONFIRMER)

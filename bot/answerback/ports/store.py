@@ -266,3 +266,6 @@ class Store(Protocol):
 
     async def counts(self) -> Mapping[str, int]:
         """The number of asks by status, from counters, and of deliveries by state."""
+
+    async def oldest_open(self) -> Mapping[str, float]:
+        """When the oldest open ask of each route began to wait, without what the clock was set back; "": no route."""

@@ -41,7 +41,7 @@ class Actor(NamedTuple):
     all_groups: bool = False
     """Whether ``groups`` is complete, so that none needs to be looked up."""
     ids: tuple[str, ...] | None = None
-    """The person's ids on the ask's surface, if they act from another one; None: their own id."""
+    """The person's ids on the ask's surface, if they act from another one; None: their own id. Set by the service."""
 
 
 class RejectReason(StrEnum):
@@ -69,6 +69,20 @@ class Rejected(NamedTuple):
     why: RejectReason
     ask: Ask | None = None
     problems: tuple[Problem, ...] = ()
+
+
+class Batch(NamedTuple):
+    """One decision about the permissions that a person has ticked in a list."""
+
+    surface: str
+    ticked: Sequence[str]
+    """Of each ask its id and the revision that the person saw, as `answerback.presentation.batch_rows` writes them."""
+    allow: bool
+    """Whether to allow them once; else they are denied."""
+    delivery: str
+    """The platform's id of this decision; a repeated one counts once."""
+    is_shown_whole: Callable[[Ask], bool]
+    """Whether the list shows the whole context of an ask: no other is allowed."""
 
 
 class CommitSubscription(Protocol):
@@ -134,6 +148,12 @@ class Asks(LiveMessages, Protocol):
         """`apply` with the action that typed text stands for. A problem explains to the person what to do if the text
         stands for nothing (`RejectReason.INVALID`) or may be older than the open question (`RejectReason.STALE`; with
         ``at`` None, its time is unknown)."""
+
+    async def decide_batch(self, batch: Batch, actor: Actor, *, fence: Fence | None = None) -> int:
+        """Decide about several permissions, each on its own as by `apply`; returns how many are left undecided.
+
+        What fails at one of them stops no other.
+        """
 
     async def get(self, ask_id: str) -> Ask | None:
         """The current ask, or None."""

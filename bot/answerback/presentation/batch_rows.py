@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from answerback.core.ask import Ask
 from answerback.core.headline import SHORTENED
@@ -11,13 +12,44 @@ from answerback.core.refusals import Refusal
 from answerback.core.view import Prompt, view_of
 from answerback.presentation.text_fitting import utf16_length
 
+R = TypeVar("R")
+
 _MAX_UNITS: Final = 600
 _MAX_LINES: Final = 12
 
 
-def can_deny(ask: Ask) -> bool:
-    """Whether an ask can be denied together with others."""
-    return not isinstance(decide_in_batch(ask, allow=False), Refusal)
+class BatchRow(NamedTuple, Generic[R]):
+    """A permission in a list."""
+
+    ask: Ask
+    text: str
+    """The open question."""
+    shown: R | None
+    """Its whole context as the surface shows it; None if the row does not hold all of it."""
+
+    @property
+    def tick(self) -> str:
+        """The value of its tick box: the ask, and the revision that the person sees."""
+        return f"{self.ask.id}:{self.ask.revision}"
+
+
+def batch_rows(
+    asks: Iterable[Ask], surface: str, show: Callable[[Prompt], R | None]
+) -> list[BatchRow[R]]:
+    """Return the permissions among asks that can be decided together on a surface.
+
+    Args:
+        show: returns a whole context as the surface shows it in a row, or None if it does not fit.
+    """
+    return [
+        BatchRow(
+            ask, question.text, None if (prompt := whole_prompt(ask)) is None else show(prompt)
+        )
+        for ask in asks
+        if ask.destination.surface == surface
+        and (question := ask.question) is not None
+        and not isinstance(decide_in_batch(ask, allow=False), Refusal)
+    ]
 
 
 def whole_prompt(ask: Ask) -> Prompt | None:
@@ -30,8 +62,13 @@ def whole_prompt(ask: Ask) -> Prompt | None:
     if isinstance(allowing, Refusal) or prompt is None:
         return None
     question = prompt.question
-    context, option = question.context or "", question.option(allowing.value)
+    option = question.option(allowing.value)
     has_more = option is None or option.description or option.preview or ask.asides
-    fits = utf16_length(context) <= _MAX_UNITS and context.count("\n") < _MAX_LINES
-    says_all = bool(context) or not question.text.endswith(SHORTENED)
-    return prompt if fits and says_all and not has_more else None
+    fits = fits_in_row(question.text, question.context or "")
+    return prompt if fits and not has_more else None
+
+
+def fits_in_row(headline: str, context: str) -> bool:
+    """Whether a row can show a whole context; without one, the headline has to say it all."""
+    says_all = bool(context) or not headline.endswith(SHORTENED)
+    return says_all and utf16_length(context) <= _MAX_UNITS and context.count("\n") < _MAX_LINES

@@ -48,9 +48,14 @@ class FittedBlocks(NamedTuple):
     hides_marks: bool = False
     """Whether they leave out marks of the Markdown source, though nothing was cut."""
 
+    @property
+    def says_all(self) -> bool:
+        """Whether all of it is shown as written."""
+        return self.whole and not self.hides_marks
+
     def more_label(self, labels: Labels) -> str | None:
         """Return the label of the button that shows the source; None if all of it is shown as written."""
-        if self.whole and not self.hides_marks:
+        if self.says_all:
             return None
         return labels.details if self.lines is None else labels.show_all_lines.format(n=self.lines)
 

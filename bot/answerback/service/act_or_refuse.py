@@ -32,12 +32,7 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service import question_routing, record_wire
-from answerback.service.may_act import (
-    NeedsGroups,
-    known_where_asked,
-    look_up_groups,
-    missing_groups,
-)
+from answerback.service.may_act import NeedsGroups, look_up_groups, missing_groups
 from answerback.service.memory_of_answers import answer_to_remember
 from answerback.service.notify import Hooks, Signals
 from answerback.service.push_rows import push_rows
@@ -226,7 +221,7 @@ def _whom_it_waits_for(ask: Ask) -> tuple[str, tuple[str, ...], bool, bool] | No
 def _is_named(actor: Actor, ask: Ask) -> bool:
     """Whether an ask's surface alone tells that this person may act."""
     named = actor.person.user_id in ask.actors or asks.ANYONE in ask.actors
-    return named and actor.ids is None and actor.person.surface == ask.destination.surface
+    return named and actor.ids is None
 
 
 class AskActions:
@@ -313,8 +308,7 @@ class AskActions:
     ) -> Decision[Write | Acted | Rejected | NeedsGroups]:
         if ask is None or intent.surface not in {None, ask.destination.surface}:
             return Decision(None, Rejected(RejectReason.NOT_FOUND))
-        if actor.person.surface != ask.destination.surface:
-            actor = known_where_asked(ask, actor, self._commits.people)
+        actor = self._where_asked(actor, ask)
         if (refused := self._refused(intent, actor, ask)) is not None:
             return Decision(None, refused)
         action = intent.wanted
@@ -340,6 +334,13 @@ class AskActions:
             memory = answer_to_remember(ask, action)
         write = self._commits.build_write(routed, now, ask, memory=memory)
         return Decision(write, write)
+
+    def _where_asked(self, actor: Actor, ask: Ask) -> Actor:
+        """Return somebody with their ids where the ask is now: it may have moved since they wanted to act."""
+        here = ask.destination.surface
+        if actor.person.surface == here and actor.ids is None:
+            return actor
+        return actor._replace(ids=self._commits.people.ids_of(actor.person, here))
 
     def _change(
         self, ask: Ask, action: Action | AskBack, actor: Actor, now: float
@@ -374,6 +375,9 @@ class AskActions:
         """Refuse an ended ask, a person who may not act, or a revision that is not the current one."""
         if not ask.open and not isinstance(intent.wanted, TryAgain):
             return Rejected(RejectReason.ENDED, ask)
+        if actor.ids == ():
+            problem = refusals.NOT_IN_DIRECTORY.problem(ask.destination.surface)
+            return Rejected(RejectReason.NOT_ALLOWED, ask, (problem,))
         missing = None if _is_named(actor, ask) else missing_groups(ask.actors, actor)
         if missing is not None:
             return (

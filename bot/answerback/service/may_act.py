@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from answerback.core.ask import ANYONE, Ask
-from answerback.core.people import People
 from answerback.ports.surface import Actor, Surface
 from answerback.service.inbox import find_groups_among
 
@@ -18,13 +17,6 @@ class NeedsGroups:
     ask: Ask
     actor: Actor
     groups: frozenset[str]
-
-
-def known_where_asked(ask: Ask, actor: Actor, people: People) -> Actor:
-    """Return somebody who acts from another surface with the ids that the directory gives them on the ask's own."""
-    if actor.ids is not None:
-        return actor
-    return actor._replace(ids=people.ids_of(actor.person, ask.destination.surface))
 
 
 def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | None:

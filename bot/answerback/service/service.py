@@ -22,7 +22,7 @@ from answerback.core.errors import UnreadableRowError
 from answerback.core.intents import Intent, TypedText
 from answerback.core.labels import Labels
 from answerback.core.walker import Person, Refused, Source
-from answerback.ports.claims import SOLE_CLAIM, Claim
+from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.message_state import mark_outdated, record_retired, replace_channel_id
 from answerback.ports.search import Search
@@ -33,8 +33,8 @@ from answerback.ports.store_values import (
     Page,
     StoredEntry,
 )
-from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
-from answerback.service import inbox, open_at, question_routing
+from answerback.ports.surface import Acted, Actor, Batch, Rejected, RejectReason, Surface
+from answerback.service import batches, inbox, open_at, question_routing
 from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
 from answerback.service.carriers import Carriers
@@ -127,6 +127,10 @@ class Service(AskActions):
     ) -> Acted | Rejected:
         """Apply the action that a responder's typed text stands for (see `answerback.ports.surface.Asks`)."""
         return await self.apply(Intent(ask_id, TypedText(text), revision, delivery, at), actor)
+
+    async def decide_batch(self, batch: Batch, actor: Actor, *, fence: Fence | None = None) -> int:
+        """Decide about several permissions (see `answerback.ports.surface.Asks`)."""
+        return await batches.decide_batch(self, batch, actor, fence)
 
     # --- what ends an ask without a person's answer ------------------------------------------------
 

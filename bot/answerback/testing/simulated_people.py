@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -30,6 +30,7 @@ class Capability(StrEnum):
     LATE_EDITS = "late edits"
     TOKENS = "tokens"
     UNNOTICED_CHANGES = "unnoticed changes"
+    BATCHES = "batches"
 
 
 class Stage(Protocol):
@@ -257,6 +258,18 @@ class HasUnnoticedChanges(Protocol):
         """`Stage.restart`; the service looks at once for what happened in the meantime."""
 
 
+@runtime_checkable
+class HasBatches(Protocol):
+    """A list of what waits for a person, in which permissions can be decided together."""
+
+    async def list_tickable(self, *, allow: bool) -> Mapping[str, str]:
+        """Open the list, and return what can be ticked on its first page to be allowed or else denied together: of
+        each ask its id, and all that the person reads of it in the list."""
+
+    async def decide_ticked(self, ask_ids: Sequence[str], *, allow: bool) -> str:
+        """Tick asks in the list as it was last opened, and allow or deny them; returns what the person then reads."""
+
+
 CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.BUTTONS: HasButtons,
     Capability.MODALS: HasModals,
@@ -272,6 +285,7 @@ CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.LATE_EDITS: HasLateEdits,
     Capability.TOKENS: HasTokens,
     Capability.UNNOTICED_CHANGES: HasUnnoticedChanges,
+    Capability.BATCHES: HasBatches,
 }
 """The protocol that a simulated person, or the stage, implements for each capability."""
 STAGE_CAPABILITIES: Final = frozenset(

@@ -63,6 +63,17 @@ class MaintenanceContract:
         counted = {name: n for name, n in (await store.counts()).items() if n}
         assert counted == {"open": 2, "expired": 1, "pending": 1, "dead": 1}
 
+    async def test_the_oldest_open_ask_of_each_route_is_known(self, store: Store) -> None:
+        assert await store.oldest_open() == {}
+        odd = {"arguments": {"q": '\x00 "route": "x"'}}
+        for number, (route, at) in enumerate(
+            [("ops", 30.0), ("ops", 20.0), ('a "b"', 5.0), (None, 7.0), ("ops", 1.0)]
+        ):
+            ask = new_ask(number, at=at, request={"route": route, **odd})
+            await store.asks.create(Write(replace(ask, set_back=2.0 if number == 1 else 0.0)), None)
+        await store.asks.change("ask_4", end_decision(Status.EXPIRED))
+        assert await store.oldest_open() == {"ops": 18.0, 'a "b"': 5.0, "": 7.0}
+
     @pytest.mark.rule("ROUTE-5")
     async def test_a_remembered_answer_belongs_to_one_turn_and_the_last_one_counts(
         self, store: Store

@@ -20,6 +20,7 @@ from answerback.testing.simulated_people import (
     SimulatedPerson,
     Stage,
 )
+from answerback.testing.surface_batches import BatchesContract, ManyContract
 from answerback.testing.surface_buttons import ButtonsContract
 from answerback.testing.surface_clicks import ClicksContract
 from answerback.testing.surface_confirmations import ConfirmationsContract
@@ -37,6 +38,7 @@ from answerback.testing.surface_walks import RecordContract, WalksContract
 @pytest.mark.asyncio(loop_scope="class")
 class SharedSurfaceContract(
     RecordContract,
+    BatchesContract,
     ClicksContract,
     TypingContract,
     ConfirmationsContract,
@@ -74,6 +76,7 @@ class SurfaceContract(
     ButtonsContract,
     PeopleContract,
     TooLateContract,
+    ManyContract,
 ):
     """The behaviour of every surface."""
 

@@ -100,6 +100,13 @@ class SqliteStore(Store):
         statement = "SELECT name, n FROM counters"
         return dict(await self.database.read(lambda db: db.execute(statement).fetchall()))
 
+    async def oldest_open(self) -> Mapping[str, float]:
+        statement = """SELECT coalesce(request ->> 'route', ''),
+                min(created_at - coalesce(state ->> 'set_back', 0.0))
+            FROM asks JOIN requests USING (seq)
+            WHERE status = 'open' AND json_valid(request) AND json_valid(state) GROUP BY 1"""
+        return dict(await self.database.read(lambda db: db.execute(statement).fetchall()))
+
 
 class SqliteDrafts(BaseDrafts[Runner]):
     """Drafts in an SQLite file."""

@@ -16,13 +16,14 @@ from answerback.cli.ask_output import describe_status, subject
 from answerback.cli.output import fail, say
 from answerback.cli.person_key import resolve_access
 from answerback.cli.terminal.answer_keys import SHOW_IN_FULL, Action
-from answerback.cli.terminal.line_input import PipedInput, TerminalInput
+from answerback.cli.terminal.batch import BatchList
+from answerback.cli.terminal.line_input import LineInput, PipedInput, TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
-from answerback.core.labels import Labels
 from answerback.core.sent_call import SentCall
 from answerback.ports.person_key import is_personal
 from answerback.presentation.sent_call import sent_call_text
 from answerback.runtime.config_file import load_settings
+from answerback.service.responder_rules import DEFAULT_SURFACE
 from answerback_client import (
     Ask,
     AsyncClient,
@@ -37,18 +38,25 @@ _EXIT_STILL_OPEN: Final = 8
 """The same as that of `answerback ask` if nobody has answered yet."""
 
 
-def run(ask: str | None, url: str | None, token: str | None, user: str | None) -> None:
-    """Walk a person through an ask in the terminal."""
+def run(
+    ask: str | None, url: str | None, token: str | None, user: str | None, *, batch: bool
+) -> None:
+    """Walk a person through an ask in the terminal, or through a list of permissions."""
+    if batch and ask:
+        fail("Name an ask, or use --batch to list all of them.", 2)
     if not sys.stdin.isatty() and not _can_provide_lines(sys.stdin.fileno()):
         fail("`answerback answer` needs a terminal, or lines on standard input.", 2)
     name = user or getpass.getuser()
     actor: dict[str, JsonValue] | None = {"user_id": name, "name": name}
     if token is not None and is_personal(token):
         actor = None  # the key of a personal link identifies the person
-    prompter = _build_prompter(load_settings().labels)
+    lines = _build_input()
+    prompter = TerminalPrompter(load_settings().labels, lines)
 
     async def work(client: AsyncClient) -> None:
-        await _answer(client, ask, actor, prompter)
+        surface = None if token else DEFAULT_SURFACE  # the service's own key acts nowhere else
+        listed = BatchList(client, prompter, lines, actor, surface) if batch else None
+        await _answer(client, ask, actor, prompter, listed)
 
     call_service(resolve_access(url, token), work, ask or "")
 
@@ -58,10 +66,8 @@ def _can_provide_lines(descriptor: int) -> bool:
     return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
 
 
-def _build_prompter(labels: Labels) -> TerminalPrompter:
-    if sys.stdin.isatty():
-        return TerminalPrompter(labels, TerminalInput())
-    return TerminalPrompter(labels, PipedInput(sys.stdin.buffer, say))
+def _build_input() -> LineInput:
+    return TerminalInput() if sys.stdin.isatty() else PipedInput(sys.stdin.buffer, say)
 
 
 async def _answer(
@@ -69,8 +75,12 @@ async def _answer(
     ask_id: str | None,
     actor: dict[str, JsonValue] | None,
     prompter: TerminalPrompter,
+    batch: BatchList | None,
 ) -> None:
     try:
+        if batch is not None:
+            await batch.work_through()
+            return
         ask = await (client.get(ask_id) if ask_id else _choose_ask(client, prompter))
         if ask is not None:
             await Walk(client, prompter, actor).walk(ask)

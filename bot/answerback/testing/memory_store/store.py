@@ -80,6 +80,14 @@ class MemoryStore(Store):
             found[stored.state] += 1
         return found
 
+    async def oldest_open(self) -> Mapping[str, float]:
+        oldest: dict[str, float] = {}
+        for ask in self.database.tables().asks.values():
+            if ask.open:
+                route, began = ask.request.route or "", ask.created_at - ask.set_back
+                oldest[route] = min(oldest.get(route, began), began)
+        return oldest
+
 
 class MemoryRecord(Part[MemoryDatabase], Record):
     """The record in memory."""

@@ -22,6 +22,7 @@ POSTGRES = os.environ.get("LINECHAT_POSTGRES")
 """The ``storage.url`` of an empty database."""
 UNSUPPORTED = {
     Capability.BUTTONS: "People only type lines: one line answers.",
+    Capability.BATCHES: "There is no list of what waits.",
     Capability.MODALS: "People only type lines.",
     Capability.TYPED_ANSWERS: "Every line states its purpose.",
     Capability.MENTIONS: "Names in a text notify nobody.",

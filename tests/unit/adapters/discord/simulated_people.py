@@ -20,6 +20,7 @@ from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import Control, Sight, view_message
 from tests.fakes.discord.world import Channel, Message
+from tests.unit.adapters.discord.batch_lists import DiscordBatches
 from tests.unit.adapters.discord.sight import remove_escapes
 
 LABELS = Labels()
@@ -38,7 +39,7 @@ OFFERS = {
 }
 
 
-class SimulatedDiscordPerson:
+class SimulatedDiscordPerson(DiscordBatches):
     """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, discord: FakeDiscord, channel: Channel, person: Person) -> None:

@@ -16,7 +16,7 @@ from answerback.core.labels import Labels
 from answerback.ports.store_values import Page
 from answerback.service.submission_request import Agent, Submission
 from answerback.testing.store_examples import new_ask
-from answerback_discord import group_membership, inbox_view, interactions, parse, slash_commands
+from answerback_discord import group_membership, inbox, inbox_view, parse, slash_commands
 from answerback_discord.api_client import DiscordApi
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import Sight
@@ -39,7 +39,7 @@ def yes_no_question(text: str) -> list[dict[str, Any]]:
     return [{"id": "go", "text": text, "answer_type": "boolean"}]
 
 
-LATE_AFTER = interactions._INBOX_TIMEOUT
+LATE_AFTER = inbox._TIMEOUT
 """Seconds, unless a test changes it."""
 
 
@@ -147,7 +147,7 @@ async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
 ) -> None:
     assert LATE_AFTER < 3
     monkeypatch.setattr(group_membership, "_WAIT_TIMEOUT", 3_600.0)
-    monkeypatch.setattr(interactions, "_INBOX_TIMEOUT", 0.3)
+    monkeypatch.setattr(inbox, "_TIMEOUT", 0.3)
     role = up.discord.add_role(up.guild, "admins")
     await up.shown(await up.submit(yes_no_question("Deploy?"), responders=[f"@{role.id}"]))
     up.discord.faults.hang("GET /guilds/*/members/*")

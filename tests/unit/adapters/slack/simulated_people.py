@@ -25,6 +25,7 @@ from tests.fakes.slack.state import initial
 from tests.fakes.slack.visible_message import Control, Sight, look
 from tests.fakes.slack.workspace import Message, Snapshot, View
 from tests.surface_setups import LoadBalancer, Setup
+from tests.unit.adapters.slack.batch_lists import SlackBatches
 from tests.unit.adapters.slack.example_events import EXAMPLE_EVENTS
 from tests.unit.adapters.slack.rig import (
     CHANNEL,
@@ -132,7 +133,7 @@ async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
                 await stage.stop()
 
 
-class SimulatedSlackPerson:
+class SimulatedSlackPerson(SlackBatches):
     """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, slack: FakeSlack, person: Person) -> None:

@@ -21,6 +21,7 @@ from answerback_telegram.keyboards import BUTTON_LABEL
 from answerback_telegram.parse import message_id
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, Message, User
+from tests.unit.adapters.telegram.batch_lists import TelegramBatches
 
 LABELS = Labels()
 OFFERS = {
@@ -38,7 +39,7 @@ OFFERS = {
 }
 
 
-class SimulatedTelegramPerson:
+class SimulatedTelegramPerson(TelegramBatches):
     """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, telegram: FakeTelegram, chat: Chat, user: User) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
+from answerback.core.labels import Labels
 from answerback.core.walker import Person, question_index
 from answerback.ports.person_key import KeyHolder, operator_holder
 from answerback.testing.simulated_people import ShownButton
@@ -186,6 +187,23 @@ class SimulatedWebPerson:
     async def answer_as_prefilled(self, question: Question) -> None:
         [chosen] = self._page.primary_choices() or [""]
         await self._press(f"answer:{chosen}" if chosen else "answer")
+
+    async def list_tickable(self, *, allow: bool) -> dict[str, str]:
+        """Return the rows with a tick box; those that do not show all can only be denied."""
+        self._path = f"/inbox/{PageLinks(SECRET).inbox_name(self._holder)}"
+        self._page = await self._stage.reader.open(self._path)
+        items = re.findall(r'<li class="pickable">(.*?)</li>', self._page.markup, flags=re.DOTALL)
+        rows = {re.findall(r'value="(ask_[^"]*)"', each)[0]: Document(each).text for each in items}
+        opened = Labels().batch_open
+        self._ticks = {tick.partition(":")[0]: tick for tick in rows}
+        shown = {tick.partition(":")[0]: text for tick, text in rows.items()}
+        return {ask: text for ask, text in shown.items() if not (allow and opened in text)}
+
+    async def decide_ticked(self, ask_ids: Sequence[str], *, allow: bool) -> str:
+        """Tick boxes, and press the button below the list."""
+        ticked = [("ask", self._ticks[each]) for each in ask_ids]
+        do = "allow_once" if allow else "deny"
+        return (await self._stage.reader.press(self._page, self._path, do, ticked)).text
 
     async def _choose(self, choices: list[str], other: str = "") -> None:
         pressed = f"answer:{choices[-1]}" if choices else ""

@@ -151,10 +151,10 @@ async def test_a_database_that_fails_at_one_ask_stops_no_other(
     page = await visitor.open(INBOX)
     apply = type(shared.service).apply
 
-    async def failing(self: Any, intent: Any, *more: Any) -> Any:
+    async def failing(self: Any, intent: Any, *more: Any, **named: Any) -> Any:
         if intent.ask_id == asks[0].id:
             raise StoreError("the disk")
-        return await apply(self, intent, *more)
+        return await apply(self, intent, *more, **named)
 
     monkeypatch.setattr(type(shared.service), "apply", failing)
     page = await press(visitor, page, "allow_once", *asks)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from answerback.api.batches import MAX_BATCH, BatchResults
+from answerback.api.batches import BatchResults
 from answerback.core.errors import CommitUnknownError
+from answerback.service.batches import MAX_BATCH
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 
 ROLES = {"bot": "agent", "front": "surface"}

@@ -1,0 +1,108 @@
+"""A person's inbox, in front of them alone: its pages, and the permissions in it that they decide about together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from typing import Final
+
+from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
+from answerback.core.labels import Labels
+from answerback.ports.claims import Fence
+from answerback.ports.store_values import Page
+from answerback.ports.surface import Actor, Asks, Batch
+from answerback.presentation import wording
+from answerback_chat.control_codec import BATCH_VERBS, Control
+from answerback_discord import inbox_view, limits, parse, private_notes
+from answerback_discord.components import Json
+from answerback_discord.interaction_responses import (
+    InteractionResponse,
+    InteractionResponseType,
+    note_response,
+)
+from answerback_discord.markdown_text import escape
+from answerback_discord.parse import Interaction
+
+logger = logging.getLogger(__name__)
+
+_TIMEOUT: Final = limits.ANSWER_SECONDS - 0.8
+"""Seconds for reading an inbox, so that the response is still in time."""
+
+
+class Inbox:
+    """Responds to the controls of the inbox.
+
+    Args:
+        fence: returns the lease under which this process receives interactions, if any.
+    """
+
+    def __init__(self, asks: Asks, labels: Labels, fence: Callable[[], Fence | None]) -> None:
+        self._asks = asks
+        self._labels = labels
+        self._fence = fence
+
+    async def respond(self, used: Interaction) -> InteractionResponse:
+        """Respond with a page of the inbox, or with the modal in which several permissions are decided."""
+        allow, left = BATCH_VERBS.get(used.control.verb), 0
+        if allow is not None and used.is_modal_submit:
+            left = await self._decide(used, allow=allow)
+        try:
+            async with asyncio.timeout(_TIMEOUT):
+                asks = await self._read(used)
+                if allow is not None and not used.is_modal_submit:
+                    modal = inbox_view.batch_modal(
+                        asks, _renewed(used.control), self._labels, allow=allow
+                    )
+                    if modal is not None:
+                        response: Json = {"type": int(InteractionResponseType.MODAL), "data": modal}
+                        return InteractionResponse(response)
+                return note_response(await self._page(asks, used, left), used)
+        except TimeoutError:
+            return note_response(private_notes.note(escape(self._labels.inbox_late)), used)
+        except StoreError as error:
+            extra = {"action": "inbox_unread", "platform": parse.SURFACE}
+            logger.warning("An inbox could not be read: %s", error, extra=extra)
+            return note_response(private_notes.note(escape(self._labels.unavailable)), used)
+
+    async def _read(self, used: Interaction) -> Page[Ask]:
+        """Read the inbox of a person across all servers; their roles in other servers are looked up."""
+        after = used.control.argument or None
+        try:
+            return await self._asks.list_waiting_for(_actor(used), after, inbox_view.ASKS_PER_PAGE)
+        except ValueError:  # the cursor is not from an inbox of this database
+            return await self._asks.list_waiting_for(_actor(used), None, inbox_view.ASKS_PER_PAGE)
+
+    async def _page(self, asks: Page[Ask], used: Interaction, left: int) -> Json:
+        others = (
+            await self._asks.list_open_to_anyone(parse.SURFACE, wording.MAX_OPEN_TO_ANYONE)
+            if inbox_view.is_empty(asks)
+            else ()
+        )
+        return inbox_view.page(asks, self._labels, others, used.control.argument, left)
+
+    async def _decide(self, used: Interaction, *, allow: bool) -> int:
+        """Decide about what was ticked in the modal; returns how many asks are left undecided."""
+        batch = Batch(
+            parse.SURFACE,
+            [str(tick) for each in used.inputs.values() if isinstance(each, list) for tick in each],
+            allow,
+            used.delivery,
+            lambda ask: inbox_view.batch_rows([ask])[0].shown is not None,
+        )
+        return await self._asks.decide_batch(batch, _actor(used), fence=self._fence())
+
+
+def _actor(used: Interaction) -> Actor:
+    """Return the person; their roles in servers other than this one are unknown."""
+    return used.actor._replace(groups_known=used.actor.groups, all_groups=False)
+
+
+def _renewed(control: Control) -> Control:
+    """Return the control under an id of its own: clients remember what was ticked in a modal under its id.
+
+    https://github.com/discord/discord-api-docs/issues/7554
+    """
+    return control._replace(revision=secrets.randbelow(1_000_000_000))

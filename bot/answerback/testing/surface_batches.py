@@ -1,0 +1,136 @@
+"""Contract tests for lists in which a person decides about several permissions together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import Ask, Status
+from answerback.core.clarification import CLARIFY
+from answerback.core.confirmation import ConfirmationRule
+from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
+from answerback.testing.simulated_people import (
+    Capability,
+    HasBatches,
+    SimulatedPerson,
+    Stage,
+    requires_capability,
+)
+from answerback.testing.surface_questions import GO, LABELS
+
+_OPTIONS = (
+    Option(value="allow", label="Allow once", kind=OptionKind.ALLOW_ONCE),
+    Option(value="deny", label="Deny", kind=OptionKind.DENY),
+)
+_LONG = "true; " * 200 + "rm -rf /srv"
+
+
+def _permission(command: str, **more: Any) -> Form:
+    question = Question(
+        id="decision",
+        text=f"Run {command[:40]}",
+        context=f"```sh\n{command}\n```",
+        answer_type=AnswerType.SELECT,
+        options=_OPTIONS,
+    )
+    return Form(questions=(question,), **more)
+
+
+def _has_batches(person: SimulatedPerson) -> HasBatches:
+    assert isinstance(person, HasBatches)
+    return person
+
+
+async def _ask(stage: Stage, who: SimulatedPerson, form: Form) -> Ask:
+    request = {"dialect": "approval", "accepts": (CLARIFY,)}
+    return await stage.harness.create_ask(form, stage.place, (who.user_id,), request=request)
+
+
+async def _decisions(stage: Stage, asks: Sequence[Ask]) -> list[object]:
+    stored = [await stage.harness.store.asks.get(ask.id) for ask in asks]
+    return [[given.value for given in ask.walk.answers] for ask in stored if ask]
+
+
+class BatchesContract:
+    """What a list decides, and what it never does."""
+
+    @requires_capability(Capability.BATCHES)
+    @pytest.mark.rule("BATCH-5")
+    @pytest.mark.parametrize("allow", [True, False])
+    async def test_a_list_decides_what_is_ticked_and_nothing_else(
+        self, stage: Stage, ada: SimulatedPerson, allow: bool
+    ) -> None:
+        asks = [await _ask(stage, ada, _permission(f"make t{n}\nmake u{n}")) for n in range(3)]
+        reader = _has_batches(ada)
+        rows = await reader.list_tickable(allow=allow)
+        assert [*rows] == [ask.id for ask in asks]
+        assert all(f"make u{n}" in row for n, row in enumerate(rows.values()))
+        read = await reader.decide_ticked([ask.id for ask in asks[:2]], allow=allow)
+        value = "allow" if allow else "deny"
+        assert await _decisions(stage, asks) == [[value], [value], []]
+        assert LABELS.batch_left.partition("{count}")[0] not in read
+        assert [*await reader.list_tickable(allow=allow)] == [asks[2].id]
+
+    @requires_capability(Capability.BATCHES)
+    @pytest.mark.rule("BATCH-5")
+    async def test_a_list_allows_only_what_it_shows_whole(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        """A permission whose context does not fit, a question, and what others confirm are not allowed in it."""
+        long, short = [await _ask(stage, ada, _permission(c)) for c in (_LONG, "ls")]
+        question = await _ask(stage, ada, Form(questions=(GO,)))
+        confirmed = await _ask(stage, ada, _permission("pwd", confirmation=ConfirmationRule(due=1)))
+        reader = _has_batches(ada)
+        rows = await reader.list_tickable(allow=True)
+        assert [*rows] == [short.id]
+        assert "ls" in rows[short.id]
+        assert [*await reader.list_tickable(allow=False)] == [long.id, short.id]
+        await reader.decide_ticked([long.id], allow=False)
+        asks = [long, short, question, confirmed]
+        assert await _decisions(stage, asks) == [["deny"], [], [], []]
+
+    @requires_capability(Capability.BATCHES)
+    @pytest.mark.rule("BATCH-5")
+    async def test_what_changed_or_was_taken_away_is_left_and_stops_no_other(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        """An ask that was withdrawn, explained, or given to others since the list was opened is not decided."""
+        asks = [await _ask(stage, ada, _permission(f"make {n}")) for n in range(3)]
+        others = await _ask(stage, bob, _permission("make x"))
+        reader = _has_batches(ada)
+        assert [*await reader.list_tickable(allow=True)] == [ask.id for ask in asks]
+        service = stage.harness.service
+        await service.withdraw(asks[0].id)
+        await service.explain(asks[1].id, "This also deletes the database.")
+        await stage.restart()
+        read = await reader.decide_ticked([ask.id for ask in asks], allow=True)
+        assert LABELS.batch_left.format(count=2) in read
+        assert await _decisions(stage, [*asks, others]) == [[], [], ["allow"], []]
+        stored = await stage.harness.store.asks.get(asks[0].id)
+        assert stored is not None
+        assert stored.status is Status.WITHDRAWN
+
+
+class ManyContract:
+    """What many open asks take."""
+
+    @requires_capability(Capability.BATCHES)
+    @pytest.mark.rule("BATCH-5", "INBOX-1")
+    async def test_a_hundred_mixed_permissions_are_cleared(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        commands = [_LONG if n % 10 == 9 else f"make t{n}" for n in range(100)]
+        asks = await asyncio.gather(*(_ask(stage, ada, _permission(c)) for c in commands))
+        reader = _has_batches(ada)
+        for _ in range(50):
+            # What a page does not show whole is denied only once the page has nothing else.
+            allowed = await reader.list_tickable(allow=True)
+            rows = allowed or await reader.list_tickable(allow=False)
+            if not rows:
+                break
+            await reader.decide_ticked([*rows], allow=bool(allowed))
+        decided = await _decisions(stage, asks)
+        assert decided == [["deny" if n % 10 == 9 else "allow"] for n in range(100)]
