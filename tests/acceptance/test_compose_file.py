@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import aiohttp
 import pytest
 import yaml
 
-from answerback.core.labels import Labels
-from answerback.ports.person_key import KeyHolder
-from answerback.ports.plugin import Host
-from answerback.ports.push import ComposePush, PushDesk, PushRules
-from answerback.runtime.clock import SystemClock
-from answerback.runtime.plugins import installed_plugins
-from answerback.service.service import Service
-from answerback.testing.memory_store.database import Tables
-from answerback.testing.memory_store.store import MemoryStore
 from tests.acceptance.process import run
 from tests.meta.project import ROOT
 
@@ -101,21 +89,13 @@ def test_only_the_proxy_is_exposed_and_all_lasting_data_is_on_a_volume(
 
 
 @pytest.mark.rule("DATA-20")
-async def test_the_proxy_forwards_every_public_route_and_none_of_the_agents(
+def test_the_proxy_forwards_the_public_listener_and_nothing_of_the_agents(
     composed: dict[str, Any],
 ) -> None:
     text = (_FOLDER / "Caddyfile").read_text("utf-8")
     outside, agents = text.split("{$AGENTS_ADDRESS}")
-    (matcher,) = re.findall(r"^\t@public path (.*)$", outside, re.MULTILINE)
-    patterns = [re.compile(re.escape(one).replace(r"\*", ".*")) for one in matcher.split()]
-    routes = await _public_routes()
-    assert len(routes) > 3
-    for path in routes:
-        assert any(pattern.fullmatch(path) for pattern in patterns), path
-    for pattern in patterns:
-        assert any(pattern.fullmatch(path) for path in routes), f"nothing answers {pattern.pattern}"
     ports = environment(composed["services"])
-    assert f"import replicas {ports['ANSWERBACK_PUBLIC__PORT']}\n" in outside
+    assert re.findall(r"import replicas (\d+)", outside) == [ports["ANSWERBACK_PUBLIC__PORT"]]
     assert "import replicas 8420\n" in agents
     assert "dynamic a answerback {args[0]} {" in text
     assert "answerback" in composed["services"]
@@ -138,51 +118,6 @@ def test_the_proxy_accepts_its_configuration(tmp_path: Path) -> None:
     )
     assert checked.returncode == 0, checked.stderr
     assert "Valid configuration" in checked.stdout + checked.stderr
-
-
-_REACHED_BY_HTTP: Final[Mapping[str, Mapping[str, str]]] = {
-    "discord": {"bot_token": "d", "public_key": "0" * 64},
-    "slack": {"bot_token": "xoxb-1", "signing_secret": "s"},
-    "telegram": {"bot_token": "1:t", "webhook": "true"},
-    "web": {},
-}
-"""For each surface, settings with which it is reached over the public listener."""
-
-
-async def _public_routes() -> list[str]:
-    """Return the paths of the public listener, with all surfaces that people and platforms call."""
-
-    async def secret() -> bytes:
-        return bytes(32)
-
-    async def holders() -> tuple[KeyHolder, ...]:
-        return ()
-
-    async def push(rules: PushRules, compose: ComposePush) -> PushDesk:
-        raise AssertionError(f"{rules} and {compose} are not configured")
-
-    async with aiohttp.ClientSession() as http:
-        host = Host(
-            http=http,
-            labels=Labels(),
-            secret=secret,
-            local_url=lambda: "",
-            public_url=lambda: "",
-            holders=holders,
-            tokens=True,
-            now=lambda: 0.0,
-            push=push,
-        )
-        asks = Service(MemoryStore(Tables()), SystemClock(), {}, known_surfaces=frozenset())
-        paths = []
-        for plugin in installed_plugins():
-            await asyncio.to_thread(plugin.load)
-            table = plugin.settings.model_validate(_REACHED_BY_HTTP[plugin.name])
-            built = await plugin.build(table, host, asks)
-            routes = [*built.hooks, *built.public_pages]
-            assert routes, f"{plugin.name} is not reached by HTTP"
-            paths += [route.path for route in routes]
-    return paths
 
 
 def test_the_documentation_names_every_file_next_to_the_compose_file() -> None:

@@ -19,6 +19,7 @@ import typer
 from typer.testing import CliRunner
 
 from answerback.cli.main import COMMANDS, app
+from answerback.runtime.config_file import platform_variables
 from tests.documentation.blocks import PAGES, Block, blocks, every_block
 from tests.meta.project import ROOT
 
@@ -94,7 +95,7 @@ def test_a_configuration_is_valid(
     if tomllib.loads(block.text).keys() & _OTHER_TABLES.keys():
         return
     monkeypatch.chdir(tmp_path)
-    for name in ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "DISCORD_BOT_TOKEN", "TELEGRAM_BOT_TOKEN"):
+    for name in (each for each in platform_variables() if each.endswith("_TOKEN")):
         monkeypatch.setenv(name, "123:token")
     (tmp_path / "answerback.toml").write_text(block.text, "utf-8")
     checked = CliRunner().invoke(app, ["serve", "--check"])

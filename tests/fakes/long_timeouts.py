@@ -16,8 +16,6 @@ from answerback_discord import inbox as discord_inbox
 from answerback_slack import group_membership as slack_groups
 from answerback_slack import interactions as slack_inbound
 from answerback_slack import responder_names as slack_names
-from answerback_telegram import group_membership as telegram_groups
-from answerback_telegram import responder_names as telegram_names
 from tests.fakes.discord import interactions
 from tests.fakes.slack import rules
 
@@ -42,13 +40,6 @@ def discord(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(discord_calls, "ANSWER_TIMEOUT", _OURS)
     patch.setattr(discord_groups, "_WAIT_TIMEOUT", _OURS)
     patch.setattr(discord_inbox, "_TIMEOUT", _OURS)
-    never_look_for_changes(patch)
-
-
-def telegram(patch: pytest.MonkeyPatch) -> None:
-    """Extend Answerback's time limits for lookups at Telegram."""
-    patch.setattr(telegram_groups, "_WAIT_TIMEOUT", _OURS)
-    patch.setattr(telegram_names, "LOOKUP_TIMEOUT", _OURS)
     never_look_for_changes(patch)
 
 

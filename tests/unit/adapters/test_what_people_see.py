@@ -15,6 +15,9 @@ from tests.unit.adapters.all_surfaces import LABELS, SURFACES, asked, case
 from tests.unit.bot.terminal_support import open_terminal
 from tests.unit.cases import case_call
 
+OFFERS = dict.fromkeys(("web", "terminal"), LABELS.original)
+"""The name of the control that shows the source, where it shows nothing else."""
+
 
 @pytest.fixture(params=SURFACES)
 def surface(request: pytest.FixtureRequest) -> str:
@@ -108,18 +111,17 @@ def test_the_source_is_offered_exactly_where_marks_are_rendered_away(
 ) -> None:
     question = {"id": "q", "text": "Go?", "answer_type": "boolean", "context": context}
     ask = asked({"name": "ask_user", "arguments": {"questions": [question]}})
-    names = dict.fromkeys(("slack", "discord", "telegram"), LABELS.details)
-    assert (names.get(surface, LABELS.original) in SURFACES[surface](ask)) == offered
+    assert (OFFERS.get(surface, LABELS.details) in SURFACES[surface](ask)) == offered
     form = ask.form.model_copy(update={"context_format": "text"})
     plain = replace(ask, request=ask.request.model_copy(update={"form": form}))
-    assert names.get(surface, LABELS.original) not in SURFACES[surface](plain)
+    assert OFFERS.get(surface, LABELS.details) not in SURFACES[surface](plain)
 
 
 @pytest.mark.rule("TEXT-6")
 def test_the_source_of_an_explanation_is_offered_too(surface: str) -> None:
     question = {"id": "q", "text": "Go?", "answer_type": "boolean"}
     ask = asked({"name": "ask_user", "arguments": {"questions": [question]}})
-    name = LABELS.details if surface in {"slack", "discord", "telegram"} else LABELS.original
+    name = OFFERS.get(surface, LABELS.details)
     for text, offered in (("src/init.py", False), ("src/__init__.py", True)):
         explained = replace(ask, asides=(Aside(question_id="q", text=text, at=1.0),))
         assert (name in SURFACES[surface](explained)) == offered

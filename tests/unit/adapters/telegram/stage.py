@@ -14,7 +14,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from answerback_chat import missed_changes
-from answerback_telegram import limits
+from answerback_telegram import group_membership, limits, responder_names
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.parse import message_id
 from tests.fakes import long_timeouts
@@ -129,7 +129,9 @@ class TelegramStage:
 async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[TelegramStage]:
     """Run a fake Telegram with one service, or with several behind a load balancer."""
     with pytest.MonkeyPatch.context() as patch:
-        long_timeouts.telegram(patch)
+        patch.setattr(group_membership, "_WAIT_TIMEOUT", long_timeouts.LONG)
+        patch.setattr(responder_names, "LOOKUP_TIMEOUT", long_timeouts.LONG)
+        long_timeouts.never_look_for_changes(patch)
         patch.setattr(limits, "GROUP_PER_MINUTE", 1_000_000)
         patch.setattr(limits, "PER_SECOND", 1_000_000)
         async with FakeTelegram() as telegram:

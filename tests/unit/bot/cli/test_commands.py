@@ -353,11 +353,9 @@ async def test_the_doctor_gets_the_channels_and_responders_of_each_surface(folde
             for plugin in installed_plugins()
         }
     seen = {name: (one.channels, one.responders, one.fix) for name, one in checkups.items()}
-    assert seen == {
-        "web": ([], [], False),
+    assert seen == dict.fromkeys(seen, ([], [], False)) | {
         "slack": (["C0", "C1"], ["U2", "@S2"], False),
         "discord": (["9"], ["@8"], True),
-        "telegram": ([], [], False),
     }
 
 

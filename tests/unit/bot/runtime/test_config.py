@@ -1,6 +1,7 @@
 """The settings: their sources, precedence and error messages."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from answerback.core.labels import Labels
 from answerback.runtime.config import Settings, StorageSettings, is_loopback, settings_type
 from answerback.runtime.config_file import iter_setting_keys, load_settings, platform_variables
 from answerback.runtime.from_settings import build_routes
+from answerback.runtime.plugins import installed_plugins
 
 HASH = "sha256:" + "0" * 64
 WHSEC = "whsec_" + "QUJD" * 8
@@ -164,6 +166,9 @@ def test_a_list_in_an_environment_variable_is_separated_by_commas(
     assert settings.agents["ci"].token_hash == HASH
 
 
+SURFACES = frozenset(plugin.name for plugin in installed_plugins())
+
+
 @pytest.mark.rule("CONFIG-2")
 @pytest.mark.parametrize("key", [key for key in iter_setting_keys() if "<name>" not in key])
 def test_every_key_can_be_set_by_its_environment_variable(
@@ -175,10 +180,7 @@ def test_every_key_can_be_set_by_its_environment_variable(
     monkeypatch.setenv("ANSWERBACK_PUBLIC__PORT", "3")
     monkeypatch.setenv("ANSWERBACK_PUBLIC__URL", "https://b.example")
     for other, needed in SAMPLES.items():
-        if (
-            other.startswith(("slack.", "discord.", "storage.", "web."))
-            and other.split(".")[0] == table
-        ):
+        if other.split(".")[0] == table and table in {"storage", *SURFACES}:
             monkeypatch.setenv("ANSWERBACK_" + other.upper().replace(".", "__"), needed)
     monkeypatch.setenv(variable, value)
     assert setting_at(load_settings(), key) != setting_at(settings_type().model_construct(), key)
@@ -191,38 +193,21 @@ def setting_at(settings: object, key: str) -> object:
 
 
 SAMPLES = {
+    **{
+        f"{plugin.name}.{key}": value
+        for plugin in installed_plugins()
+        for key, value in import_module(
+            f"tests.unit.adapters.{plugin.name}.settings_samples"
+        ).SAMPLES.items()
+    },
     "server.host": "127.0.0.2",
     "server.port": "1",
     "public.host": "0.0.0.0",
     "public.port": "2",
     "public.url": "https://a.example",
-    "web.link_days": "7",
-    "web.push": "true",
-    "web.push_detail": "headline",
-    "web.push_answer": "true",
-    "web.push_anyone": "true",
-    "web.push_allow": "10.0.0.0/8",
-    "web.user_header": "X-User",
-    "web.trusted_proxies": "10.0.0.7",
     "storage.url": "postgresql://db/x",
     "storage.listen_url": "postgresql://db:1/x",
     "default_route": "slack:C1",
-    "slack.bot_token": "xoxb",
-    "slack.app_token": "xapp",
-    "slack.signing_secret": "s",
-    "slack.responders": "U1",
-    "slack.api_url": "http://127.0.0.1:1/api/",
-    "discord.bot_token": "d",
-    "discord.public_key": "b" * 64,
-    "discord.responders": "1",
-    "discord.api_url": "http://127.0.0.1:1/",
-    "discord.gateway": "false",
-    "discord.message_content": "false",
-    "discord.shards": "2",
-    "telegram.bot_token": "1:t",
-    "telegram.responders": "1",
-    "telegram.api_url": "http://127.0.0.1:1/",
-    "telegram.webhook": "true",
     "callbacks.allow": "10.0.0.0/8",
     "callbacks.secret": WHSEC,
     "inquiry.url": "http://127.0.0.1:1/",
