@@ -147,9 +147,11 @@ class TelegramSurface(BotSurface):
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.Surface.default_responders`."""
-        if destination.user:
-            return (destination.user,)
-        return tuple(qualify(who, destination.channel) for who in self._responders)
+        return (destination.user,) if destination.user else self._responders
+
+    def name_groups(self, who: tuple[str, ...], destination: Destination) -> tuple[str, ...]:
+        """See `answerback.ports.surface.SupportsPlaceGroups.name_groups`."""
+        return tuple(qualify(each, destination.channel) for each in who)
 
     def destination_problem(self, destination: Destination) -> str | None:
         """See `answerback.ports.surface.Surface.destination_problem`."""

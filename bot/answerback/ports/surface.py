@@ -231,8 +231,8 @@ class Surface(Protocol):
     A surface is built with the service (`Asks`), and is whole from then on. That it is not connected yet is a state,
     which `unready_reason` reports.
 
-    It declares optional capabilities by having their methods: `SupportsReminders`, `SupportsMoves`, `SupportsGroups`.
-    The service works without them. `show` and those methods may raise a kind of PlatformError.
+    It declares optional capabilities by having their methods: `SupportsReminders`, `SupportsMoves`, `SupportsGroups`,
+    `SupportsPlaceGroups`. The service works without them. `show` and those methods may raise a kind of PlatformError.
     """
 
     name: str
@@ -293,6 +293,14 @@ class SupportsLeading(Protocol):
 
     def is_leader(self) -> bool | None:
         """Whether this process does it; None if the store is not shared or no such work is configured."""
+
+
+@runtime_checkable
+class SupportsPlaceGroups(Protocol):
+    """A surface with a group that is another one at each place, such as the administrators of a chat."""
+
+    def name_groups(self, who: tuple[str, ...], destination: Destination) -> tuple[str, ...]:
+        """Return ids of people and groups with such a group named for this destination, so that it holds anywhere."""
 
 
 @runtime_checkable

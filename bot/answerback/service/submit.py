@@ -37,7 +37,11 @@ from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE, AgentPresence
 from answerback.service.ask_limits import too_many_asks
 from answerback.service.repeated_calls import RepeatedCalls, join_key
-from answerback.service.responder_rules import find_confirmation_problem
+from answerback.service.responder_rules import (
+    find_confirmation_problem,
+    name_groups,
+    name_groups_later,
+)
 from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan
 
 logger = logging.getLogger(__name__)
@@ -168,21 +172,24 @@ class Submitter:
 
     def _place(self, planned: Plan) -> Plan | tuple[Problem, ...]:
         """Return the plan with those who may act: by the call or route, else by the surface; or what is wrong there."""
-        surface, to = self._commits.surfaces.get(planned.destination.surface), planned.destination
+        to, surfaces = planned.destination, self._commits.surfaces
+        surface, person = surfaces.get(to.surface), (to.user,) if to.user is not None else ()
         if surface is None and planned.confirmation is not None:
             return (self._unknown_surface(to),)
-        if (
-            surface is None
-        ):  # an ask that no person has to answer needs no surface: see _check_askable
-            return replace(
-                planned, responders=planned.responders or (() if to.user is None else (to.user,))
-            )
+        if surface is None:  # if no person has to answer, none is needed: see _check_askable
+            return replace(planned, responders=planned.responders or person)
         if (wrong := surface.destination_problem(to)) is not None:
             return (Problem(pointer="/to", code="unknown_route", message=wrong),)
-        of_place = surface.default_responders(to) if to.user is None else (to.user,)
-        if responders := planned.responders or of_place:
+        if responders := planned.responders or person or surface.default_responders(to):
+            responders = name_groups(responders, to, surfaces)
+            planned = replace(
+                planned,
+                responders=responders,
+                confirmers=name_groups(planned.confirmers, to, surfaces),
+                escalation=name_groups_later(planned.escalation, to, surfaces),
+            )
             problem = self._confirmation_problem(planned, responders)
-            return (problem,) if problem else replace(planned, responders=responders)
+            return (problem,) if problem else planned
         message = (
             "No responders are set for this destination. Add responders to the call, to its route "
             f"(routes.<name>.responders) or to the surface ({surface.name}.responders): user ids, "

@@ -17,7 +17,7 @@ from answerback.ports.store import Store
 from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_http_session
 from answerback.service.service import Service
-from answerback.service.submission_request import Submission
+from answerback.service.submission_request import NO_ROUTES, Submission
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync
@@ -83,7 +83,8 @@ async def run_surface(
         http = await stack.enter_async_context(chat_http_session())
         surfaces: dict[str, Surface] = {}
         names = frozenset({"telegram"})
-        service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
+        routes = options.pop("routes", NO_ROUTES)
+        service = Service(store, clock, surfaces, known_surfaces=names, routes=routes, claim=claim)
         address: list[str] = []
         surface = surfaces["telegram"] = TelegramSurface(
             service,

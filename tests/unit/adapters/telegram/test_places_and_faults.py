@@ -172,34 +172,6 @@ async def test_whoever_writes_as_a_group_is_nobody(tmp_path: Path, who: str) -> 
         assert (await at.shown(ask)).revision == 1
 
 
-@pytest.mark.rule("TELEGRAM-10")
-async def test_the_administrators_of_the_group_may_answer(tmp_path: Path) -> None:
-    async with rig(tmp_path, responders=("@admins",)) as at:
-        ask = await at.submit([GO], responders=None)
-        assert ask.responders == (f"@{at.group.id}",)
-        assert "may answer here" in await press(at, at.ann, live(at.group, ask), "Yes")
-        at.group.members[at.ann.id] = "administrator"
-        assert await press(at, at.ann, live(at.group, ask), "Yes") == ""
-        assert (await at.shown(ask)).status is Status.ANSWERED
-
-
-@pytest.mark.rule("TELEGRAM-10", "TELEGRAM-11")
-async def test_the_administrators_of_a_group_that_became_a_supergroup_may_answer(
-    tmp_path: Path,
-) -> None:
-    async with rig(tmp_path, responders=("@admins",)) as at:
-        ask = await at.submit([GO], responders=None)
-        new = at.telegram.add_group("ops")
-        new.members[at.ann.id] = "creator"
-        at.group.migrated_to = new.id
-        moved = {"message_id": 99, "chat": at.group.json(), "date": 1, "migrate_to_chat_id": new.id}
-        await at.telegram.send_update({"message": moved})
-        await at.telegram.until(lambda: new.messages)
-        ask = await at.shown(ask)
-        assert await press(at, at.ann, live(new, ask), "Yes") == ""
-        assert (await at.shown(ask)).status is Status.ANSWERED
-
-
 @pytest.mark.rule("TELEGRAM-3")
 @pytest.mark.parametrize("text", ["@@bob", "/@bob", "a/@bob", "@bob@ann", "@**bob**", "/*stop*"])
 async def test_no_name_becomes_live(tmp_path: Path, text: str) -> None:

@@ -1,0 +1,71 @@
+"""A group's administrators as responders and confirmers, wherever these are listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from answerback.core.ask import Status
+from answerback.service.submission_request import Route, Routes
+from tests.fakes.telegram.server import FakeTelegram
+from tests.unit.adapters.telegram.rig import rig
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
+
+
+@pytest.mark.rule("TELEGRAM-10")
+async def test_the_administrators_of_the_group_may_answer(tmp_path: Path) -> None:
+    async with rig(tmp_path, responders=("@admins",)) as at:
+        ask = await at.submit([GO], responders=None)
+        assert ask.responders == (f"@{at.group.id}",)
+        assert "may answer here" in await press(at, at.ann, live(at.group, ask), "Yes")
+        at.group.members[at.ann.id] = "administrator"
+        assert await press(at, at.ann, live(at.group, ask), "Yes") == ""
+        assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.rule("TELEGRAM-10")
+async def test_a_route_may_name_the_administrators_of_its_groups(tmp_path: Path) -> None:
+    async with FakeTelegram() as telegram:
+        group, leads = telegram.add_group(), telegram.add_group("leads")
+        route = {
+            "to": f"telegram:{group.id}",
+            "responders": ["@admins"],
+            "confirmations": {"count": 1, "from": ["@admins", "7"]},
+            "escalate": {
+                "after": 60.0,
+                "to": f"telegram:{leads.id}",
+                "responders": ["@admins", "8"],
+            },
+        }
+        routes = Routes(by_name={"ops": Route.model_validate(route)})
+        async with rig(tmp_path, telegram=telegram, group=group, routes=routes) as at:
+            ask = await at.submit([GO], to="ops", responders=None)
+            assert ask.responders == (f"@{group.id}",)
+            assert ask.confirmers == (f"@{group.id}", "7")
+            escalation = ask.request.escalation
+            assert escalation is not None
+            assert escalation.responders == (f"@{leads.id}", "8")
+            assert escalation.confirmers == (f"@{leads.id}", "7")
+            narrowed = await at.submit([GO], to="ops", responders=["@admins"])
+            assert narrowed.responders == (f"@{group.id}",)
+            group.members[at.ann.id] = "administrator"
+            await press(at, at.ann, live(group, ask), "Yes")
+            assert (await at.shown(ask)).confirming
+
+
+@pytest.mark.rule("TELEGRAM-10", "TELEGRAM-11")
+async def test_the_administrators_of_a_group_that_became_a_supergroup_may_answer(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, responders=("@admins",)) as at:
+        ask = await at.submit([GO], responders=None)
+        new = at.telegram.add_group("ops")
+        new.members[at.ann.id] = "creator"
+        at.group.migrated_to = new.id
+        moved = {"message_id": 99, "chat": at.group.json(), "date": 1, "migrate_to_chat_id": new.id}
+        await at.telegram.send_update({"message": moved})
+        await at.telegram.until(lambda: new.messages)
+        ask = await at.shown(ask)
+        assert await press(at, at.ann, live(new, ask), "Yes") == ""
+        assert (await at.shown(ask)).status is Status.ANSWERED
