@@ -72,7 +72,6 @@ class WebSurface:
         self._public = Visitors(access, holders, proxies or TrustedProxies(), operators=False)
         self._tokens = tokens
         self._desk = desk
-        self.pushes = desk is not None
 
     # --- the surface -------------------------------------------------------------------------------
 

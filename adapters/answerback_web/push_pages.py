@@ -118,10 +118,14 @@ class PushPages:
         return web.Response(status=204 if added else 422, headers=responses.HEADERS)
 
     async def _open(self, request: web.Request, visitor: Visitor) -> web.Response:
-        """Redirect to the page of an ask."""
-        return responses.see_other(
-            f"../../../a/{self._visitors.link(request.match_info['ask'], visitor)}"
-        )
+        """Redirect to the page of an ask, if it is one of the person's: its id alone opens nothing."""
+        ask = await self._site.service.get(request.match_info["ask"])
+        if ask is None or not (
+            visitor.is_operator or await self._desk.is_about(visitor.person, ask)
+        ):
+            labels = self._site.labels
+            return self._site.notice_page(404, labels.page_missing, root="../../../", home=None)
+        return responses.see_other(f"../../../a/{self._visitors.link(ask.id, visitor)}")
 
     async def _deny(self, request: web.Request, visitor: Visitor) -> web.Response:
         """Deny a permission, if it is still what the person was notified of."""
@@ -134,8 +138,11 @@ class PushPages:
             return web.Response(status=409, headers=responses.HEADERS)
         person = visitor.person
         delivery = f"{NAME}:{ask.id}:{person.user_id}:{post.digest}"
-        intent = Intent(ask.id, Answer(value=option.value), post.revision, delivery, surface=NAME)
-        result = await self._site.service.apply(intent, Actor(person))
+        service = self._site.service
+        surface = None if service.people.name_of(person) is not None else NAME
+        action = Answer(value=option.value)
+        intent = Intent(ask.id, action, post.revision, delivery, surface=surface)
+        result = await service.apply(intent, Actor(person))
         status = 204 if isinstance(result, Acted) else 409
         return web.Response(status=status, headers=responses.HEADERS)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
+from answerback.core.person import Person
 
 MAX_PER_PERSON: Final = 10
 """Subscriptions of one person. The oldest makes room for a new one: it is likely to be a browser's that is gone."""
@@ -93,17 +94,12 @@ class PushDesk(Protocol):
     async def unsubscribe(self, person: str, subscription_id: str) -> None:
         """Remove one of a person's subscriptions."""
 
+    async def is_about(self, person: Person, ask: Ask) -> bool:
+        """Whether a person was asked, or has acted."""
+
     async def note_seen(self, person: str, ask_ids: Iterable[str]) -> None:
         """Note that an open page shows these asks to a person, who need not be notified of them any more."""
 
 
 ComposePush = Callable[[Ask, bool], Mapping[str, JsonValue]]
 """Returns what a browser gets to notify of an ask that waits for its person, or (True) no longer waits."""
-
-
-@runtime_checkable
-class SupportsPush(Protocol):
-    """A surface whose people can have themselves notified."""
-
-    pushes: bool
-    """Whether the operator has turned it on."""

@@ -170,8 +170,9 @@ class Outbox(Protocol):
     ) -> None:
         """Store the results of deliveries and the record's lines about the attempts (with their ask ids).
 
-        A delivered ask counts as seen by its agent, for good. The claims of the deliveries end. With ``holder``, a
-        delivery that another has claimed in the meantime is left alone; if all have been claimed, no line is written.
+        A delivered ask counts as seen by its agent, for good; a push that is over is removed. The claims of the
+        deliveries end. With ``holder``, a delivery that another has claimed in the meantime is left alone; if all have
+        been claimed, no line is written.
         """
 
     async def get(self, delivery_id: str) -> StoredDelivery | None:
@@ -265,7 +266,7 @@ class Store(Protocol):
         """The 32 random bytes of this name, generated once and kept."""
 
     async def counts(self) -> Mapping[str, int]:
-        """The number of asks by status, from counters, and of deliveries by state."""
+        """The number of asks by status, from counters, and of webhooks by state."""
 
     async def oldest_open(self) -> Mapping[str, float]:
         """When the oldest open ask of each route began to wait, without what the clock was set back; "": no route."""

@@ -140,3 +140,8 @@ class StoredDelivery:
     last_status: int | None
     last_error: str | None
     updated_at: float
+
+    @property
+    def is_settled_push(self) -> bool:
+        """Whether it is a push that is over: it leaves nothing behind, unlike a webhook."""
+        return self.delivery.is_push and self.state is not DeliveryState.PENDING

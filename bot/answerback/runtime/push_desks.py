@@ -45,11 +45,14 @@ class PushDesks:
         from answerback.webhooks.pushes import Pushes, push_addresses
 
         addresses = push_addresses(rules)
+        self._service.notify_from(surface)
         desk = Pushes(
             surface=surface,
             store=self._service.store,
             clock=self._service.clock,
             hooks=self._service.hooks,
+            people=self._service.people,
+            surfaces=self._service.surfaces,
             holders=self._holders,
             rules=rules,
             secret=partial(self._service.store.secret, "push"),

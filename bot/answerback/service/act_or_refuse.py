@@ -27,7 +27,6 @@ from answerback.core.walker import Refused, Source
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.message_state import mark_outdated
-from answerback.ports.push import SupportsPush
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
@@ -72,6 +71,8 @@ class ChangeCommitter:
         self.people = people
         self.signals = Signals()
         self.hooks = hooks
+        self.push_surface: str | None = None
+        """Where people have themselves notified; None: nowhere."""
         self._has_inquiry = has_inquiry
         self._claim = claim
         self._receipts = receipts
@@ -174,10 +175,10 @@ class ChangeCommitter:
         deliveries: tuple[Delivery, ...] = ()
         if ask.request.callback is not None:
             deliveries = record_wire.build_webhooks(ask, change.entries, at)
-        if (before is None or _whom_it_waits_for(before) != _whom_it_waits_for(ask)) and any(
-            isinstance(each, SupportsPush) and each.pushes for each in self.surfaces.values()
+        if self.push_surface is not None and (
+            before is None or _whom_it_waits_for(before) != _whom_it_waits_for(ask)
         ):
-            deliveries += push_rows(self.surfaces, before, ask, at)
+            deliveries += push_rows(self.push_surface, self.people, before, ask, at)
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         receipt = None
         if self._receipts is not None and change.entries and change.entries[-1].kind == "ended":

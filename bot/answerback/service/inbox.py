@@ -137,11 +137,15 @@ async def find_groups_among(
 
 def is_waiting_for(ask: Ask, actors: Sequence[Actor], people: People) -> bool:
     """Whether an ask waits for a person, given by their accounts."""
-    if ask.confirming:
-        done = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)]
-        if any(people.is_same(actors[0].person, one) for one in done):
-            return False
+    if has_done_their_part(ask, actors[0].person, people):
+        return False
     return any(_is_named(ask, ask.waits_for, each) for each in actors)
+
+
+def has_done_their_part(ask: Ask, person: Person, people: People) -> bool:
+    """Whether an ask waits for others to confirm what a person answered or confirmed."""
+    done = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)] if ask.confirming else []
+    return any(people.is_same(person, one) for one in done)
 
 
 def _is_named(ask: Ask, named: Sequence[str], actor: Actor) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from answerback.core.ask import ANYONE, Ask
+from answerback.core.people import People
+from answerback.core.person import Person
 from answerback.ports.surface import Actor, Surface
 from answerback.service.inbox import find_groups_among
 
@@ -30,6 +32,25 @@ def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | N
     if groups & actor.groups:
         return None
     return frozenset() if actor.all_groups else groups - actor.groups_known
+
+
+async def is_among(
+    names: tuple[str, ...],
+    ask: Ask,
+    person: Person,
+    people: People,
+    surfaces: Mapping[str, Surface],
+) -> bool | None:
+    """Whether names on an ask's surface include a person, by any of their accounts; None if it cannot say yet."""
+    place = ask.destination.surface
+    if ANYONE in names and person.surface == place:
+        return True
+    ids = tuple(user_id for each, user_id in people.accounts_of(person) if each == place)
+    actor = Actor(person, ids=ids)
+    if missing := missing_groups(names, actor):
+        with_groups = await look_up_groups(surfaces, NeedsGroups(ask, actor, missing))
+        return None if with_groups is None else missing_groups(names, with_groups) is None
+    return missing is None
 
 
 async def look_up_groups(surfaces: Mapping[str, Surface], needed: NeedsGroups) -> Actor | None:

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
 from typing import Final
 
 from answerback.core.ask import Ask
-from answerback.ports.push import SupportsPush
+from answerback.core.people import People
+from answerback.core.person import Person
 from answerback.ports.store_values import Delivery
-from answerback.ports.surface import Surface
 
 WAITS: Final = "push.waits"
 """An ask has begun to wait for people."""
@@ -22,28 +21,41 @@ OVER: Final = "push.over"
 
 
 def push_rows(
-    surfaces: Mapping[str, Surface], before: Ask | None, after: Ask, at: float
+    surface: str, people: People, before: Ask | None, after: Ask, at: float
 ) -> tuple[Delivery, ...]:
-    """Return the rows for those for whom the ask begins to wait, or no longer waits, with a change."""
-    was = frozenset[tuple[bool, str]]() if before is None else _waiting(surfaces, before)
-    now = _waiting(surfaces, after)
-    started, ended = sorted(name for _, name in now - was), was - now
+    """Return the rows for those for whom the ask begins to wait, or no longer waits, with a change.
+
+    Args:
+        surface: where people can have themselves notified.
+        people: tells who has an account there.
+    """
+    was = frozenset[tuple[bool, str]]() if before is None else _waiting(surface, people, before)
+    now = _waiting(surface, people, after)
+    started, ended = (sorted({name for _, name in names}) for names in (now - was, was - now))
     rows = []
     if started:
         rows.append(_row(WAITS, after, started, at + after.request.push_after))
     if ended:
-        rows.append(_row(OVER, after, [], at))
+        rows.append(_row(OVER, after, ended, at))
     return tuple(rows)
 
 
-def _waiting(surfaces: Mapping[str, Surface], ask: Ask) -> frozenset[tuple[bool, str]]:
-    """Return the responders for whom an ask waits where they can be notified, and whether to confirm."""
-    surface: object = surfaces.get(ask.destination.surface)
-    if not isinstance(surface, SupportsPush) or not surface.pushes:
-        return frozenset()
+def _waiting(surface: str, people: People, ask: Ask) -> frozenset[tuple[bool, str]]:
+    """Return those for whom an ask waits and who could be notified, and whether to confirm."""
     if not ask.open or ask.inquiring:
         return frozenset()
-    return frozenset((ask.confirming, name) for name in ask.waits_for)
+    place, names = ask.destination.surface, ask.waits_for
+    if place != surface:
+        names = tuple(name for name in names if _could_be_notified(name, place, surface, people))
+    return frozenset((ask.confirming, name) for name in names)
+
+
+def _could_be_notified(name: str, place: str, surface: str, people: People) -> bool:
+    """Whether a person whom an ask names elsewhere may have an account on the surface that notifies."""
+    if not people.accounts or name.startswith("@"):
+        return bool(people.accounts)
+    accounts = people.accounts_of(Person(surface=place, user_id=name))
+    return any(each == surface for each, _ in accounts)
 
 
 def _row(kind: str, ask: Ask, names: list[str], at: float) -> Delivery:

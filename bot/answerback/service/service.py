@@ -115,6 +115,10 @@ class Service(AskActions):
         """Stores a tool call as an ask; see `Submitter.submit`."""
         self._waiters = Waiters(self._commits, self.presence)
 
+    def notify_from(self, surface: str) -> None:
+        """Store what notifies the people who have themselves notified on this surface."""
+        self._commits.push_surface = surface
+
     async def apply_typed(
         self,
         ask_id: str,

@@ -6,8 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from answerback.ports.claims import Claim
 from answerback.ports.push import PushSubscription
-from answerback.ports.store import Store
+from answerback.ports.store import Store, Write
+from answerback.ports.store_values import DeliveryState
+from answerback.testing.store_examples import new_ask, new_delivery
 
 
 def new_subscription(number: int = 1) -> PushSubscription:
@@ -42,3 +45,29 @@ class PushContract:
         await store.push.remove(second.id)
         await store.push.remove(second.id)
         assert list(await store.push.list()) == [again]
+
+    @pytest.mark.rule("PUSH-5")
+    async def test_pushes_are_no_webhooks_they_are_not_counted_and_leave_nothing_behind(
+        self, store: Store
+    ) -> None:
+        webhook = new_delivery(1)
+        pushes = [
+            replace(new_delivery(n), ask_id=f"push_{n}", type="push.waits") for n in (2, 3, 4)
+        ]
+        await store.asks.create(Write(new_ask(), deliveries=(webhook, *pushes)), None)
+        claimed = await store.outbox.claim(Claim("ann", 60.0), 2_000.0, 9)
+        assert len(claimed) == 4
+        assert (await store.counts())["pending"] == 1
+        settled = {"msg_2": DeliveryState.DELIVERED, "msg_3": DeliveryState.DEAD}
+        results = [
+            replace(each, tries=1, state=settled.get(each.delivery.id, each.state))
+            for each in claimed
+        ]
+        await store.outbox.save_results(results, [], "ben")
+        assert await store.outbox.get("msg_2") is not None, "another process has it"
+        await store.outbox.save_results(results, [], "ann")
+        page = await store.outbox.page(state=None, agent=None, after=None, limit=9)
+        assert {each.delivery.id for each in page.rows} == {"msg_1", "msg_4"}
+        await store.outbox.save_results([replace(results[0], state=DeliveryState.DELIVERED)], [])
+        counted = await store.counts()
+        assert (counted["pending"], counted["delivered"], counted["dead"]) == (0, 1, 0)

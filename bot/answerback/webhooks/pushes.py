@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,8 +16,8 @@ import aiohttp
 from yarl import URL
 
 from answerback.core.ask import ANYONE, Ask
-from answerback.core.people import NOBODY_KNOWN
-from answerback.core.walker import Person
+from answerback.core.people import People
+from answerback.core.person import Person
 from answerback.ports.clock import Clock
 from answerback.ports.person_key import OPERATOR, KeyHolderSource
 from answerback.ports.push import (
@@ -30,13 +30,14 @@ from answerback.ports.push import (
 )
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery
-from answerback.ports.surface import Actor
-from answerback.service.inbox import is_waiting_for
+from answerback.ports.surface import Surface
+from answerback.service.inbox import concerns, has_done_their_part
+from answerback.service.may_act import is_among
 from answerback.service.notify import Hooks
 from answerback.service.push_rows import OVER
 from answerback.webhooks import push_messages
 from answerback.webhooks.address_policy import AddressRules
-from answerback.webhooks.sender import SendResult, post, refusal
+from answerback.webhooks.sender import FAILED, SendResult, post, refusal
 
 SEND: Final = "push.send"
 """One message to one browser."""
@@ -51,6 +52,7 @@ MAX_NOTED: Final = 10_000
 _GONE: Final = {404, 410}
 _DONE: Final = SendResult(None, None)
 """There was nothing to send."""
+_UNKNOWN: Final = SendResult(None, FAILED, "the platform cannot say who is in a group")
 
 
 @dataclass
@@ -59,6 +61,8 @@ class Pushes(PushDesk):
 
     Args:
         surface: the surface's name.
+        people: tells on which other surfaces they are asked.
+        surfaces: those surfaces, which tell who is in a group.
         secret: 32 fixed bytes, for the service's key and the topics.
         subject: returns the address of the service.
         compose: writes the messages.
@@ -70,6 +74,8 @@ class Pushes(PushDesk):
     store: Store
     clock: Clock
     hooks: Hooks
+    people: People
+    surfaces: Mapping[str, Surface]
     holders: KeyHolderSource
     rules: PushRules
     secret: Callable[[], Awaitable[bytes]]
@@ -119,6 +125,13 @@ class Pushes(PushDesk):
         if any(each.id == subscription_id for each in await self.list_for(person)):
             await self.store.push.remove(subscription_id)
 
+    async def is_about(self, person: Person, ask: Ask) -> bool:
+        """See `PushDesk.is_about`."""
+        if concerns(ask, person, self.people):
+            return True
+        asked = await is_among(ask.participants, ask, person, self.people, self.surfaces)
+        return asked is True
+
     async def note_seen(self, person: str, ask_ids: Iterable[str]) -> None:
         """See `PushDesk.note_seen`."""
         new = [key for ask_id in ask_ids if (key := _seen(person, ask_id)) not in self._noted]
@@ -164,25 +177,34 @@ class Pushes(PushDesk):
             return _DONE
         if delivery.type == SEND:
             return await self._send_message(ask, body["to"], over=body["over"], at=at)
-        names = frozenset(body["names"])
-        told = [each for each in await self._subscriptions() if self._concerns(ask, each, names)]
+        names, over, told = tuple(body["names"]), delivery.type == OVER, []
+        for each in await self._subscriptions():
+            named = await self._is_named(ask, each.person, names)
+            waits = await self._waits(ask, each.person) if named else False
+            if named is None or waits is None:
+                return _UNKNOWN
+            if named and waits is not over:
+                told.append(each)
         if told:
             await self._store_messages(delivery, ask, told, at)
         return _DONE
 
-    def _concerns(self, ask: Ask, to: PushSubscription, names: frozenset[str]) -> bool:
-        """Whether a row of the first step is about a person: names are those for whom the ask began to wait."""
-        if not names:
-            return not self._waits(ask, to.person)
-        return self._waits(ask, to.person) and not names.isdisjoint({to.person, ANYONE})
+    async def _is_named(self, ask: Ask, person: str, names: tuple[str, ...]) -> bool | None:
+        """Whether names include a person who is told of the ask; None if that is not known yet."""
+        if person != OPERATOR and not self.rules.anyone:
+            names = tuple(name for name in names if name != ANYONE)
+        return await is_among(names, ask, self._person(person), self.people, self.surfaces)
 
-    def _waits(self, ask: Ask, person: str) -> bool:
-        """Whether an ask waits for a person who is told of it."""
-        who = Actor(Person(surface=self.surface, user_id=person, name=person))
-        if not ask.open or ask.inquiring or ask.destination.surface != self.surface:
+    async def _waits(self, ask: Ask, person: str) -> bool | None:
+        """Whether an ask waits for a person who is told of it; None if that is not known yet."""
+        if not ask.open or ask.inquiring:
             return False
-        named = person in ask.waits_for or person == OPERATOR or self.rules.anyone
-        return named and is_waiting_for(ask, [who], NOBODY_KNOWN)
+        if has_done_their_part(ask, self._person(person), self.people):
+            return False
+        return await self._is_named(ask, person, ask.waits_for)
+
+    def _person(self, user_id: str) -> Person:
+        return Person(surface=self.surface, user_id=user_id, name=user_id)
 
     async def _store_messages(
         self, row: Delivery, ask: Ask, told: Iterable[PushSubscription], at: float
@@ -210,7 +232,10 @@ class Pushes(PushDesk):
         self, ask: Ask, subscription_id: str, *, over: bool, at: float
     ) -> SendResult:
         found = [each for each in await self._subscriptions() if each.id == subscription_id]
-        if not found or over is self._waits(ask, found[0].person):
+        waits = await self._waits(ask, found[0].person) if found else over
+        if waits is None:
+            return _UNKNOWN
+        if waits is over:
             return _DONE
         to, drafts = found[0], self.store.drafts
         shown = f"push:shown:{ask.id}:{to.id}"

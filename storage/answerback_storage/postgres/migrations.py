@@ -307,7 +307,7 @@ MIGRATIONS: Final = (
     Migration("left_behind", _LEFT_BEHIND),
     Migration("changes", _CHANGES),
     Migration("receipts", receipts.TABLES),
-    Migration("pushed", push.TABLES),
+    Migration("pushed", push.STATEMENTS),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

@@ -80,9 +80,15 @@ class PostgresOutbox(BaseOutbox[PostgresDatabase]):
         holder: str | None = None,
     ) -> None:
         params, parts = Parameters(), {}
+        gone = [result.delivery.id for result in results if result.is_settled_push]
+        kept = [result for result in results if not result.is_settled_push]
         holder_condition = "" if holder is None else f"AND holder = {params.add(holder)}"
-        if results:
-            changed = [(result.delivery.id, *rows.delivery_row(result)[7:]) for result in results]
+        if gone:
+            ids = params.rows([(name,) for name in gone], ("text",))
+            parts["removed"] = f"""DELETE FROM deliveries USING ({ids}) AS gone (c0, n)
+                WHERE deliveries.id = c0 {holder_condition}"""
+        if kept:
+            changed = [(result.delivery.id, *rows.delivery_row(result)[7:]) for result in kept]
             values = params.rows(changed, _RESULT_TYPES)
             parts[
                 "attempted"

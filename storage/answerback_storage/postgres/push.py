@@ -10,9 +10,16 @@ from answerback_storage import push_rows
 from answerback_storage.base_store import Part
 from answerback_storage.postgres.database import PostgresDatabase
 
-TABLES: Final = (
+STATEMENTS: Final = (
     """CREATE TABLE push_subscriptions (
         id text COLLATE "C" PRIMARY KEY, value text NOT NULL, at double precision NOT NULL)""",
+    # Pushes are sent as webhooks are, but are none: they are not counted.
+    "DROP TRIGGER deliveries_counted ON deliveries",
+    """CREATE TRIGGER deliveries_counted AFTER INSERT ON deliveries FOR EACH ROW
+        WHEN (NEW.type NOT LIKE 'push.%') EXECUTE FUNCTION count_deliveries()""",
+    "DROP TRIGGER deliveries_recounted ON deliveries",
+    """CREATE TRIGGER deliveries_recounted AFTER UPDATE OF state ON deliveries FOR EACH ROW
+        WHEN (OLD.state <> NEW.state AND NEW.type NOT LIKE 'push.%') EXECUTE FUNCTION count_deliveries()""",
 )
 
 

@@ -372,6 +372,6 @@ def receipts_and_keys(db: Database) -> None:
 
 @_step
 def pushed(db: Database) -> None:
-    """Keep the browsers in which people are notified."""
-    for statement in push.TABLES:
+    """Keep the browsers in which people are notified, and count no pushes."""
+    for statement in push.STATEMENTS:
         db.execute(statement)

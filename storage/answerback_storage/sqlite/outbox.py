@@ -46,6 +46,7 @@ _RENEW: Final = (
 _RELEASE: Final = """UPDATE deliveries INDEXED BY deliveries_held SET holder = NULL
     WHERE state = 'pending' AND holder IS NOT NULL AND holder = ?"""
 _NEXT_DUE: Final = f"SELECT next_at {_FIRST_PENDING} AND next_at > ? ORDER BY next_at LIMIT 1"
+_REMOVE: Final = "DELETE FROM deliveries WHERE id = ? AND (? IS NULL OR holder = ?)"
 _GET: Final = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = ?"
 
 
@@ -125,6 +126,9 @@ def _load_readable(
 
 def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -> bool:
     """Store one result if the holder has the delivery. If it was delivered, its agent has seen the outcome."""
+    if result.is_settled_push:
+        values = (result.delivery.id, holder, holder)
+        return db.execute(_REMOVE, values).rowcount > 0
     updated = db.execute(
         """UPDATE deliveries SET state = ?, tries = ?, next_at = ?, last_status = ?,
             last_error = ?, updated_at = ?, holder = NULL, claimed_until = NULL

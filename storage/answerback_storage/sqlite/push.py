@@ -10,9 +10,19 @@ from answerback_storage import push_rows
 from answerback_storage.base_store import Part
 from answerback_storage.sqlite.runner import Runner
 
-TABLES: Final = (
+STATEMENTS: Final = (
     """CREATE TABLE push_subscriptions (
         id TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) STRICT, WITHOUT ROWID""",
+    # Pushes are sent as webhooks are, but are none: they are not counted.
+    "DROP TRIGGER deliveries_counted",
+    """CREATE TRIGGER deliveries_counted AFTER INSERT ON deliveries WHEN NEW.type NOT LIKE 'push.%'
+        BEGIN UPDATE counters SET n = n + 1 WHERE name = NEW.state; END""",
+    "DROP TRIGGER deliveries_recounted",
+    """CREATE TRIGGER deliveries_recounted AFTER UPDATE OF state ON deliveries
+        WHEN OLD.state <> NEW.state AND NEW.type NOT LIKE 'push.%' BEGIN
+            UPDATE counters SET n = n - 1 WHERE name = OLD.state;
+            UPDATE counters SET n = n + 1 WHERE name = NEW.state;
+        END""",
 )
 
 

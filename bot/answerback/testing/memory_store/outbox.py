@@ -49,6 +49,8 @@ class MemoryOutbox(BaseOutbox[MemoryDatabase]):
                 tables.deliveries[key] = result
                 tables.claims[_KIND].pop(key, None)
                 tables.late_answers.record_delivery(result)
+                if result.is_settled_push:
+                    del tables.deliveries[key]
                 written = True
         if written:
             tables.add_lines(entries)

@@ -77,7 +77,7 @@ class MemoryStore(Store):
         for ask in tables.asks.values():
             found[ask.status] += 1
         for stored in tables.deliveries.values():
-            found[stored.state] += 1
+            found[stored.state] += not stored.delivery.is_push
         return found
 
     async def oldest_open(self) -> Mapping[str, float]:

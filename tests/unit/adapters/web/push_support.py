@@ -15,11 +15,12 @@ import aiohttp
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 from answerback.ports.person_key import KeyHolder, operator_holder
 from answerback.ports.push import PushDesk, PushRules
-from answerback.ports.store_values import DeliveryState
+from answerback.ports.store_values import StoredDelivery
 from answerback.ports.surface import Acted, Actor, Surface
 from answerback.runtime.push_desks import PushDesks
 from answerback.service.service import Service
@@ -32,7 +33,7 @@ from answerback_web.page_access import PageLinks
 from tests.browser.site import KEY, OPERATOR, SECRET, listen
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import WAIT, Receiver
-from tests.service_support import ManualClock
+from tests.service_support import FakeSurface, ManualClock
 from tests.unit.bot.outbox_support import WatchedStore
 
 ANN: Final = Person(surface="web", user_id="ann", name="Ann", known=AuthMethod.LINK)
@@ -58,6 +59,7 @@ class Rig:
     keys: dict[str, Person]
     url: str
     http: aiohttp.ClientSession
+    chat: FakeSurface
 
     async def ask(self, *responders: str, **more: Any) -> Ask:
         """Submit a question to these people, by default to anyone."""
@@ -116,23 +118,27 @@ class Rig:
             await asyncio.gather(task, return_exceptions=True)
             await dispatcher.stop(grace=0)
 
-    async def states(self) -> list[DeliveryState]:
-        """Return the states of all rows of the outbox."""
+    async def rows(self) -> tuple[StoredDelivery, ...]:
+        """Return all rows of the outbox: those that are left to send."""
         page = await self.store.outbox.page(state=None, agent=None, after=None, limit=200)
-        return [row.state for row in page.rows]
+        return page.rows
 
     async def idle(self) -> None:
         """Return once nothing is left to send."""
         async with asyncio.timeout(WAIT), self.store.outbox.noted:
-            while DeliveryState.PENDING in await self.states():
+            while await self.rows():
                 await self.store.outbox.noted.wait()
 
 
 @asynccontextmanager
 async def push_rig(
-    folder: Path, rules: PushRules | None = None, *, push_after: float = 10.0
+    folder: Path,
+    rules: PushRules | None = None,
+    *,
+    push_after: float = 10.0,
+    people: People = NOBODY_KNOWN,
 ) -> AsyncIterator[Rig]:
-    """A rig in a folder."""
+    """A rig in a folder, with a chat beside the page."""
     keys: dict[str, Person] = dict(KEYS)
     urls: list[str] = []
 
@@ -143,8 +149,9 @@ async def push_rig(
         store, clock = WatchedStore(folder / "asks.db"), ManualClock()
         await store.open()
         stack.push_async_callback(store.close)
-        surfaces: dict[str, Surface] = {}
-        routes = Routes(by_name={"slow": Route(to="web", push_after=push_after)})
+        chat = FakeSurface()
+        surfaces: dict[str, Surface] = {"chat": chat}
+        routes = Routes(by_name={"slow": Route(to="web", push_after=push_after)}, people=people)
         service = Service(store, clock, surfaces, known_surfaces=frozenset({"web"}), routes=routes)
         allowed = rules or PushRules(allow=LOOPBACK)
         desks = PushDesks(service, holders, lambda: urls[0], stack)
@@ -164,4 +171,4 @@ async def push_rig(
         stack.callback(service.stop_waiting)
         urls.append(url)
         http = await stack.enter_async_context(aiohttp.ClientSession())
-        yield Rig(store, clock, service, desk, desks, keys, url, http)
+        yield Rig(store, clock, service, desk, desks, keys, url, http, chat)
