@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -73,10 +74,54 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         method, read = "conversations.history", partial(client.conversations_history, limit=1)
         call = partial(calls.call, method, partial(read, channel=channel))
         yield await _SLACK.check_call(f"channel {channel}", call)
-    for group in dict.fromkeys(setup.groups):
-        method, list_users = "usergroups.users.list", client.usergroups_users_list
-        call = partial(calls.call, method, partial(list_users, usergroup=group))
-        yield await _SLACK.check_call(f"user group {group}", call)
+    if setup.groups:
+        for finding in await _groups(calls, setup.groups):
+            yield finding
+
+
+async def _groups(calls: SlackApi, groups: Sequence[str]) -> list[Finding]:
+    """Check that somebody is in each user group, and say since when: an on-call tool may keep it in step.
+
+    https://docs.slack.dev/reference/methods/usergroups.list
+    """
+    list_groups = partial(calls.client.usergroups_list, include_count=True, include_disabled=True)
+    try:
+        answer = await calls.call("usergroups.list", list_groups)
+    except PlatformError as error:
+        return [_SLACK.call_failed("user groups", error)]
+    listed = answer.get("usergroups")
+    rows = listed if isinstance(listed, list) else []
+    known = {str(each.get("id")): each for each in rows if isinstance(each, dict)}
+    return [_group(group, known.get(group)) for group in dict.fromkeys(groups)]
+
+
+def _group(group: str, found: Mapping[str, object] | None) -> Finding:
+    what = f"user group {group}"
+    if found is None:
+        fix = "Copy the id, S…, from the group's page in Slack; it may belong to another workspace."
+        return _SLACK.problem(what, "there is no such user group", fix)
+    what = f"{what} (@{found.get('handle')})"
+    if found.get("date_delete"):
+        fix = (
+            "Enable it in Slack, or name another one. Some on-call tools disable a group while nobody is on call: name"
+            " somebody who stands by as well."
+        )
+        return _SLACK.problem(what, "it is disabled, so nobody in it can act", fix)
+    count = int(str(found.get("user_count") or 0))
+    if count == 0:
+        fix = (
+            "Add people in Slack, or check the on-call tool that keeps it in step. For the time between shifts, name"
+            " somebody who stands by as well."
+        )
+        wrong = "nobody is in it, so questions that only it may answer fail"
+        return replace(_SLACK.problem(what, wrong, fix), warning=True)
+    changed = found.get("date_update")
+    since = f", last changed {_day(changed)}" if isinstance(changed, int) and changed else ""
+    return _SLACK.ok(f"{what}, {count} member{'' if count == 1 else 's'}{since}")
+
+
+def _day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _scopes(granted_scopes: str) -> Finding:

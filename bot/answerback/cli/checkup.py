@@ -19,7 +19,7 @@ from answerback.ports.plugin import DoctorContext, Finding
 from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.from_settings import build_routes, configured_destinations
 from answerback.runtime.plugins import Plugin, installed_plugins
-from answerback.service.submission_request import parse_destination
+from answerback.service.submission_request import To, parse_destination
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.sqlite.store import SqliteStore
 
@@ -193,16 +193,22 @@ def _new_database(path: Path) -> Finding:
 def build_checkup(
     settings: Settings, plugin: Plugin, http: aiohttp.ClientSession, *, fix: bool
 ) -> DoctorContext:
-    """Collect what to check on a surface: the channels that routes name there, and the routes' responders."""
+    """Collect what to check on a surface: the channels that routes name there, and everybody who may act there."""
     channels: list[str] = []
     people: list[str] = []
-    names = installed_plugins().names
-    for to in (settings.default_route, *(route.to for route in settings.routes.values())):
-        place = parse_destination(to, names)
-        if not isinstance(place, str) and place.surface == plugin.name and place.channel:
-            channels.append(place.channel)
-    for route in settings.routes.values():
-        place = parse_destination(route.to, names)
+    for to, named in _places(settings):
+        place = parse_destination(to, installed_plugins().names)
         if not isinstance(place, str) and place.surface == plugin.name:
-            people += route.responders or ()
+            channels += [place.channel] if place.channel else []
+            people += named
     return DoctorContext(http, settings.public.url, channels, people, fix)
+
+
+def _places(settings: Settings) -> Iterator[tuple[str | To, tuple[str, ...]]]:
+    """Where routes ask, also after escalation, and who may answer or confirm there."""
+    yield settings.default_route, ()
+    for route in settings.routes.values():
+        confirmers = route.confirmations.confirmers if route.confirmations else None
+        yield route.to, (*(route.responders or ()), *(confirmers or ()))
+        if route.escalate is not None:
+            yield route.escalate.to or route.to, tuple(route.escalate.responders or ())

@@ -114,8 +114,12 @@ async def groups(slack: "FakeSlack", args: Json) -> Json:
     with_users = flag(args, "include_users")
     told = []
     for id, (handle, people) in slack.workspace.groups.items():
+        disabled = id in slack.workspace.disabled_groups
+        if disabled and not flag(args, "include_disabled"):
+            continue
         group: Json = {"id": id, "team_id": TEAM, "handle": handle, "name": handle}
-        group |= {"user_count": len(people), "date_delete": 0}
+        group |= {"date_update": 1_764_000_000, "date_delete": 1_764_000_000 if disabled else 0}
+        group |= {"user_count": len(people)} if flag(args, "include_count") else {}
         told.append(group | ({"users": people} if with_users else {}))
     return {"usergroups": told}
 

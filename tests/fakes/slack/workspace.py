@@ -182,6 +182,7 @@ class Workspace:
         self.users: dict[str, User] = {}
         self.channels: dict[str, Channel] = {}
         self.groups: dict[str, tuple[str, list[str]]] = {}
+        self.disabled_groups: set[str] = set()
         self.messages: dict[str, dict[str, Message]] = {}
         self.ephemerals: list[Message] = []
         self.stacks: dict[str, list[View]] = {}

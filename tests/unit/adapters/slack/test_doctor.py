@@ -24,7 +24,7 @@ async def slack() -> AsyncIterator[FakeSlack]:
     async with FakeSlack() as made:
         made.workspace.add_channel("C0OPS")
         made.workspace.add_channel("C0ELSE", bot=False)
-        made.workspace.add_group("S0OPS")
+        made.workspace.add_group("S0OPS", made.person("U0ADA", "ada").id, handle="oncall")
         yield made
 
 
@@ -65,6 +65,34 @@ async def test_each_problem_comes_with_its_fix(slack: FakeSlack) -> None:
     assert wrong[0].wrong == "missing: im:write, reactions:write"
     assert "invite" in wrong[2].fix.lower()
     assert all(finding.fix for finding in wrong)
+
+
+@pytest.mark.rule("CLI-8", "SLACK-8")
+async def test_a_group_that_nobody_is_in_is_reported_and_others_say_when_they_changed(
+    slack: FakeSlack,
+) -> None:
+    slack.workspace.add_group("S0PAIR", "U0ADA", "U0BOB", handle="pair")
+    slack.workspace.add_group("S0NIGHT", handle="night")
+    slack.workspace.add_group("S0OLD", "U0ADA", handle="old")
+    slack.workspace.disabled_groups.add("S0OLD")
+    groups = ["S0OPS", "S0PAIR", "S0NIGHT", "S0OLD", "S0OPS", "S0NONE"]
+    findings = await run_doctor(replace(create_setup(slack), groups=groups))
+    told = [each for each in findings if "user group" in each.what]
+    changed = "last changed 2025-11-24 16:00 UTC"
+    assert [each.what.removeprefix("Slack: user group ") for each in told] == [
+        f"S0OPS (@oncall), 1 member, {changed}",
+        f"S0PAIR (@pair), 2 members, {changed}",
+        "S0NIGHT (@night)",
+        "S0OLD (@old)",
+        "S0NONE",
+    ]
+    assert [bool(each.wrong) for each in told] == [False, False, True, True, True]
+    assert [each.warning for each in told] == [False, False, True, False, False]
+    slack.faults.add("usergroups.list", error="missing_scope")
+    [finding] = [
+        each for each in await run_doctor(create_setup(slack)) if "user group" in each.what
+    ]
+    assert finding.wrong
 
 
 @pytest.mark.rule("CLI-8", "SLACK-19")

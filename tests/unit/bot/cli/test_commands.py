@@ -339,9 +339,12 @@ async def test_the_doctor_gets_the_channels_and_responders_of_each_surface(folde
         [routes.ops]
         to = "slack:C1"
         responders = ["U2", "@S2"]
+        confirmations = { count = 1, from = ["@S3"] }
+        escalate = { after = 60, to = "slack:C2", responders = ["@S4"] }
         [routes.dev]
         to = "discord:9"
         responders = ["@8"]
+        escalate = { after = 60, responders = ["@7"] }
         [routes.me]
         to = "web"
         """
@@ -354,8 +357,8 @@ async def test_the_doctor_gets_the_channels_and_responders_of_each_surface(folde
         }
     seen = {name: (one.channels, one.responders, one.fix) for name, one in checkups.items()}
     assert seen == dict.fromkeys(seen, ([], [], False)) | {
-        "slack": (["C0", "C1"], ["U2", "@S2"], False),
-        "discord": (["9"], ["@8"], True),
+        "slack": (["C0", "C1", "C2"], ["U2", "@S2", "@S3", "@S4"], False),
+        "discord": (["9", "9"], ["@8", "@7"], True),
     }
 
 
