@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 
 from answerback.core.actions import Answer, Back, Confirm, EndTurn, Submit
 from answerback.core.intents import Choose, EditAt, RequestedAction
-from answerback.core.too_late import TryAgain
 from answerback.presentation.form_spec import Entry
 
 _STEM: Final = r"ab1:(ask_[0-9a-z]{1,40}):([0-9]{1,9}):"
@@ -73,7 +72,7 @@ class Verb(StrEnum):
     TICK = "tick"
     """Tick a permission in the inbox, to be decided together with others."""
     TRY_AGAIN = "again"
-    """Tell the agent to try again what nobody allowed in time."""
+    """Open the input for what an agent is told that should try again what nobody allowed in time."""
     PREVIEW = "preview"
     """Show an option's preview, privately. Argument: the 0-based index of the option."""
 
@@ -123,8 +122,6 @@ class Control(NamedTuple):
                 return EndTurn()
             case Verb.SUBMIT:
                 return Submit()
-            case Verb.TRY_AGAIN:
-                return TryAgain()
             case Verb.CONFIRM:
                 return Confirm()
             case Verb.SUBMIT_SELECTION:

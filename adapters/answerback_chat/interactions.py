@@ -15,8 +15,10 @@ from typing import Any, Generic, Protocol, TypeVar
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.intents import Intent, RequestedAction
+from answerback.core.too_late import TryAgain
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Actor, Asks, Rejected
+from answerback.presentation.form_spec import Entry
 from answerback_chat.control_codec import Control
 
 logger = logging.getLogger(__name__)
@@ -143,7 +145,8 @@ class Interactions(Generic[U, R]):
         return await self._platform.respond_to_acted(result, used)
 
     async def _show(self, used: U) -> R:
-        result = await self._apply(used, None)
+        ended = used.control.entry is Entry.TRY_AGAIN
+        result = await self._apply(used, TryAgain(is_draft=True) if ended else None)
         if isinstance(result, Rejected):
             return await self._platform.respond_to_rejected(result, used)
         if result.repeated:

@@ -45,7 +45,7 @@ from answerback_discord.parse import Interaction
 MODAL_VERBS = frozenset(
     {
         *(Verb.WRITE, Verb.OTHER, Verb.NOTE, Verb.FILL),
-        *(Verb.REPLY, Verb.OBJECT, Verb.ASK_BACK, Verb.SEARCH),
+        *(Verb.REPLY, Verb.OBJECT, Verb.ASK_BACK, Verb.SEARCH, Verb.TRY_AGAIN),
     }
 )
 """The controls that open a modal."""

@@ -22,7 +22,7 @@ class _SentResponse(NamedTuple):
     """A response of which it will become known whether Discord accepted it."""
 
     message_id: str
-    appearance: tuple[int, bool, int] | None
+    appearance: tuple[int, bool, int, float | None] | None
     """The state that the message shows after it; None if something else may be applied after it."""
     result: asyncio.Future[ResponseResult]
 

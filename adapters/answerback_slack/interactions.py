@@ -110,11 +110,9 @@ class InteractionHandler:
             and rejected.why is RejectReason.INVALID
             and ask is not None
         ):
-            return _errors(
-                modals.errors_by_block(
-                    used, view_of(ask, self._labels), rejected.problems, self._labels
-                )
-            )
+            shown = view_of(ask, self._labels)
+            if errors := modals.errors_by_block(used, shown, rejected.problems, self._labels):
+                return _errors(errors)
         if ask is not None and rejected.why in {RejectReason.STALE, RejectReason.ENDED}:
             # They saw an outdated version of the message.
             self._later.spawn("refresh", retry(lambda: self._asks.show_again(ask.id)))

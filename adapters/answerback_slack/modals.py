@@ -48,7 +48,7 @@ def build_modal(
     if control.verb is Verb.PREVIEW:
         return show_in_full.preview_modal(view, labels, control.number or 0, metadata)
     spec = form_inputs.form_of(view, control, labels, selected)
-    if spec is None or view.outcome is not None:
+    if spec is None:
         return None
     blocks = [section(spec.question)] if spec.question else []
     blocks += sections(spec.about)

@@ -45,8 +45,8 @@ _TRIES: Final = 6
 _SENDING: Final = ""
 """Stored for a request that is being sent: what is typed at once after it has to wait for its id."""
 _START_BUDGET: Final = 2_000
-_MESSAGES: Final = frozenset({FormEntry.REPLY, FormEntry.OBJECT})
-"""Entries that end the form, with a text or without."""
+_MESSAGES: Final = frozenset({FormEntry.REPLY, FormEntry.OBJECT, FormEntry.TRY_AGAIN})
+"""Entries of a message to the agent, with a text or without."""
 _TEXT_BUDGET: Final = 900
 _CHOICES: Final = 30
 """Choices that a request lists; more are read with "Show in full"."""

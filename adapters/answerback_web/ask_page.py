@@ -140,13 +140,13 @@ class AskPages:
         return await self._ask_page(visit, ask)
 
     async def events(self, request: web.Request, visit: _Visit) -> web.StreamResponse:
-        """Send one event when the ask is no longer at the page's revision."""
-        seen = request.query.get("revision")
+        """Send one event when the ask is no longer in the page's state."""
+        seen = request.query.get("state")
 
         async def event() -> str:
             with self._site.service.follow(visit.ask_id) as following:
                 ask = await self._load(visit)
-                while ask is not None and str(ask.revision) == seen:
+                while ask is not None and render.state_of(ask) == seen:
                     ask = await following.next_commit()
             # Without an ask the process is stopping: the browser reconnects automatically.
             return "moved" if ask is not None else "stopping"

@@ -46,6 +46,8 @@ class InboxItem:
     """What was answered; empty if nothing was."""
     waited: str
     """How long it waited for its end; empty while it is open."""
+    collected: Markup
+    """Whether its agent knows how it ended; empty while it is open."""
     at: float
     """When it was asked: lists have this order."""
     age: str
@@ -131,6 +133,7 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         or None,
         answer=shorten(one_line(answer_summary.brief_answer(view, labels)), limits.DETAIL_LENGTH),
         waited=durations.waited(view, labels),
+        collected=people_text.collected(view, labels),
         at=ask.created_at,
         age=durations.age(now - ask.created_at, labels),
         **_decidable(ask, labels),

@@ -172,7 +172,7 @@ def action_without_input(post: Post) -> Action | TryAgain | None:
         case PageAction.END_TURN_NOW:
             return EndTurn()
         case PageAction.TRY_AGAIN:
-            return TryAgain()
+            return TryAgain(text=post.first("text") or None)
         case _:
             return None
 

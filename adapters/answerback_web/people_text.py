@@ -50,14 +50,22 @@ def confirmed_by(view: View, labels: Labels) -> Markup:
 
 def ended(view: View, labels: Labels) -> Markup:
     """Return how an ask ended and by whom; empty while it is open."""
-    marks = AttributionFormat(
+    return Markup(wording.ending_with_person(view, labels, _ending_format(labels)))
+
+
+def collected(view: View, labels: Labels) -> Markup:
+    """Return whether its agent knows how an ask ended; empty while it is open."""
+    return Markup(attribution.collected_line(view, labels, _ending_format(labels), due=True))
+
+
+def _ending_format(labels: Labels) -> AttributionFormat:
+    return AttributionFormat(
         lambda text: str(escape(visible(text))),
         lambda _: None,
         lambda person: str(Markup("<bdi>{}</bdi>").format(name_with_proof(person, labels))),
         lambda at: str(time(at)),
         lambda at: str(_time(at, "local clock", attribution.utc_clock(at))),
     )
-    return Markup(wording.ending_with_person(view, labels, marks))
 
 
 def byline(person: Person | None, labels: Labels) -> str | None:

@@ -121,6 +121,10 @@ class AskPage:
     reply_open: bool
     ended: Markup | None
     """How it ended and by whom."""
+    collected: Markup
+    """Whether its agent knows how it ended; empty while it is open."""
+    state: str
+    """Changes when the page does."""
     outcome: str | None
     """How it ended, as a CSS class; None while it is open."""
     replied: str | None
@@ -202,6 +206,8 @@ def ask_page(
         reply_open=post is not None
         and bool(post.first("reply") or post.do in {PageAction.REPLY, PageAction.OBJECT}),
         ended=people_text.ended(view, labels) or None,
+        collected=people_text.collected(view, labels),
+        state=state_of(ask),
         outcome=status.value if status else None,
         replied=visible(view.reply) if view.reply is not None else None,
         failure=visible(outcome.message) if outcome and outcome.message else None,
@@ -214,6 +220,11 @@ def ask_page(
         notice=visible(notice) if notice else None,
         unsaved_texts=tuple(visible(text) for text in unsaved_texts),
     )
+
+
+def state_of(ask: Ask) -> str:
+    """Return a text that changes when the page of an ask does."""
+    return f"{ask.revision}!" if ask.uncollected else str(ask.revision)
 
 
 def visitor_line(person: Person | None, labels: Labels) -> str | None:

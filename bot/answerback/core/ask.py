@@ -134,15 +134,19 @@ class Ask(StrictDataclass):
     """How many asides a waiting call has reported to the agent."""
     tried_again: TriedAgain | None = None
     """A person's request to try again what nobody had allowed in time."""
+    uncollected: bool = False
+    """Whether its agent has yet to get the outcome, or what a person has told it since."""
+    collected_at: EpochSeconds | None = None
+    """When its agent got that."""
     consumed_at: EpochSeconds | None = None
     """When what an approval allowed was done, for those who make sure that it is done once."""
     erased_at: EpochSeconds | None = None
     """When its content was erased; None if it was not."""
 
     @property
-    def rendered_state(self) -> tuple[int, bool, int]:
+    def rendered_state(self) -> tuple[int, bool, int, float | None]:
         """The values that decide whether the ask has to be shown again."""
-        return self.revision, self.unattended, self.missed
+        return self.revision, self.unattended, self.missed, self.collected_at
 
     @property
     def status(self) -> Status:

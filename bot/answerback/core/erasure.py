@@ -55,6 +55,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         opened=UNOPENED,
         left=_left(ask.to_retire, opaque),
         asides=(),
+        uncollected=False,
         tried_again=ask.tried_again
         and replace(ask.tried_again, text=None, by=_person(ask.tried_again.by, opaque)),
     )

@@ -6,12 +6,12 @@ from typing import Final
 
 from pydantic import ConfigDict, ValidationInfo, field_validator
 
-from answerback.core.batch_labels import BatchLabels
+from answerback.core.ending_labels import EndingLabels
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 from answerback.core.label_placeholders import check_label
 
 
-class Labels(BatchLabels):
+class Labels(EndingLabels):
     """The texts of controls, headings and notes. ``{…}`` in a label is a placeholder, filled in on use.
 
     Validation rejects a blank label, and one with a placeholder that its English text does not have.
@@ -121,33 +121,6 @@ class Labels(BatchLabels):
     kept_going: str = "You chose to keep going."
     taken: str = "Thank you. The questions continue here:"
     taken_elsewhere: str = "Thank you. The questions continue in a new message."
-
-    # how it ended
-    answered: str = "Answered"
-    cancelled: str = "Ended with a reply"
-    closed: str = "Closed without a message"
-    closed_by: str = "{name} closed the form without a message"
-    defaults_used: str = "Defaults used: nobody answered in time"
-    defaults_used_rest: str = "Defaults used for the rest: nobody answered in time"
-    turn_ended: str = "Turn ended"
-    expired: str = "Expired: nobody answered in time"
-    denied: str = "Denied at {time}: nobody had answered"
-    no_longer_waits: str = "{label} no longer waits for this"
-    tell_to_try_again: str = "Tell the agent to try again"
-    told_to_try_again: str = "{name} told the agent to try again"
-    withdrawn: str = "Withdrawn by {label}"
-    failed: str = "Could not be delivered"
-    erased: str = "Erased: the questions and answers are no longer kept"
-    by: str = "by {name}"
-    questions_answered: str = "{count} questions and their answers"
-    answers_count: str = "{count} answers"
-    not_answered: str = "not answered"
-    noted: str = "Note: {text}"
-    note: str = "Note"
-    source_default: str = "default"
-    source_config: str = "set by configuration"
-    source_remembered: str = "remembered from this turn"
-    source_inquiry: str = "answered by a machine"
 
     # the page
     inbox_title: str = "Waiting for an answer"

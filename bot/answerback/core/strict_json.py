@@ -26,6 +26,11 @@ class NotJsonError(ValueError):
     """A text is not JSON within our bounds; the message says why."""
 
 
+def pretty_json(value: JsonValue) -> str:
+    """Format a JSON value for people to read."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
 def parse(text: str, max_depth: int = MAX_DEPTH) -> JsonValue:
     """Parse JSON as defined by RFC 8259, within our bounds.
 

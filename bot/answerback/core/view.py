@@ -5,7 +5,6 @@ Texts are verbatim, as the agent and the people wrote them: every surface escape
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from enum import StrEnum
 from itertools import product
@@ -26,6 +25,7 @@ from answerback.core.option_labels import show_options
 from answerback.core.remembering import offers_to_remember
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema, json_value_key
 from answerback.core.sent_call import SentCall, sent_call
+from answerback.core.strict_json import pretty_json
 from answerback.core.too_late import can_try_again
 from answerback.core.walker import GivenAnswer, Person, Phase
 
@@ -145,7 +145,7 @@ class View(NamedTuple):
     reply_needs_text: bool
     acted_by: Person | None
     unattended: bool = False
-    """Whether the agent has stopped waiting for this answer."""
+    """Whether the agent has stopped waiting for this answer, or had done so when the ask ended."""
     reviewed: bool = False
     """Whether the form ends in a review; Back and Edit then discard no answers."""
     responders: tuple[str, ...] = ()
@@ -164,6 +164,10 @@ class View(NamedTuple):
     """Who told the agent to try again what nobody had allowed in time."""
     can_try_again: bool = False
     """Whether people can still tell it to."""
+    uncollected: bool = False
+    """Whether its agent has yet to get the outcome, or what it was told since."""
+    collected_at: float | None = None
+    """When its agent got that."""
     asked_at: float = 0.0
     """When it was asked, counted in time that has passed, in seconds since the epoch."""
     host: str = DEFAULT_ASKER
@@ -207,10 +211,10 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         lines=_lines(ask, labels),
         controls=_controls(ask),
         outcome=_outcome(ask),
-        reply=ask.walk.reply,
+        reply=ask.tried_again.text if ask.tried_again else ask.walk.reply,
         reply_needs_text=ask.form.reply_needs_text,
         acted_by=ask.acted_by,
-        unattended=ask.unattended and ask.open,
+        unattended=ask.unattended,
         reviewed=walker.has_review(ask.form),
         responders=_responders(ask),
         mention=ask.request.mention,
@@ -220,6 +224,8 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         erased=ask.erased_at is not None,
         tried_again=ask.tried_again,
         can_try_again=can_try_again(ask),
+        uncollected=ask.uncollected,
+        collected_at=ask.collected_at,
         asked_at=ask.created_at - ask.set_back,
         host=ask.request.origin.label(ask.request.agent, ask.request.prompt_label),
         sent=sent_call(ask),
@@ -314,11 +320,6 @@ def _format_entry(field: Field, value: JsonValue, labels: Labels) -> str:
         titles = {json_value_key(choice.value): choice.title for choice in field.choices}
         return ", ".join(titles.get(json_value_key(each)) or pretty_json(each) for each in chosen)
     return value if isinstance(value, str) else pretty_json(value)
-
-
-def pretty_json(value: JsonValue) -> str:
-    """Format a JSON value for people to read."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _prompt(ask: Ask, question: Question, labels: Labels) -> Prompt:

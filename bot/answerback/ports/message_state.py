@@ -41,7 +41,7 @@ def record_shown(
         )
     if revision < latest.shown_revision:
         return mark_outdated(latest)  # this older state may have overwritten the newer one
-    changed = (latest.unattended, latest.missed) != (of.unattended, of.missed)
+    changed = latest.rendered_state[1:] != of.rendered_state[1:]
     needs_update = latest.to_retire is not None or changed
     opened = latest.opened
     if revision == latest.revision and opened.shown is None and at is not None:

@@ -9,6 +9,7 @@ from typing import Final, Generic, TypeVar
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, RecordEntry
+from answerback.core.clarification import CLARIFY
 
 T = TypeVar("T")
 
@@ -114,6 +115,11 @@ class Delivery:
     agent: str | None
     body: str
     created_at: float
+
+    @property
+    def brings_outcome(self) -> bool:
+        """Whether it tells an agent how its ask ended."""
+        return not self.is_push and self.type != f"ask.{CLARIFY}"
 
     @property
     def is_push(self) -> bool:

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from string import Formatter
 from typing import Final, NamedTuple
 
-from answerback.core.ask import ANYONE
+from answerback.core.ask import ANYONE, DEFAULT_ASKER, Status
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.core.walker import GivenAnswer, Person
+from answerback.presentation.durations import duration
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten
 
@@ -26,6 +27,8 @@ _PLATFORM_ID: Final = re.compile(r"@.*|[A-Z0-9]+")
 """Ids of groups, and of people as platforms write them."""
 _SAME_MINUTE: Final = 60.0
 """Seconds within which two times are shown as one."""
+_SAME_DAY: Final = 43_200.0
+"""Seconds after which the time of day alone no longer tells when something was."""
 
 
 def utc_clock(at: float) -> str:
@@ -75,18 +78,49 @@ def _audience(responders: Sequence[str], labels: Labels, marks: AttributionForma
 
 
 def answered_by_line(view: View, labels: Labels, marks: AttributionFormat) -> str:
-    """``Answered by Ada, 9:00 · Bob, 9:05 · Confirmed by Cy, 9:07``, without what the ending line already says."""
+    """``Answered by Ada, 9:00 · Bob, 9:05 · Confirmed by Cy, 9:07 · Codex got this answer at 9:08``, without what the
+    ending line already says."""
     turns = _turns(line.given for line in view.lines if line.given is not None)
     if turns and _is_in_ending(view, turns):
         turns = []
     answered = _people(labels.given_by, turns, labels, marks)
-    return " · ".join(filter(None, (answered, confirmed_by_line(view, labels, marks))))
+    others = (confirmed_by_line(view, labels, marks), collected_line(view, labels, marks))
+    return " · ".join(filter(None, (answered, *others)))
 
 
 def confirmed_by_line(view: View, labels: Labels, marks: AttributionFormat) -> str:
     """``Confirmed by Cy, 9:07``; empty if nobody has confirmed the answers."""
     votes = [_Turn(vote.by, vote.at, vote.at) for vote in view.votes]
     return _people(labels.confirmed_by, votes, labels, marks)
+
+
+def collected_line(
+    view: View, labels: Labels, marks: AttributionFormat, *, due: bool | None = None
+) -> str:
+    """``Codex got this answer at 9:08``, or that it has yet to get what a person said; empty if nobody has to know.
+
+    Args:
+        due: whether it should have it by now; by default, if it was not waiting for it.
+    """
+    told = view.tried_again is not None or _ended_with(view, Status.TURN_ENDED)
+    if view.erased or not (told or _ended_with(view, Status.ANSWERED, Status.CANCELLED)):
+        return ""
+    if view.outcome is None or view.collected_at is None:
+        late = view.uncollected and (view.unattended if due is None else due)
+        return _fill(labels.not_collected, marks) if late else ""
+    took = view.collected_at - view.outcome.at
+    when = (
+        _fill(labels.at_time, marks, time=marks.clock(view.collected_at))
+        if took < _SAME_DAY
+        else _fill(labels.waited, marks, time=marks.text(duration(took, labels)))
+    )
+    host = view.host if view.host != DEFAULT_ASKER else labels.assistant.capitalize()
+    label = labels.told if told else labels.collected
+    return _fill(label, marks, label=marks.text(one_line(host)), when=when)
+
+
+def _ended_with(view: View, *statuses: Status) -> bool:
+    return view.outcome is not None and view.outcome.status in statuses
 
 
 def _people(label: str, turns: Sequence[_Turn], labels: Labels, marks: AttributionFormat) -> str:
@@ -145,7 +179,7 @@ def _join_names(
     return between.join(named) + more
 
 
-def fill(label: str, escape: Callable[[str], str], **values: str) -> str:
+def fill(label: str, escape: Callable[[str], str], /, **values: str) -> str:
     """Fill a label's placeholders with values that are marked up already; the label itself is escaped.
 
     Nothing in a value is taken for a placeholder.
@@ -158,7 +192,7 @@ def fill(label: str, escape: Callable[[str], str], **values: str) -> str:
     )
 
 
-def _fill(label: str, marks: AttributionFormat, **values: str) -> str:
+def _fill(label: str, marks: AttributionFormat, /, **values: str) -> str:
     return fill(label, lambda text: marks.text(shorten(text, MAX_LABEL_UNITS)), **values)
 
 

@@ -52,6 +52,11 @@ class Entry(StrEnum):
     OBJECT = "object"
     ASK_BACK = "ask_back"
     SEARCH = "search"
+    TRY_AGAIN = "again"
+
+
+_MESSAGES: Final = frozenset({Entry.REPLY, Entry.OBJECT, Entry.ASK_BACK, Entry.TRY_AGAIN})
+"""Entries of a message to the agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ def form_title(entry: Entry | None, labels: Labels) -> str:
         Entry.OBJECT: labels.object,
         Entry.ASK_BACK: labels.ask_back,
         Entry.SEARCH: labels.search,
+        Entry.TRY_AGAIN: labels.tell_to_try_again,
     }.get(entry or Entry.TEXT, labels.answer)
 
 
@@ -135,17 +141,8 @@ class _Planner(NamedTuple):
 
     def plan(self, entry: Entry, *, json_editor: bool) -> FormSpec | None:
         labels, prompt, title = self.labels, self.view.prompt, form_title(entry, self.labels)
-        if entry is Entry.OBJECT and self.view.confirmation:
-            inputs = self._message(labels.object_label, labels.object_hint, required=False)
-            return FormSpec(entry, title, inputs)
-        if entry is Entry.REPLY:
-            required = self.view.reply_needs_text
-            title = labels.deny_with_message if self.view.approval else title
-            inputs = self._message(labels.reply_label, labels.reply_hint, required=required)
-            return FormSpec(entry, title, inputs)
-        if entry is Entry.ASK_BACK and Control.ASK_BACK in self.view.controls:
-            inputs = self._message(labels.ask_back_label, labels.ask_back_hint, required=True)
-            return FormSpec(entry, title, inputs)
+        if entry in _MESSAGES:
+            return self._message_form(entry, title)
         if prompt is None:
             return None
         question = prompt.question
@@ -167,10 +164,23 @@ class _Planner(NamedTuple):
             case _:
                 return None
 
-    def _message(self, label: str, hint: str, *, required: bool) -> tuple[Input, ...]:
-        """The input of a message to the agent."""
-        label, hint = (sentence(each, self.view.label, self.labels) for each in (label, hint))
-        return (Input("0", InputKind.TEXT, label, hint, required),)
+    def _message_form(self, entry: Entry, title: str) -> FormSpec | None:
+        """The form of a message to the agent."""
+        labels, view = self.labels, self.view
+        match entry:
+            case Entry.TRY_AGAIN if view.can_try_again:
+                texts, required = (labels.reply_label, labels.try_again_hint), False
+            case Entry.REPLY if view.outcome is None:
+                texts, required = (labels.reply_label, labels.reply_hint), view.reply_needs_text
+                title = labels.deny_with_message if view.approval else title
+            case Entry.OBJECT if view.confirmation:
+                texts, required = (labels.object_label, labels.object_hint), False
+            case Entry.ASK_BACK if Control.ASK_BACK in view.controls:
+                texts, required = (labels.ask_back_label, labels.ask_back_hint), True
+            case _:
+                return None
+        label, hint = (sentence(each, view.label, labels) for each in texts)
+        return FormSpec(entry, title, (Input("0", InputKind.TEXT, label, hint, required),))
 
     def _text(
         self,

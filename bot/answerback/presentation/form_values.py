@@ -17,12 +17,14 @@ from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer, value_from_entries
 from answerback.core.schema_fields import Field, FieldKind
+from answerback.core.too_late import TryAgain
 from answerback.core.view import Prompt
 from answerback.presentation.divided_texts import join_texts
 from answerback.presentation.form_inputs import Input
 from answerback.presentation.form_spec import Entry, FormSpec, may_remove_text
 from answerback.presentation.sanitize import one_line
 
+PersonsAction: TypeAlias = Action | AskBack | TryAgain
 FormValues: TypeAlias = Mapping[str, FieldEntry]
 """What was entered, by the id of its input: a text, or the indexes of the chosen choices."""
 _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
@@ -30,7 +32,7 @@ _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASC
 
 def read_form(
     spec: FormSpec, values: FormValues, prompt: Prompt | None
-) -> Action | AskBack | tuple[Problem, ...]:
+) -> PersonsAction | tuple[Problem, ...]:
     """Return the action that the entered values stand for, or all problems with them."""
     if spec.fields:
         return read_fields(spec.fields, spec.inputs, values)
@@ -46,7 +48,7 @@ def read_form(
     return action
 
 
-def action_from_text(entry: Entry, text: str) -> Action | AskBack | Problem:
+def action_from_text(entry: Entry, text: str) -> PersonsAction | Problem:
     """Return the action for the text entered in a form of one text, or the problem with it."""
     match entry:
         case Entry.REPLY:
@@ -55,6 +57,8 @@ def action_from_text(entry: Entry, text: str) -> Action | AskBack | Problem:
             return Object(text=text or None)
         case Entry.ASK_BACK:
             return AskBack(text=text)
+        case Entry.TRY_AGAIN:
+            return TryAgain(text=text or None)
         case Entry.OTHER:
             return Other(text=text)
         case Entry.SCHEMA:

@@ -285,8 +285,9 @@ async def _build_dispatcher(
     http = await stack.enter_async_context(guarded_session(callbacks.rules))
     webhooks = WebhookSender(http, callbacks.rules, callbacks.secrets_of)
     sender = DeliverySender(webhooks, desks.sender)
+    save_seen = service.late_answer_tracker.save_seen
     return WebhookDispatcher(
-        service.store.outbox, service.clock, sender, service.hooks, claim=service.claim
+        service.store.outbox, service.clock, sender, service.hooks, save_seen, claim=service.claim
     )
 
 

@@ -180,6 +180,8 @@ class ChangeCommitter:
         ):
             deliveries += push_rows(self.push_surface, self.people, before, ask, at)
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
+        if owed:
+            ask = replace(ask, uncollected=True, collected_at=None)
         receipt = None
         if self._receipts is not None and change.entries and change.entries[-1].kind == "ended":
             receipt = self._receipts.make(ask)
@@ -367,6 +369,8 @@ class AskActions:
         change = apply_try_again(ask, action, at=now, by=actor.person)
         if isinstance(change, Refused):
             return Decision(None, Rejected(RejectReason.INVALID, ask, change.problems))
+        if action.is_draft:
+            return Decision(None, Acted(ask))
         shown_again = Change(mark_outdated(change.ask), change.entries)
         write = self._commits.build_write(shown_again, now)
         write = write._replace(deliveries=(), owed=True)

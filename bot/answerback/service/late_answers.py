@@ -10,12 +10,15 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.clock import Clock
-from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, LateAnswerStore, SeenState
+from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
+from answerback.ports.store import Decision, Store, Write
 
 logger = logging.getLogger(__name__)
 
@@ -24,11 +27,16 @@ HoldKey = tuple[str, SeenState]
 
 
 class LateAnswerTracker:
-    """Tracks the outcomes that agents see in this process."""
+    """Tracks the outcomes that agents see in this process.
 
-    def __init__(self, late_answers: LateAnswerStore, clock: Clock) -> None:
-        self._late_answers = late_answers
+    Args:
+        publish: notifies of a stored change; see `ChangeCommitter.publish_result`.
+    """
+
+    def __init__(self, store: Store, clock: Clock, publish: Callable[[object], None]) -> None:
+        self._asks, self._late_answers = store.asks, store.late_answers
         self._clock = clock
+        self._publish = publish
         self._held: dict[HoldKey, Counter[str]] = {}
         """The asks whose outcome a response is reporting, or will report once they end."""
         self._released = asyncio.Event()
@@ -51,14 +59,26 @@ class LateAnswerTracker:
     async def save_seen(self, ask_ids: Sequence[str], state: SeenState) -> Sequence[str]:
         """Mark outcomes as seen; return the ids of the asks for which that is new.
 
+        The asks say so, too. They do before the outcomes are marked, so that none says it wrongly for long.
         If the store fails, the response is not taken back: the agent then gets the outcome again.
         """
+        at = self._clock.now()
         try:
-            return await self._late_answers.set_seen_state(ask_ids, state, self._clock.now())
+            if state is not SeenState.UNSEEN:
+                await self._save_collected(ask_ids, at)
+            changed = await self._late_answers.set_seen_state(ask_ids, state, at)
+            if state is SeenState.UNSEEN:
+                await self._save_collected(changed, None)
+            return changed
         except StoreError as error:
             extra = {"action": "telling_unnoted"}
             logger.warning("Could not note what an agent has seen: %s", error, extra=extra)
             return ()
+
+    async def _save_collected(self, ask_ids: Sequence[str], at: float | None) -> None:
+        """Note on asks since when their agents have what was owed to them; None: they do not have it."""
+        for ask_id in ask_ids:
+            await self._asks.change(ask_id, partial(_note_collected, at), then=self._publish)
 
     def is_held(self, ask: Ask) -> bool:
         """Whether a response is reporting an ask's outcome."""
@@ -75,7 +95,9 @@ class LateAnswerTracker:
     async def undo_seen(self, ask: Ask) -> None:
         """Note that no response has brought an ask's outcome to its agent, once none is reporting it any more."""
         await self.wait_until_reported(ask.id)
-        await self._late_answers.set_seen_state([ask.id], SeenState.UNSEEN, self._clock.now())
+        at = self._clock.now()
+        changed = await self._late_answers.set_seen_state([ask.id], SeenState.UNSEEN, at)
+        await self._save_collected(changed, None)
 
     def hold(self, ask_id: str, hold_key: HoldKey) -> None:
         """Keep an ask out of the lists of late answers."""
@@ -91,6 +113,16 @@ class LateAnswerTracker:
             del self._held[hold_key]
         self._released.set()
         self._released = asyncio.Event()
+
+
+def _note_collected(at: float | None, ask: Ask | None) -> Decision[object]:
+    """Decide to note since when an ask's agent has what was owed to it, and to show its message again at the same
+    revision."""
+    if ask is None or ask.erased_at is not None or ask.uncollected is (at is None):
+        return Decision(None, None)
+    shown = ask.shown_revision if ask.message is None else ask.revision - 1
+    write = Write(replace(ask, uncollected=at is None, collected_at=at, shown_revision=shown))
+    return Decision(write, write)
 
 
 class SentResponse(Protocol):

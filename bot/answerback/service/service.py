@@ -94,7 +94,7 @@ class Service(AskActions):
             has_inquiry=has_inquiry,
             receipts=receipts,
         )
-        self.late_answer_tracker = LateAnswerTracker(store.late_answers, clock)
+        self.late_answer_tracker = LateAnswerTracker(store, clock, commits.publish_result)
         wait_until_reported = self.late_answer_tracker.wait_until_reported
         super().__init__(commits, labels or Labels(), wait_until_reported)
         self.signals = commits.signals

@@ -114,6 +114,8 @@ class AskBody(TypedDict):
     """How the host of an approval stopped waiting: it was told no, or what carried its prompt is gone."""
     tried_again: TriedAgainBody | None
     """What a person told the agent to try again after that."""
+    collected_at: Timestamp | None
+    """When its agent got the outcome, or what a person has told it since; null if it has not yet."""
     tool_call_id: str | None
     conversation: str | None
     turn: str | None
@@ -171,6 +173,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "source": outcome.source if outcome else None,
         "gave_up": outcome.gave_up if outcome else None,
         "tried_again": tried_again_body(ask.tried_again),
+        "collected_at": iso(ask.collected_at) if ask.collected_at is not None else None,
         "tool_call_id": ask.request.tool_call_id,
         "conversation": ask.request.conversation,
         "turn": ask.request.turn,

@@ -100,8 +100,8 @@ class SimulatedPerson(Protocol):
     async def end_turn(self) -> None:
         """Use End Turn, and confirm it."""
 
-    async def try_again(self) -> None:
-        """Use "Tell the agent to try again", once the host of an approval no longer waits."""
+    async def try_again(self, text: str | None = None) -> None:
+        """Use "Tell the agent to try again", with or without a message, once an approval's host no longer waits."""
 
 
 @runtime_checkable

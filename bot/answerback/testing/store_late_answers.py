@@ -11,8 +11,8 @@ from answerback.core import ask as asks
 from answerback.core.ask import Ask, Reason, Status
 from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import Delivery, DeliveryState
-from answerback.testing.store_examples import delivery_result, new_ask, new_delivery
+from answerback.ports.store_values import Delivery
+from answerback.testing.store_examples import new_ask
 
 CODER = LateAnswerQuery("coder")
 
@@ -177,15 +177,6 @@ class LateAnswersContract:
         assert await store.late_answers.set_seen_state([first], SeenState.UNSEEN, 5.0) == [first]
         assert await store.late_answers.set_seen_state([first], SeenState.UNSEEN, 5.0) == []
         assert ask_ids_of(await store.late_answers.list_owed(CODER, 5.0)) == [first]
-
-    @pytest.mark.rule("LATE-1")
-    async def test_a_delivered_webhook_acknowledges_the_outcome(self, store: Store) -> None:
-        sent, lost = new_delivery(1), new_delivery(2, ask="ask_2")
-        await create_ended_ask(store, 1, deliveries=(sent,))
-        await create_ended_ask(store, 2, deliveries=(lost,))
-        delivered = delivery_result(sent, DeliveryState.DELIVERED)
-        await store.outbox.save_results([delivered, delivery_result(lost, DeliveryState.DEAD)], [])
-        assert ask_ids_of(await store.late_answers.list_owed(CODER, 5.0)) == ["ask_2"]
 
     async def test_pruning_forgets_seen_outcomes_and_keeps_unseen_ones(self, store: Store) -> None:
         first, _ = await create_ended_ask(store, 1), await create_ended_ask(store, 2)

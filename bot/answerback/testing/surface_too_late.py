@@ -6,6 +6,7 @@ import pytest
 
 from answerback.core.ask import Ask, Status
 from answerback.core.form import Form
+from answerback.ports.late_answers import SeenState
 from answerback.ports.surface import Acted
 from answerback.testing.simulated_people import SimulatedPerson, Stage
 from answerback.testing.surface_people import read_normalized_text
@@ -25,8 +26,9 @@ class TooLateContract:
         return await stage.harness.wait_until_shown(ask.id)
 
     @pytest.mark.rule("LATE-7", "LATE-9")
+    @pytest.mark.parametrize("text", [None, "On staging."])
     async def test_a_denied_approval_offers_only_to_tell_the_agent_to_try_again(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson, text: str | None
     ) -> None:
         ask = await self._end_unanswered(stage, ada.user_id, bob.user_id)
         await ada.look_at(ask)
@@ -35,15 +37,17 @@ class TooLateContract:
         for part in LABELS.denied.split("{time}"):
             assert part.strip().casefold() in read
         assert ada.available_actions() == {"try_again"}
-        await ada.try_again()
+        await ada.try_again(text)
         ask = await stage.harness.wait_until_shown(ask.id)
         assert (ask.status, ask.revision) == (Status.EXPIRED, 2)
         assert ask.tried_again is not None
+        assert ask.tried_again.text == text
         assert (ask.tried_again.by or ada).user_id == ada.user_id
         await ada.look_at(ask)
         assert ada.available_actions() == set()
         told = LABELS.told_to_try_again.format(name=ada.name).casefold()
-        assert told in await read_normalized_text(ada)
+        assert told in (said := await read_normalized_text(ada))
+        assert (text or "").casefold() in said
         await bob.try_again()  # on the message as it was before
         assert (await stage.harness.wait_until_shown(ask.id)).tried_again == ask.tried_again
 
@@ -75,6 +79,26 @@ class TooLateContract:
         read = await read_normalized_text(ada)
         assert LABELS.no_longer_waits.partition("{label}")[2].casefold() in read
         assert LABELS.denied.partition(" ")[0].casefold() not in read
+
+    @pytest.mark.rule("LATE-11")
+    async def test_an_ended_ask_says_whether_its_agent_has_the_answer(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        form, service = Form(questions=(GO,)), stage.harness.service
+        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
+        await service.set_attended(ask.id, attended=False)
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        await ada.answer(GO, True)
+        got = LABELS.collected.partition("{label}")[2].partition("{when}")[0].casefold()
+
+        async def read() -> str:
+            await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+            return await read_normalized_text(ada)
+
+        assert LABELS.not_collected in await read()
+        for state, has_it in (SeenState.LISTED, True), (SeenState.UNSEEN, False), (SeenState.SEEN, True):  # fmt: skip
+            await service.late_answer_tracker.save_seen([ask.id], state)
+            assert (LABELS.not_collected not in await read(), got in await read()) == (has_it,) * 2
 
     @pytest.mark.rule("SURFACE-30")
     async def test_an_ended_ask_says_what_was_decided_on_and_how_long_it_waited(

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import random
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -21,6 +21,7 @@ from answerback.core.ask import RecordEntry
 from answerback.core.errors import StoreError
 from answerback.ports.claims import MIN_REMAINING_FRACTION, SOLE_CLAIM, Claim
 from answerback.ports.clock import Clock, ClockStepDetector
+from answerback.ports.late_answers import SeenState
 from answerback.ports.store import Outbox
 from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
@@ -84,6 +85,7 @@ class WebhookDispatcher:
         clock: measures the delays.
         sender: makes one attempt.
         hooks: call when the outbox has something new.
+        save_seen: marks outcomes as seen by their agents.
         jitter: returns a factor near 1 for each delay, so that receivers are not called in step.
         claim: this process's claim on deliveries that others with the same store could also send.
     """
@@ -94,6 +96,7 @@ class WebhookDispatcher:
         clock: Clock,
         sender: Sender,
         hooks: Hooks,
+        save_seen: Callable[[Sequence[str], SeenState], Awaitable[object]],
         *,
         jitter: Callable[[], float] = lambda: random.uniform(1 - _JITTER, 1 + _JITTER),
         claim: Claim = SOLE_CLAIM,
@@ -101,6 +104,7 @@ class WebhookDispatcher:
         self._outbox = outbox
         self._clock = clock
         self._sender = sender
+        self._save_seen = save_seen
         self._jitter = jitter
         self._claim = claim
         self._wake = asyncio.Event()
@@ -257,6 +261,8 @@ class WebhookDispatcher:
                 endpoint.closed_until = max(endpoint.closed_until, until)
             result = self._delivery_after(stored, sent, at)
             _log(result, sent)
+            if result.state is DeliveryState.DELIVERED and stored.delivery.brings_outcome:
+                await self._save_seen([stored.delivery.ask_id], SeenState.SEEN)
             # What people are told is no event of the ask.
             lines = [] if stored.delivery.is_push else [_entry(result, sent, at)]
             await self._save_result(result, lines)

@@ -7,7 +7,6 @@ from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, LateAnswerStore, SeenState
-from answerback.ports.store_values import DeliveryState
 from answerback_storage import rows
 from answerback_storage.base_store import Part
 from answerback_storage.postgres import asks
@@ -15,9 +14,6 @@ from answerback_storage.postgres.connections import Connection
 from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.sql import Parameters, combine_statements, equality_conditions
 
-MARK_SEEN_BY_DELIVERY: Final = f"""UPDATE owed SET told = {int(SeenState.SEEN)}, at = updated_at FROM attempted
-    WHERE ask_id = attempted.id AND state = '{DeliveryState.DELIVERED}' AND owed.told < {int(SeenState.SEEN)}"""
-"""Marks the outcomes that the deliveries in ``attempted`` have brought to agents."""
 _OWED: Final = ("text", "text", "text", "float8")
 
 

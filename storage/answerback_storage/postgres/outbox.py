@@ -10,7 +10,7 @@ from answerback.ports.claims import Claim
 from answerback.ports.store_values import Delivery, Page, StoredDelivery
 from answerback_storage import rows
 from answerback_storage.base_store import BaseOutbox, Filters
-from answerback_storage.postgres import asks, late_answers, record_lines
+from answerback_storage.postgres import asks, record_lines
 from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.sql import (
     Parameters,
@@ -95,8 +95,7 @@ class PostgresOutbox(BaseOutbox[PostgresDatabase]):
             ] = f"""UPDATE deliveries SET state = c1, tries = c2, next_at = c3, last_status = c4,
                 last_error = c5, updated_at = c6, holder = NULL, claimed_until = NULL
                 FROM ({values}) AS new ({column_list(0, len(_RESULT_TYPES) - 1)}, n)
-                WHERE deliveries.id = c0 {holder_condition} RETURNING ask_id AS id, state, updated_at"""
-            parts["outcomes_seen"] = late_answers.MARK_SEEN_BY_DELIVERY
+                WHERE deliveries.id = c0 {holder_condition} RETURNING ask_id AS id"""
         if entries:
             lines = [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])]
             claimed_asks = "(SELECT DISTINCT id FROM attempted) AS ours"

@@ -11,7 +11,6 @@ from pydantic_core import to_json
 
 from answerback.core.ask import Ask
 from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, LateAnswerStore, SeenState
-from answerback.ports.store_values import Delivery
 from answerback_storage import rows
 from answerback_storage.base_store import Part
 from answerback_storage.sqlite import asks
@@ -34,7 +33,7 @@ class SqliteLateAnswers(Part[Runner], LateAnswerStore):
         self, ask_ids: Collection[str], state: SeenState, at: float
     ) -> Sequence[str]:
         ids = list(ask_ids)
-        return await self._db.write(lambda db: update_state(db, ids, state, at))
+        return await self._db.write(lambda db: _update_state(db, ids, state, at))
 
     async def get_seen_state(self, ask_id: str) -> SeenState:
         query = "SELECT told FROM owed WHERE ask_id = ?"
@@ -53,12 +52,7 @@ def insert_owed(db: sqlite3.Connection, ask: Ask) -> None:
     )
 
 
-def mark_seen_by_delivery(db: sqlite3.Connection, delivery: Delivery, at: float) -> None:
-    """Record that an agent has received an outcome by webhook."""
-    update_state(db, [delivery.ask_id], SeenState.SEEN, at)
-
-
-def update_state(
+def _update_state(
     db: sqlite3.Connection, ask_ids: Iterable[str], state: SeenState, at: float
 ) -> list[str]:
     """Set how far agents have seen these asks, and return the ids for which that changed."""

@@ -10,10 +10,10 @@ from typing import Final
 
 from answerback.core.ask import RecordEntry
 from answerback.ports.claims import Claim
-from answerback.ports.store_values import Delivery, DeliveryState, Page, StoredDelivery
+from answerback.ports.store_values import Delivery, Page, StoredDelivery
 from answerback_storage import rows
 from answerback_storage.base_store import BaseOutbox, Filters
-from answerback_storage.sqlite import asks, late_answers, record_lines
+from answerback_storage.sqlite import asks, record_lines
 from answerback_storage.sqlite import claim_statements as claims
 from answerback_storage.sqlite.runner import Runner
 
@@ -125,7 +125,7 @@ def _load_readable(
 
 
 def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -> bool:
-    """Store one result if the holder has the delivery. If it was delivered, its agent has seen the outcome."""
+    """Store one result if the holder has the delivery."""
     if result.is_settled_push:
         values = (result.delivery.id, holder, holder)
         return db.execute(_REMOVE, values).rowcount > 0
@@ -135,8 +135,6 @@ def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | N
             WHERE id = ? AND (? IS NULL OR holder = ?)""",
         (*rows.delivery_row(result)[7:], result.delivery.id, holder, holder),
     )
-    if updated.rowcount and result.state is DeliveryState.DELIVERED:
-        late_answers.mark_seen_by_delivery(db, result.delivery, result.updated_at)
     return updated.rowcount > 0
 
 

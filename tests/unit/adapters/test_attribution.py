@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from answerback.core.actions import Answer
-from answerback.core.ask import ANYONE, Ask, Destination, Reason, Status, end_ask
+from answerback.core.ask import (
+    ANYONE,
+    DEFAULT_ASKER,
+    Ask,
+    Destination,
+    Outcome,
+    Reason,
+    Status,
+    end_ask,
+)
 from answerback.core.form import AnswerType, Form, Question
+from answerback.core.giving_up import TriedAgain
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Person
@@ -140,3 +151,29 @@ def test_unknown_ids_are_counted_and_names_are_inert() -> None:
     for shown in (blocks, message, page.markup):
         assert "\u202e" not in shown
         assert LABELS.and_more.format(count=1) in shown
+
+
+@pytest.mark.rule("LATE-11")
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        ({"uncollected": True}, ""),
+        ({"uncollected": True, "unattended": True}, "not collected yet"),
+        ({"collected_at": 100.0}, "Codex got this answer at 00:01 UTC"),
+        ({"collected_at": 50_000.0}, "Codex got this answer after 13 h"),
+        ({"collected_at": 100.0, "host": DEFAULT_ASKER}, "The assistant got this answer at 00:01 UTC"),
+        ({"collected_at": 100.0, "status": Status.TURN_ENDED}, "Codex was told at 00:01 UTC"),
+        ({"collected_at": 100.0, "status": Status.EXPIRED}, ""),
+        ({"collected_at": 100.0, "status": Status.EXPIRED, "tried": True}, "Codex was told at 00:01 UTC"),
+        ({"collected_at": 100.0, "erased": True}, ""),
+    ],
+)  # fmt: skip
+def test_an_ended_ask_says_whether_its_agent_has_the_answer(
+    changes: dict[str, object], said: str
+) -> None:
+    outcome = Outcome(status=Status(str(changes.pop("status", "answered"))), at=10.0)
+    tried = TriedAgain(at=20.0, by=None) if changes.pop("tried", False) else None
+    fields: dict[str, Any] = {"host": "Codex", "outcome": outcome, "tried_again": tried, **changes}
+    view = view_of(ask_of(Form(questions=QUESTIONS[:1])))._replace(**fields)
+    assert attribution.collected_line(view, LABELS, MARKS) == said

@@ -155,6 +155,7 @@ class Outbox:
                 self.clock,
                 sender,
                 self.service.hooks,
+                self.service.late_answer_tracker.save_seen,
                 jitter=lambda: 1.0,
                 claim=claim,
             )

@@ -100,10 +100,8 @@ class TerminalPrompter:
             case AnswerType.MULTI_SELECT:
                 return await self._multi_select(prompt, refused or {}, moves)
             case AnswerType.TEXT | AnswerType.SCHEMA:
-                as_json_value = kind is AnswerType.SCHEMA
-                return await self._read_value(
-                    prompt, refused or {}, moves, as_json_value=as_json_value
-                )
+                is_json = kind is AnswerType.SCHEMA
+                return await self._read_value(prompt, refused or {}, moves, as_json_value=is_json)
             case _:
                 assert_never(kind)
 
@@ -253,6 +251,10 @@ class TerminalPrompter:
         label = sentence(self.labels.ask_back_label, self._asker, self.labels)
         text = await self._lines.read_text(label, "")
         return {"action": "ask_back", "text": text} if text and text.strip() else _AGAIN
+
+    async def read_retry_text(self) -> str | None:
+        """Return what a person tells the agent that should try again; None: they changed their mind."""
+        return await self._lines.read_text("Your message (optional)", "")
 
     async def _read_reply(self) -> Action:
         self.print_line(sentence(self.labels.reply_hint, self._asker, self.labels), _DIM)

@@ -173,7 +173,9 @@ class Walk:
         try:
             if await self._prompter.choose([self._prompter.labels.tell_to_try_again]) is None:
                 return
-            await self._client.retry(ask.id, actor=self._actor)
+            if (text := await self._prompter.read_retry_text()) is None:
+                return
+            await self._client.retry(ask.id, text or None, actor=self._actor)
         except EOFError:
             return  # there was nothing left to answer
         except InvalidCallError as error:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from answerback.core.ask import Ask
 from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
-from answerback.ports.store_values import DeliveryState, StoredDelivery
 
 
 @dataclass(slots=True)
@@ -64,11 +63,6 @@ class LateAnswersTable:
         return [
             LateAnswer(self._number(row), asks[ask_id]) for ask_id, row in unseen[: query.limit]
         ]
-
-    def record_delivery(self, result: StoredDelivery) -> None:
-        """Record what a webhook attempt delivered."""
-        if result.state is DeliveryState.DELIVERED:
-            self.update_state([result.delivery.ask_id], SeenState.SEEN, result.updated_at)
 
     def forgettable(self, before: float) -> list[str]:
         """Return the asks whose late answers were seen before the given time."""

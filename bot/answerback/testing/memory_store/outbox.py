@@ -48,7 +48,6 @@ class MemoryOutbox(BaseOutbox[MemoryDatabase]):
             if key in tables.deliveries and self._db.is_held_by(_KIND, key, holder):
                 tables.deliveries[key] = result
                 tables.claims[_KIND].pop(key, None)
-                tables.late_answers.record_delivery(result)
                 if result.is_settled_push:
                     del tables.deliveries[key]
                 written = True

@@ -299,8 +299,9 @@ class SimulatedDiscordPerson(DiscordBatches):
                 self._asked_for.add(note.message.id)
                 assert (await self._person.click(LABELS.end_turn, on=note.message)).answered
 
-    async def try_again(self) -> None:
-        await self._click(LABELS.tell_to_try_again)
+    async def try_again(self, text: str | None = None) -> None:
+        label = fit_line(LABELS.reply_label.format(label="the assistant"), 45)
+        await self._write(LABELS.tell_to_try_again, label, text or "")
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
         if not meant:

@@ -348,8 +348,8 @@ class SimulatedSlackPerson(SlackBatches):
     async def end_turn(self) -> None:
         await self._press(Verb.END_TURN)  # with Slack's own dialog
 
-    async def try_again(self) -> None:
-        await self._press(Verb.TRY_AGAIN)
+    async def try_again(self, text: str | None = None) -> None:
+        await self._writes(Verb.TRY_AGAIN, text or "")
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
         self._slack.clock.advance(2)  # nobody types at the very moment when a question appears

@@ -318,8 +318,8 @@ class SimulatedTelegramPerson(TelegramBatches):
     async def object_to(self, text: str | None) -> None:
         await self._write(LABELS.object, text or "")
 
-    async def try_again(self) -> None:
-        await self._press(LABELS.tell_to_try_again)
+    async def try_again(self, text: str | None = None) -> None:
+        await self._write(LABELS.tell_to_try_again, text or "")
 
     async def answer_other(self, text: str) -> None:
         await self._write(fit_line(LABELS.other, BUTTON_LABEL), text)

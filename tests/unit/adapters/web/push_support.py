@@ -108,7 +108,12 @@ class Rig:
         assert self.desks.sender is not None
         sender = DeliverySender(self.desks.sender, self.desks.sender)
         dispatcher = WebhookDispatcher(
-            self.store.outbox, self.clock, sender, self.service.hooks, jitter=lambda: 1.0
+            self.store.outbox,
+            self.clock,
+            sender,
+            self.service.hooks,
+            self.service.late_answer_tracker.save_seen,
+            jitter=lambda: 1.0,
         )
         task = asyncio.create_task(dispatcher.run())
         try:

@@ -247,8 +247,8 @@ class SimulatedWebPerson:
             await self._press("end_turn_now")
             self._page = before
 
-    async def try_again(self) -> None:
-        await self._press("try_again")
+    async def try_again(self, text: str | None = None) -> None:
+        await self._press("try_again", [("text", text or "")])
 
     async def _press(self, do: str, entered: list[tuple[str, str]] | None = None) -> Document:
         assert do in self._page.buttons, (do, self._page.buttons)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from answerback.core.ask import Ask, Outcome, RecordEntry, Status
 from answerback.core.form import Form
 from answerback.core.labels import Labels
+from answerback.ports.late_answers import SeenState
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import StoredEntry
 from answerback.testing.store_examples import new_ask
@@ -18,6 +20,7 @@ from answerback_web.record import record_lines
 from answerback_web.render import ask_page
 from tests.browser.site import INBOX, Site, site
 from tests.unit.adapters.web.reader import Document, Reader, reader
+from tests.unit.adapters.web.test_page_access import followed, read_event
 from tests.unit.adapters.web.test_people import ALICE, KEYS, asks_in
 
 HISTORY = f"{INBOX}/history"
@@ -60,9 +63,32 @@ async def test_a_row_says_what_was_answered_by_whom_and_after_how_long(
     lines = lines_of(await visitor.open(HISTORY))
     newest, oldest = lines.index("Which store?"), lines.index("Run git push --force origin main")
     assert newest < oldest
-    ended = "Answered by Alice Adams (personal link) · after 0 s"
+    ended = "Answered by Alice Adams (personal link) · after 0 s · not collected yet"
     assert lines[newest + 1] == f"2 answers{ended}"
     assert lines[oldest + 1] == f"Allow once{ended}"
+
+
+@pytest.mark.rule("LATE-11")
+async def test_a_row_and_the_page_say_whether_the_agent_has_the_answer(
+    shared: Site, visitor: Reader
+) -> None:
+    ask = await shared.ask(STORES)
+    await answer(shared, ask.id, "PostgreSQL")
+    listed = await visitor.open(HISTORY)
+    (link,) = asks_in(listed)
+    shown = await visitor.open(link)
+    for page in (listed, shown):
+        assert "after 0 s · not collected yet" in page.text
+    events = next(a["data-events"] for t, a in shown.tags if t == "body") or ""
+    waiting = asyncio.create_task(read_event(visitor, f"{link.rpartition('/')[0]}/{events}"))
+    await followed(shared)
+    await shared.service.late_answer_tracker.save_seen([ask.id], SeenState.SEEN)
+    assert await waiting == "moved", "the page is shown again"
+    shown = await visitor.open(link)
+    for page in (await visitor.open(HISTORY), shown):
+        assert "not collected yet" not in page.text
+        assert "after 0 s · The assistant got this answer at" in page.text
+    assert "data-events" not in next(a for t, a in shown.tags if t == "body")
 
 
 @pytest.mark.rule("WEB-9")

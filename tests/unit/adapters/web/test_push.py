@@ -142,7 +142,7 @@ async def test_a_route_says_how_long_to_wait(tmp_path: Path, receiver: Receiver)
             await receiver.until(1)
 
 
-@pytest.mark.rule("PUSH-6")
+@pytest.mark.rule("PUSH-6", "LATE-11")
 async def test_a_notification_is_replaced_by_how_the_ask_ended_if_there_was_one(
     rig: Rig, receiver: Receiver
 ) -> None:
@@ -158,6 +158,8 @@ async def test_a_notification_is_replaced_by_how_the_ask_ended_if_there_was_one(
         assert second.headers["topic"] == first.headers["topic"]
         assert second.headers["urgency"] == "normal"
         await rig.idle()
+    (late,) = await rig.service.late_answer_tracker.list_unseen(None, None, None, 10)
+    assert late.ask.id == ask.id, "a person was told, and the agent was not"
 
 
 @pytest.mark.rule("PUSH-6")

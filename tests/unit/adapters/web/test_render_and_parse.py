@@ -22,8 +22,9 @@ from answerback.core.headline import MAX_HEADLINE
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import entries_from_value
 from answerback.core.schema_fields import fields_from_schema
+from answerback.core.strict_json import pretty_json
 from answerback.core.too_late import TryAgain
-from answerback.core.view import pretty_json, view_of
+from answerback.core.view import view_of
 from answerback.core.walker import Person, start
 from answerback.ports.person_key import operator, operator_holder
 from answerback.presentation.sanitize import visible

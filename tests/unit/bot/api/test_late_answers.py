@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import struct
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -95,6 +96,27 @@ async def test_an_outcome_reported_by_a_call_is_not_reported_again(api: Served, 
         async with api.http.get(path if how == "read" else f"{path}/events") as response:
             await response.read()
     assert await ids(api) == []
+    shown = (await api.get(path))[1]
+    assert (shown["collected_at"] is None) is (shown["status"] == "withdrawn")
+
+
+@pytest.mark.rule("LATE-11")
+async def test_an_ask_says_when_its_agent_got_what_is_owed_to_it(api: Served) -> None:
+    service = api.running.service
+    ask = await answered_ask(api)
+    with service.follow(ask["id"]) as following:
+        assert await ids(api) == [ask["id"]]
+        noted = await following.next_commit()
+        assert noted is not None
+        assert noted.collected_at is not None
+        read = (await api.get(f"/v1/asks/{ask['id']}"))[1]["collected_at"]
+        assert abs(datetime.fromisoformat(read).timestamp() - noted.collected_at) < 0.001
+        async with api.http.post(f"/v1/asks/{ask['id']}/undelivered") as response:
+            assert response.status == 200
+        noted = await following.next_commit()
+        assert noted is not None
+        assert (noted.collected_at, noted.uncollected) == (None, True)
+    assert await ids(api) == [ask["id"]]
 
 
 async def test_late_answers_go_only_to_their_agent(serve: Serve) -> None:

@@ -36,25 +36,28 @@ async def denied(terminal: Terminal) -> Ask:
 
 
 @pytest.mark.rule("LATE-9")
-async def test_a_person_tells_the_agent_to_try_again(terminal: Terminal) -> None:
+@pytest.mark.parametrize("text", ["", "On staging."])
+async def test_a_person_tells_the_agent_to_try_again(terminal: Terminal, text: str) -> None:
     ask = await denied(terminal)
     assert describe_status(ask.json) == "denied, because nobody had answered"
-    told = await terminal.walked(ask, "1\r")
+    told = await terminal.walked(ask, f"1\r{text}\r")
     assert isinstance(told.json["tried_again"], dict)
+    assert told.json["tried_again"]["text"] == (text or None)
     assert "the agent will be told to try again" in terminal.screen.text
     await terminal.walk().walk(told)  # offers nothing, and reads nothing
 
 
 @pytest.mark.rule("LATE-9")
-async def test_a_person_may_leave_it_at_that(terminal: Terminal) -> None:
-    assert (await terminal.walked(await denied(terminal), "q\r")).json["tried_again"] is None
+@pytest.mark.parametrize("keys", ["q\r", "1\rOn\x03"])
+async def test_a_person_may_leave_it_at_that(terminal: Terminal, keys: str) -> None:
+    assert (await terminal.walked(await denied(terminal), keys)).json["tried_again"] is None
 
 
 @pytest.mark.rule("LATE-9")
 async def test_somebody_else_may_have_told_the_agent_already(terminal: Terminal) -> None:
     ask = await denied(terminal)
     await terminal.client.retry(ask.id)
-    await terminal.walked(ask, "1\r")
+    await terminal.walked(ask, "1\r\r")
     assert "already been told" in terminal.screen.text
 
 

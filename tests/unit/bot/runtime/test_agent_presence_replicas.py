@@ -51,7 +51,13 @@ class Pair:
             service,
             sync,
             scheduler,
-            WebhookDispatcher(store.outbox, self.clock, NOBODY, service.hooks),
+            WebhookDispatcher(
+                store.outbox,
+                self.clock,
+                NOBODY,
+                service.hooks,
+                service.late_answer_tracker.save_seen,
+            ),
         ).change_listener
         loop = asyncio.create_task(hearing.dispatch_changes())
         yield service

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,14 @@ from standardwebhooks import Webhook
 from answerback.api.deliveries import send_again
 from answerback.core.actions import Answer, EndTurn, Reply
 from answerback.core.ask import Ask, Reason
+from answerback.core.clarification import AskBack
 from answerback.ports.store_values import DeliveryState
 from answerback.service.question_routing import Rules
 from answerback.service.wire import ask_json
 from answerback.webhooks.outbox import RETRY_DELAYS
 from answerback_client import WebhookError, verify_webhook
 from tests.fakes.receiver import Receiver, receiving, status
-from tests.service_support import actor
+from tests.service_support import WAIT, actor
 from tests.unit.bot.outbox_support import OTHER_SECRET, SECRET, Outbox, outbox
 
 HOUR = 3_600.0
@@ -84,10 +86,34 @@ async def test_every_kind_of_ending_sends_one_signed_webhook(
     ended = await box.service.get(ask.id)
     assert ended is not None
     assert (verified.type, verified.id) == (event, stored.delivery.id)
-    assert verified.ask.json == ask_json(ended)
+    assert verified.ask.json == ask_json(ended) | {"collected_at": None}, (
+        "as it was when it was sent"
+    )
+    assert ended.collected_at == (None if event == "ask.withdrawn" else box.clock.now())
     assert received.headers["content-type"] == "application/json"
     assert stored.state is DeliveryState.DELIVERED
     assert len(receiver.received) == 1
+
+
+@pytest.mark.rule("LATE-1", "LATE-11")
+async def test_the_webhook_of_an_earlier_event_does_not_bring_the_outcome(
+    box: Outbox, receiver: Receiver
+) -> None:
+    receiver.answers = [status(503), status(204), status(410)]
+    async with box.draining():
+        ask = await box.ask(receiver.url, accepts=["clarify"])
+        await box.service.act(ask.id, AskBack(text="Which one?"), actor())
+        await box.wait_for_tries(ask, 1)
+        await box.service.act(ask.id, Answer(value=True), actor())
+        await box.clock.advance(RETRY_DELAYS[0] + 1)
+        async with asyncio.timeout(WAIT), box.store.outbox.noted:
+            while len(await box.lines(ask)) < 3:
+                await box.store.outbox.noted.wait()
+    states = [line["state"] for line in await box.lines(ask)]
+    assert states == ["pending", "delivered", "dead"], "asked back, twice, and then answered"
+    late = await box.service.late_answer_tracker.list_unseen(None, None, None, 10)
+    assert [each.ask.id for each in late] == [ask.id]
+    assert late[0].ask.collected_at is None
 
 
 @pytest.mark.rule("WEBHOOK-2")

@@ -258,7 +258,9 @@ async def test_stopping_lets_a_running_attempt_end(box: Outbox, receiver: Receiv
     ask = await box.answered(receiver.url)
     async with guarded_session(box.callbacks.rules) as http:
         sender = WebhookSender(http, box.callbacks.rules, box.callbacks.secrets_of)
-        deliverer = WebhookDispatcher(box.store.outbox, box.clock, sender, box.service.hooks)
+        save_seen = box.service.late_answer_tracker.save_seen
+        parts = (box.store.outbox, box.clock, sender, box.service.hooks, save_seen)
+        deliverer = WebhookDispatcher(*parts)
         running = asyncio.create_task(deliverer.run())
         await receiver.until(1)
         running.cancel()
