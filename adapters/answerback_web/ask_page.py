@@ -135,8 +135,10 @@ class AskPages:
         ask = await self._load(visit)
         if ask is None:
             return self._missing(visit)
-        if self._desk is not None and visit.person and HIDDEN_HEADER not in request.headers:
-            await self._desk.note_seen(visit.person.user_id, [ask.id])
+        if HIDDEN_HEADER not in request.headers:
+            await self._site.note_seen([ask])
+            if self._desk is not None and visit.person:
+                await self._desk.note_seen(visit.person.user_id, [ask.id])
         return await self._ask_page(visit, ask)
 
     async def events(self, request: web.Request, visit: _Visit) -> web.StreamResponse:

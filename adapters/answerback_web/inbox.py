@@ -166,9 +166,11 @@ class Inbox:
         after = request.query.get("after")
         results = await self._site.service.list_waiting_for(Actor(visitor.person), after, _PAGE)
         cursor = f"&after={quote(after)}" if after else ""
-        push = None
+        push, is_seen = None, HIDDEN_HEADER not in request.headers
+        if is_seen:
+            await self._site.note_seen(results.rows)
         if self._desk is not None:
-            if HIDDEN_HEADER not in request.headers:
+            if is_seen:
                 seen = [ask.id for ask in results.rows]
                 await self._desk.note_seen(visitor.person.user_id, seen)
             key = await self._desk.server_key()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.http.platform_bodies import BodyReader
 from answerback.ports.person_key import KeyHolderSource
@@ -55,6 +57,11 @@ class Site:
         """Return whether the link that only shows an ask no longer works: the ask has ended long enough ago."""
         outcome = ask.outcome
         return outcome is not None and self.now() - outcome.at > self.link_days * _DAY
+
+    async def note_seen(self, asks: Iterable[Ask]) -> None:
+        """Note that somebody sees asks that are shown on the web; their page is shown even if that cannot be stored."""
+        with suppress(StoreError):
+            await self.service.note_seen(ask for ask in asks if ask.destination.surface == NAME)
 
     async def read_post(
         self,

@@ -95,14 +95,14 @@ class Metrics:
 
         self.shown_seconds = Histogram(
             "answerback_shown_seconds",
-            "Seconds from an ask to its first live message.",
+            "Seconds from an ask to its first live message or view on the web.",
             ["route"],
             buckets=_PATIENCE,
             registry=self.registry,
         )
         self.ended_seconds = Histogram(
             "answerback_ended_seconds",
-            "Seconds from an ask's first live message (if it has none: from the ask) to its end.",
+            "Seconds from when an ask was first shown (if it was not: from the ask) to its end.",
             ["route", "status"],
             buckets=_PATIENCE,
             registry=self.registry,

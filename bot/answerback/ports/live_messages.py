@@ -5,7 +5,7 @@ Parts of `answerback.ports.surface.Asks` and `answerback.ports.store.Store`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Protocol
 
 from answerback.core.ask import Ask
@@ -35,6 +35,9 @@ class LiveMessages(Protocol):
 
     async def show_outdated(self, surface: str) -> None:
         """Show at once whatever waits to be shown on a surface: its platform can be reached again."""
+
+    async def note_seen(self, asks: Iterable[Ask]) -> None:
+        """Note that people see these asks now, other than by their live messages."""
 
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
         """The channel in which the ask is shown, or is to be shown, has a new id."""

@@ -7,8 +7,9 @@ submitted, acted on and stored; forms are the walker's business.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
@@ -245,6 +246,21 @@ class Service(AskActions):
         """Show what waits (see `answerback.ports.live_messages.LiveMessages`)."""
         async for ask in self.each_outdated(surface):
             self.hooks.show(ask)
+
+    async def note_seen(self, asks: Iterable[Ask]) -> None:
+        """Note that people see asks (see `answerback.ports.live_messages.LiveMessages`)."""
+        at = self.clock.now()
+
+        def decide(ask: Ask | None) -> Decision[Ask | None]:
+            if ask is None or ask.seen or not ask.open:
+                return Decision(None, None)
+            return Decision(Write(replace(ask, seen=True, seen_since=at)), ask)
+
+        for each in asks:
+            if each.open and not each.seen:
+                ask, _ = await self.store.asks.change(each.id, decide)
+                if ask is not None and ask.left is None:
+                    self.hooks.shown(ask, at - ask.created_at)
 
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
         """Replace the id of the ask's channel (see `answerback.ports.surface.Asks`)."""

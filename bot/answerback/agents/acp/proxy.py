@@ -1,8 +1,9 @@
 """The proxy: relays lines unchanged, and shows what an agent asks in the editor and in the chat thread at once.
 
-The first answer counts. If the editor answers first, the ask is withdrawn. If the chat thread answers first, the editor
-gets a `$/cancel_request` (https://agentclientprotocol.com/protocol/v1/cancellation), and its own response is dropped.
-Each direction has a thread that blocks on its pipes, so a slow reader slows its writer as it would without the proxy.
+The first answer counts. If the editor answers first, the ask is withdrawn before the agent gets that answer. If the
+chat thread answers first, the editor gets a `$/cancel_request`
+(https://agentclientprotocol.com/protocol/v1/cancellation), and its own response is dropped. Each direction has a thread
+that blocks on its pipes, so a slow reader slows its writer as it would without the proxy.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from answerback.agents.pipe.service_calls import ANSWER_PATIENCE
 
 _MAX_TOOL_CALLS: Final = 200
 """Tool calls in progress that are remembered, those that changed last."""
+_WITHDRAW_TIMEOUT: Final = 2.0
+"""Seconds for which an editor's answer waits until its ask is withdrawn; after that, it counts."""
 _END_TIMEOUT: Final = 5.0
 """Seconds that the proxy waits at its end until its open asks are withdrawn."""
 
@@ -36,6 +39,8 @@ class _Race:
     """Whether the editor may still answer."""
     error: bytes | None = None
     """The error that the editor sent in place of an answer."""
+    is_answered: bool = False
+    """Whether the editor has answered, and only the ask has yet to be withdrawn."""
     ask_id: str | None = None
     is_over: bool = False
     asked: threading.Event = field(default_factory=threading.Event)
@@ -171,10 +176,24 @@ class Proxy:
                 race.error, race.editor_has_it = line, False
                 return
             if race is not None:
-                self._end(race)
-        if race is not None:
+                race.is_answered, race.editor_has_it = True, False
+        if race is None or self._withdraw_first(race):
+            self.agent.write_line(line)
+
+    def _withdraw_first(self, race: _Race) -> bool:
+        """End a race that the editor has won; return whether it has, or people were faster and their answer counts."""
+        outcome = None
+        if race.ask_id is not None:
+            outcome = self.people.withdraw(race.ask_id, 0.0, _WITHDRAW_TIMEOUT)
+        if outcome is not None and is_decided(outcome):
+            self._answer(race, outcome)
+        with self._lock:
+            if race.is_over:
+                return False
+            self._end(race)
+        if outcome is None:
             self._withdraw(race)
-        self.agent.write_line(line)
+        return True
 
     # --- from people ---------------------------------------------------------------------------
 
@@ -202,11 +221,12 @@ class Proxy:
         race.asked.set()
 
     def _answer(self, race: _Race, outcome: AskOutcome) -> None:
-        if outcome.ask is None and race.ask_id is not None and not race.editor_has_it:
+        waits_for_editor = race.editor_has_it or race.is_answered
+        if outcome.ask is None and race.ask_id is not None and not waits_for_editor:
             outcome = self.people.report_no_answer(race.ask_id)._replace(words=outcome.words)
         decided = is_decided(outcome)
         with self._lock:
-            if race.is_over:
+            if race.is_over or (race.is_answered and not decided):
                 return
             self._end(race, decided)
         if outcome.ask is None:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from answerback.agents.pipe.service_calls import (
     ANSWER_PATIENCE,
+    CALL_TIMEOUT,
     LONG_POLL,
     LOOKUP_PATIENCE,
     RefusedError,
@@ -109,12 +110,19 @@ class AskClient:
             pass  # the ask ends with its lease
         return AskOutcome(None, "")
 
-    def withdraw(self, ask_id: str, patience: float = LOOKUP_PATIENCE) -> None:
-        """Withdraw an ask, if it is still open."""
+    def withdraw(
+        self, ask_id: str, patience: float = LOOKUP_PATIENCE, timeout: float = CALL_TIMEOUT
+    ) -> AskOutcome | None:
+        """Withdraw an ask, if it is still open; return how it has ended, or None if that is unknown."""
         try:
-            self.service.call("DELETE", _path(ask_id), patience=patience)
-        except (ServiceUnavailableError, RefusedError):
-            return
+            return AskOutcome(
+                self._call("DELETE", _path(ask_id), patience=patience, timeout=timeout), ""
+            )
+        except RefusedError as error:
+            ended = error.body.get("ask")
+            return AskOutcome(ended if isinstance(ended, dict) and _is_ask(ended) else None, "")
+        except ServiceUnavailableError:
+            return None
 
     def _call(self, method: str, path: str, *body: Any, **more: Any) -> Json:
         """Call the API and return the ask, if that is what came back."""

@@ -133,7 +133,7 @@ def test_the_acp_proxy_reports_before_it_tells_the_agent_no(faster: bool) -> Non
             reported.append(ask_id)
             return AskOutcome(ALLOWED if faster else None, "")
 
-        def withdraw(self, ask_id: str, patience: float = 0.0) -> None:
+        def withdraw(self, *_: object, **__: object) -> None:
             pass
 
     parts = Parts(People(ServiceCalls(AWAY)))

@@ -1,0 +1,45 @@
+"""When somebody first sees an ask on the web."""
+
+from __future__ import annotations
+
+import pytest
+
+from answerback.core.errors import StoreError
+from answerback_web.site import HIDDEN_HEADER
+from tests.browser.site import INBOX, Site
+from tests.service_support import WAIT
+from tests.unit.adapters.web.examples import TEXT, path
+from tests.unit.adapters.web.reader import Reader
+
+
+@pytest.mark.rule("API-14")
+@pytest.mark.parametrize("where", ["page", "read-only page", "inbox"])
+async def test_an_ask_counts_as_shown_when_somebody_first_sees_it(
+    web_site: Site, visitor: Reader, where: str
+) -> None:
+    shown: list[tuple[str, float]] = []
+    service = web_site.service
+    service.hooks.shown.listen(lambda ask, seconds: shown.append((ask.id, seconds)))
+    ask = await web_site.ask(TEXT)
+    link = web_site.surface.url(ask.id).removeprefix(web_site.public_url)
+    address = {"page": path(ask), "read-only page": link, "inbox": INBOX}[where]
+    async with visitor.http.get(address, headers={HIDDEN_HEADER: "1"}) as hidden:
+        assert hidden.status == 200
+    assert shown == [], "fetched by a page that nobody sees"
+    for _ in range(2):
+        await visitor.open(address)
+    [(shown_id, seconds)] = shown
+    assert shown_id == ask.id
+    assert 0 <= seconds < WAIT
+    assert (await web_site.stored(ask)).seen_since is not None
+
+
+async def test_a_page_is_shown_even_if_that_cannot_be_stored(
+    web_site: Site, visitor: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    ask = await web_site.ask(TEXT)
+    monkeypatch.setattr(web_site.service.store.asks, "change", fails)
+    assert (await visitor.open(path(ask))).status == 200
