@@ -11,6 +11,7 @@ import pytest_asyncio
 from playwright.async_api import (
     Browser,
     BrowserContext,
+    BrowserType,
     ConsoleMessage,
     Page,
     async_playwright,
@@ -27,13 +28,39 @@ EXPECTED = (
 """What Chromium logs for every page with an error status, and for requests that reach nothing."""
 
 
+class RunningBrowser:
+    """Debian's Chromium, started again for the next test if it has crashed."""
+
+    def __init__(self, chromium: BrowserType, path: str) -> None:
+        self._chromium = chromium
+        self._path = path
+        self._browser: Browser | None = None
+
+    async def get(self) -> Browser:
+        """Return the browser that runs."""
+        if self._browser is None or not self._browser.is_connected():
+            self._browser = await self._chromium.launch(executable_path=self._path, args=ARGUMENTS)
+        return self._browser
+
+    async def close(self) -> None:
+        """End it."""
+        if self._browser is not None:
+            await self._browser.close()
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def browser(chromium: str) -> AsyncIterator[Browser]:
-    """Debian's Chromium, started once; each test gets its own profile."""
+async def running_browser(chromium: str) -> AsyncIterator[RunningBrowser]:
+    """The browser of all tests."""
     async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        yield launched
-        await launched.close()
+        running = RunningBrowser(playwright.chromium, chromium)
+        yield running
+        await running.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def browser(running_browser: RunningBrowser) -> Browser:
+    """A browser that runs; each test gets its own profile."""
+    return await running_browser.get()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -231,7 +231,7 @@ async def test_a_long_context_says_that_it_is_truncated_and_scrolls_by_keyboard(
     async with tab(browser) as page:
         await open_(page, web_site, ask)
         await settled(page)
-        box = page.get_by_role("region", name="Context")
+        box = page.get_by_role("group", name="Context")
         assert await is_truncated(box)
         sign = page.get_by_text("More below")
         await expect(sign).to_be_visible()

@@ -91,7 +91,7 @@
     note.append(below, full);
     const update = () => below.classList.toggle("none", box.scrollTop + box.clientHeight >= box.scrollHeight - 2);
     box.tabIndex = 0;
-    box.setAttribute("role", "region");
+    box.setAttribute("role", "group");
     box.setAttribute("aria-label", box.dataset.name);
     box.addEventListener("scroll", update);
     full.addEventListener("click", (event) => {
