@@ -231,7 +231,7 @@ def _navigation(builder: MessageBuilder) -> Block:
 
 def _end_turn(builder: MessageBuilder) -> Block:
     labels = builder.labels
-    text = wording.sentence(labels.end_turn_text, builder.view.label, labels)
+    text = wording.end_turn_text(builder.view.label, labels, deny=builder.view.approval)
     label = labels.reply_and_end(deny=builder.view.approval)[1]
     return builder.control_button(label, Verb.END_TURN) | {
         "confirm": {

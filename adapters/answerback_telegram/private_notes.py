@@ -59,7 +59,7 @@ def problems_text(problems: Sequence[Problem], labels: Labels) -> str:
 
 def confirm_end_turn(view: View, labels: Labels) -> Json:
     """Render the confirmation of End Turn."""
-    text = wording.sentence(labels.end_turn_text, view.label, labels)
+    text = wording.end_turn_text(view.label, labels, deny=view.approval)
     keep = button(view, labels.keep_going, Verb.END_TURN, KEEP_GOING)
     end = button(
         view,

@@ -40,8 +40,8 @@ class InboxItem:
     """Whether the agent has stopped waiting."""
     outcome: str | None
     """How it ended, as a CSS class; None while it is open."""
-    ended: str | None
-    """How it ended and by whom, in words."""
+    ended: Markup
+    """How it ended and by whom; empty while it is open."""
     answer: str
     """What was answered; empty if nothing was."""
     waited: str
@@ -129,8 +129,7 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         progress=view.prompt.progress if view.prompt else None,
         unattended=view.unattended,
         outcome=status.value if status else None,
-        ended=one_line(wording.ending_with_person(view, labels, people_text.plain_format(labels)))
-        or None,
+        ended=people_text.ended(view, labels),
         answer=shorten(one_line(answer_summary.brief_answer(view, labels)), limits.DETAIL_LENGTH),
         waited=durations.waited(view, labels),
         collected=people_text.collected(view, labels),

@@ -23,7 +23,7 @@ from markupsafe import Markup
 
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
-from answerback.presentation.wording import sentence
+from answerback.presentation.wording import end_turn_text, sentence
 from answerback_web import limits, people_text
 
 HEADERS: Final = {
@@ -75,7 +75,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals["sentence"] = sentence
+    environment.globals |= {"sentence": sentence, "end_turn_text": end_turn_text}
     environment.filters |= {
         "code": _code,
         "iso": _iso,

@@ -1,82 +1,74 @@
-"""The docs' pictures of the web page: ``python -m tests.browser.pictures`` takes them again."""
+"""The docs' pictures of the web page: ``python -m tests.browser.pictures`` takes them again.
+
+``python -m tests.browser.pictures FOLDER`` takes each kind of decision in each look into a folder, to be looked at.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import tempfile
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Literal
 
-from playwright.async_api import async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 from answerback.core.actions import Answer
 from tests.browser.conftest import settled
-from tests.browser.site import INBOX, MIGRATION, site
+from tests.browser.kinds import EDIT, KINDS, Shown, permitted
+from tests.browser.site import MIGRATION, Site, site
 from tests.chromium import ARGUMENTS, find_chromium
 
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
-
-
-APPROVALS: Final[tuple[tuple[str, str, str, dict[str, str]], ...]] = (
-    (
-        "ann-laptop",
-        "app",
-        "Edit",
-        {
-            "file_path": "/src/app/billing.py",
-            "old_string": "    subtotal = sum(item.price for item in items)\n    return subtotal",
-            "new_string": "    subtotal = sum(item.price * item.count for item in items)\n"
-            "    return round(subtotal, 2)",
-        },
-    ),
-    ("ann-laptop", "app", "Bash", {"command": "git push --force origin main"}),
-    ("ci-bot", "infra", "Bash", {"command": "terraform apply plan.out\nterraform output -json"}),
-    (
-        "ci-bot",
-        "infra",
-        "mcp__github__create_issue",
-        {"repo": "infra", "title": "The nightly backup is late"},
-    ),
-    (
-        "ann-laptop",
-        "app",
-        "ExitPlanMode",
-        {"plan": "# Move billing to integer cents\n\n1. Add a column\n2. Fill it"},
-    ),
+IMAGES: Final = Path(__file__).parents[2] / "docs" / "images"
+LOOKS: Final[tuple[tuple[int, Literal["light", "dark"]], ...]] = tuple(
+    (width, scheme) for width in (1280, 390) for scheme in ("light", "dark")
 )
-"""What agents want to do: who, in which project, with which tool."""
+
+
+async def form(page: Page, there: Site) -> None:
+    """Open the migration form at its second question."""
+    ask = await there.ask(*MIGRATION, agent="ci-bot", origin={"project": "infra"})
+    await there.act(ask, Answer(value=True))
+    await page.goto(there.page(ask))
+    await settled(page)
+
+
+IN_DOCS: Final[dict[str, Shown]] = {
+    "form": form,
+    "approval": permitted(EDIT),
+    "inbox": KINDS["inbox"],
+}
+
+
+async def take(browser: Browser, show: Shown, path: Path, **look: Any) -> None:
+    """Take a picture of a page of a site of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with site(Path(folder)) as there:
+            page = await browser.new_page(reduced_motion="reduce", **look)
+            await show(page, there)
+            height = await page.evaluate("document.documentElement.scrollHeight")
+            # As high as the page, so that what stays at the edge of the window does not cover anything.
+            await page.set_viewport_size({"width": look["viewport"]["width"], "height": height})
+            await page.screenshot(path=path)
+            await page.close()
 
 
 async def main() -> None:
-    """Take the migration form at its second question; an approval; and the inbox."""
-    with tempfile.TemporaryDirectory() as folder:
-        async with site(Path(folder)) as running, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(
-                executable_path=find_chromium(), args=ARGUMENTS
-            )
-            page = await browser.new_page(
-                viewport={"width": 760, "height": 600}, device_scale_factor=2
-            )
-            ask = await running.ask(*MIGRATION, agent="ci-bot", origin={"project": "infra"})
-            await running.act(ask, Answer(value=True))
-            await page.goto(running.page(ask))
-            await settled(page)
-            await page.screenshot(path=IMAGES / "form.png")
-            for agent, project, tool, arguments in APPROVALS:
-                call = {"tool_name": tool, "tool_input": arguments, "cwd": f"/src/{project}"}
-                ask = await running.ask(
-                    name="PermissionRequest",
-                    arguments=call,
-                    agent=agent,
-                    origin={"project": project},
-                )
-                if tool == "Edit":
-                    await page.goto(running.page(ask))
-                    await settled(page)
-                    await page.screenshot(path=IMAGES / "approval.png", full_page=True)
-            await page.goto(running.url + INBOX)
-            await page.screenshot(path=IMAGES / "inbox.png", full_page=True)
-            await browser.close()
+    """Take the pictures."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=find_chromium(), args=ARGUMENTS)
+        for name, show in IN_DOCS.items():
+            size = {"width": 760, "height": 600}
+            path = IMAGES / f"{name}.png"
+            await take(browser, show, path, viewport=size, device_scale_factor=2)
+        for folder in map(Path, sys.argv[1:]):
+            folder.mkdir(parents=True, exist_ok=True)
+            for name, show in KINDS.items():
+                for width, scheme in LOOKS:
+                    path = folder / f"{name.replace(' ', '-')}-{width}-{scheme}.png"
+                    size = {"width": width, "height": 600}
+                    await take(browser, show, path, viewport=size, color_scheme=scheme)
+        await browser.close()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from answerback.core.actions import Answer, EndTurn, Reply
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from tests.browser.conftest import page_of, tab
+from tests.browser.kinds import KINDS
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.unit.adapters.web.examples import CLAUDE, FLAT, JSON_ONLY, MANY, REVIEWED, TEXT
 from tests.unit.adapters.web.test_people import ALICE, ALICES
@@ -50,6 +51,18 @@ KEYS: Final = {KEY: OPERATOR, "abp_alice": ALICE}
 LOOKS: Final[tuple[tuple[Literal["light", "dark"], int], ...]] = (("light", 1024), ("dark", 320))
 """Each colour scheme and each width once: no colour depends on the width, and no layout on the colour scheme."""
 AXE: Final = "axe.run({resultTypes: ['violations'], selectors: false})"
+CONTROLS: Final = """Array.from(document.querySelectorAll(
+    "a[href], button, input:not([type=hidden]), textarea, select, summary, [tabindex='0']"))
+    .filter((each) => each.checkVisibility({visibilityProperty: true}) && !each.closest("[inert]")
+        && !each.matches("input[type=radio]")
+        && (!document.querySelector("dialog[open]") || each.closest("dialog")))"""
+"""What can be reached by Tab; arrow keys move between radio buttons."""
+HAS_VISIBLE_FOCUS: Final = """(() => {
+    const on = document.activeElement;
+    if (on.matches("body, [tabindex='-1']") || !on.matches(":focus-visible")) return true;
+    return [on, on.closest(".option")].some((each) => each && getComputedStyle(each).outlineStyle !== "none");
+})()"""
+"""Whether the focused control, or its option, is outlined; what only scripts focus is no control."""
 State = Callable[[Page, Site], Awaitable[None]]
 
 
@@ -176,6 +189,7 @@ STATES: Final[dict[str, State]] = {
     "the history, with a mistake": at(f"{INBOX}/history?since=x"),
     "a person's history": at(f"{ALICES}/history?status=open"),
     "no such page": at("/a/nothing", some=False),
+    **KINDS,
 }
 
 
@@ -252,6 +266,36 @@ async def test_the_history_can_be_searched_by_keyboard_alone(
             await page.keyboard.press("Tab")
         await page.keyboard.press("Enter")
         await expect(page.locator("h1")).to_have_text("<b>Which gate?</b>")
+
+
+@pytest.mark.rule("WEB-1", "WEB-5")
+@pytest.mark.parametrize("kind", KINDS)
+async def test_every_control_is_reached_by_keyboard_alone_and_focus_is_visible(
+    browser: Browser, peopled: Site, kind: str
+) -> None:
+    async with tab(browser, viewport={"width": 1280, "height": 800}) as page:
+        await KINDS[kind](page, peopled)
+        count = await page.evaluate(f"{CONTROLS}.length")
+        reached = set()
+        for _ in range(2 * count + 4):  # twice around, past the browser's own controls
+            reached.add(await page.evaluate(f"{CONTROLS}.indexOf(document.activeElement)"))
+            assert await page.evaluate(HAS_VISIBLE_FOCUS)
+            await page.keyboard.press("Tab")
+        assert reached - {-1} == set(range(count))
+
+
+@pytest.mark.rule("SURFACE-30")
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_what_was_decided_on_takes_the_whole_width(
+    browser: Browser, peopled: Site, width: int
+) -> None:
+    async with tab(browser, viewport={"width": width, "height": 800}) as page:
+        await KINDS["allowed"](page, peopled)
+        row = await page.locator(".row").first.bounding_box()
+        about = await page.locator(".row .about").first.bounding_box()
+        assert row is not None
+        assert about is not None
+        assert about["width"] == pytest.approx(row["width"], abs=1)
 
 
 @pytest.mark.rule("WEB-3")

@@ -20,7 +20,7 @@ class EndingLabels(BatchLabels):
     no_longer_waits: str = "{label} no longer waits for this"
     tell_to_try_again: str = "Tell the agent to try again"
     try_again_hint: str = (
-        "{label} is told to try again, and asks once more. Nothing is allowed yet."
+        "The agent is told to try again and asks once more. Nothing is allowed yet."
     )
     told_to_try_again: str = "{name} told the agent to try again"
     collected: str = "{label} got this answer {when}"

@@ -109,6 +109,7 @@ class Labels(EndingLabels):
     json_label: str = "Your answer, as JSON"
     end_turn_title: str = "End the turn?"
     end_turn_text: str = "{label} stops here and gets no answer."
+    deny_and_stop_text: str = "This is denied, and {label} stops here."
     recommended: str = "recommended"
     optional: str = "optional"
     prefilled: str = "Pre-filled: {text}"

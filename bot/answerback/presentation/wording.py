@@ -88,6 +88,11 @@ def sentence(template: str, asker: str, labels: Labels) -> str:
     return template.format(label=name[:1].upper() + name[1:] if starts else name)
 
 
+def end_turn_text(asker: str, labels: Labels, *, deny: bool) -> str:
+    """Return what End Turn does, for its confirmation; on a permission it denies."""
+    return sentence(labels.deny_and_stop_text if deny else labels.end_turn_text, asker, labels)
+
+
 def who_asks(view: View, labels: Labels, *, briefly: bool = False) -> str:
     """Return who asks, and whether they still wait; ``briefly`` is for a list of many asks."""
     if view.unattended and view.outcome is None and not briefly:

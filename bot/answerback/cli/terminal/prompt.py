@@ -33,7 +33,7 @@ from answerback.core.json_schema.skeleton import skeleton
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
 from answerback.presentation.sanitize import as_json, one_line
-from answerback.presentation.wording import sentence
+from answerback.presentation.wording import end_turn_text, sentence
 
 _BOLD: Final = "bold"
 _DIM: Final = "fg:ansibrightblack"
@@ -259,16 +259,15 @@ class TerminalPrompter:
     async def _read_reply(self) -> Action:
         self.print_line(sentence(self.labels.reply_hint, self._asker, self.labels), _DIM)
         text = await self._lines.read_text("Your reply (optional)", "")
-        if text is None:
-            return _AGAIN
-        if text.strip():
-            return {"action": "reply", "text": text}
+        if text is None or text.strip():
+            return _AGAIN if text is None else {"action": "reply", "text": text}
         sure = await self._confirm("End the questions without an answer or a reply?")
         return {"action": "reply"} if sure else _AGAIN
 
     async def _confirm_end_turn(self) -> Action:
-        text = sentence(self.labels.end_turn_text, self._asker, self.labels)
-        sure = await self._confirm(f"{self.labels.end_turn_title} {text}")
+        labels, deny = self.labels, self._control_keys.keywords["approval"]
+        text = f"{labels.end_turn_title} {end_turn_text(self._asker, labels, deny=deny)}"
+        sure = await self._confirm(text)
         return {"action": "end_turn"} if sure else _AGAIN
 
     async def _confirm(self, question: str) -> bool:

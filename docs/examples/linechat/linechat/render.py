@@ -117,9 +117,7 @@ def _start(prompt: Prompt) -> JsonValue:
     return skeleton(prompt.question.json_schema)
 
 
-_WITHOUT_INPUT = {
-    each.action: each for each in (Back(), Submit(), Confirm(), EndTurn(), TryAgain())
-}
+_WITHOUT_INPUT = {each.action: each for each in (Back(), Submit(), Confirm(), EndTurn())}
 
 
 def action_of(received: dict[str, JsonValue]) -> Action | AskBack | TryAgain | None:
@@ -140,5 +138,7 @@ def action_of(received: dict[str, JsonValue]) -> Action | AskBack | TryAgain | N
             return Reply(text=text)
         case "object":
             return Object(text=text)
+        case "try_again":
+            return TryAgain(text=text)
         case do:
             return _WITHOUT_INPUT.get(str(do))

@@ -165,8 +165,8 @@ class SimulatedLinePerson:
     async def end_turn(self) -> None:
         await self._act("end_turn")
 
-    async def try_again(self) -> None:
-        await self._act("try_again")
+    async def try_again(self, text: str | None = None) -> None:
+        await self._act("try_again", text)
 
     async def _act(self, do: str, value: JsonValue = None, **more: JsonValue) -> None:
         await self._rejoin_after_restart()
