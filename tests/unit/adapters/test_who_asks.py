@@ -130,10 +130,13 @@ def test_a_tools_name_cannot_break_markup_or_notify_anyone(tool: str) -> None:
         assert not [p for data in sent for p in check_callback({"type": 4, "data": data})]
         spec = discord_forms.modal_spec(view, Verb.REPLY, LABELS)
         assert (spec is None) is (view.outcome is not None)
-        if spec is not None:
-            sent.append(discord_modals.modal(view, spec, Verb.REPLY, 0, {}, "nonce", LABELS))
-            assert not check_callback({"type": 9, "data": sent[-1]})
-        everything = json.dumps([payload, sent], ensure_ascii=False)
+        modals = [
+            discord_modals.modal(view, each, Verb.REPLY, 0, {}, "nonce", LABELS)
+            for each in [spec]
+            if each is not None
+        ]
+        assert not [p for data in modals for p in check_callback({"type": 9, "data": data})]
+        everything = json.dumps([payload, sent, modals], ensure_ascii=False)
         assert not [text for text in markup(payload) if "<!channel>" in text]
         assert "@everyone" not in json.dumps(sent, ensure_ascii=False).replace("\\\\@", "")
         assert "\u202e" not in everything
