@@ -135,9 +135,8 @@ class Ask(StrictDataclass):
     tried_again: TriedAgain | None = None
     """A person's request to try again what nobody had allowed in time."""
     uncollected: bool = False
-    """Whether its agent has yet to get the outcome, or what a person has told it since."""
     collected_at: EpochSeconds | None = None
-    """When its agent got that."""
+    """When its agent got the outcome, or what a person has told it since; ``uncollected``: it has yet to."""
     consumed_at: EpochSeconds | None = None
     """When what an approval allowed was done, for those who make sure that it is done once."""
     erased_at: EpochSeconds | None = None
@@ -202,9 +201,7 @@ class Ask(StrictDataclass):
     @property
     def reminders(self) -> tuple[float, ...]:
         """When reminders are due, in seconds from creation; those who may confirm are told at once."""
-        after = self.request.remind_after
-        if self.confirming:
-            after = (0.0, *after)
+        after = (*[0.0] * self.confirming, *self.request.remind_after)
         return tuple(self.reminded_from + seconds for seconds in after)
 
     def next_due(self) -> float | None:

@@ -372,8 +372,7 @@ class AskActions:
         if action.is_draft:
             return Decision(None, Acted(ask))
         shown_again = Change(mark_outdated(change.ask), change.entries)
-        write = self._commits.build_write(shown_again, now)
-        write = write._replace(deliveries=(), owed=True)
+        write = self._commits.build_write(shown_again, now)._replace(deliveries=())
         return Decision(write, write)
 
     def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | NeedsGroups | None:
@@ -385,11 +384,8 @@ class AskActions:
             return Rejected(RejectReason.NOT_ALLOWED, ask, (problem,))
         missing = None if _is_named(actor, ask) else missing_groups(ask.actors, actor)
         if missing is not None:
-            return (
-                NeedsGroups(ask, actor, missing)
-                if missing
-                else Rejected(RejectReason.NOT_ALLOWED, ask)
-            )
+            rejected = Rejected(RejectReason.NOT_ALLOWED, ask)
+            return NeedsGroups(ask, actor, missing) if missing else rejected
         return (
             None if intent.revision in {None, ask.revision} else Rejected(RejectReason.STALE, ask)
         )
