@@ -88,7 +88,6 @@ class DiscordSurface(BotSurface):
     ) -> None:
         calls = self.calls = DiscordApi(http, bot_token, api_url, self._token_refused)
         self._labels = labels
-        self._responders = responders
         self._pending_edits = PendingEdits(confirm_after)
         identity, background = BotIdentity(), BackgroundTasks()
         channels, groups = ChannelDirectory(calls), RoleMembership(calls)
@@ -119,18 +118,18 @@ class DiscordSurface(BotSurface):
             identity,
             leadership,
             background,
+            responders=responders,
             platform="Discord",
             token_refused=TOKEN_REFUSED,
             log=logger,
         )
-        self._endpoint: HttpEndpoint | None = None
         if public_key:
             receive = self._interactions.receive
-            self._endpoint = HttpEndpoint(public_key, receive, self._finish_http_response, now)
+            endpoint = HttpEndpoint(public_key, receive, self._finish_http_response, now)
+            self._routes = [web.post(PATH, endpoint.handle)]
         self._connected = False
-        self._gateway: GatewayClient | None = None
         if gateway:
-            self._gateway = GatewayClient(
+            self._source = GatewayClient(
                 calls,
                 bot_token,
                 content=content,
@@ -143,24 +142,6 @@ class DiscordSurface(BotSurface):
                 on_lost=self._missed.mark_disconnected,
                 on_connected=self._gateway_connected,
             )
-
-    def unready_reason(self) -> str | None:
-        """See `answerback.ports.surface.Surface.unready_reason`."""
-        if self._token_problem is not None:
-            return self._token_problem
-        if self._endpoint is not None or self._gateway is None:
-            return None  # clicks arrive by HTTP; without the gateway only typed messages are missed
-        if not self._leadership.is_held:
-            return None  # another process holds the gateway, or is about to
-        return self._gateway.outage_reason()
-
-    def public_routes(self) -> list[web.RouteDef]:
-        """Return the routes that the public listener serves for Discord."""
-        return [web.post(PATH, self._endpoint.handle)] if self._endpoint else []
-
-    def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """See `answerback.ports.surface.Surface.default_responders`."""
-        return (destination.user,) if destination.user else self._responders
 
     def destination_problem(self, destination: Destination) -> str | None:
         """See `answerback.ports.surface.Surface.destination_problem`."""
@@ -249,17 +230,8 @@ class DiscordSurface(BotSurface):
             extra = {"action": "show_again_failed", "ask_id": ask.id}
             logger.warning("A message could not be updated yet: %s", error, extra=extra)
 
-    async def _lead(self) -> None:
-        """Do what one of the processes with the same store does: hold the gateway, and look for missed changes."""
-        if self._gateway is not None:
-            await self._gateway.start()
-        self._changes.start_looking()
-
     async def _stand_by(self) -> None:
-        """Leave that to another process."""
-        if self._gateway is not None:
-            await self._gateway.stop()
-        await self._changes.stop()
+        await super()._stand_by()
         self._connected = False
 
     def _dispatch(self, name: str, body: Json) -> None:

@@ -21,7 +21,7 @@ from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.bot_surface import BotSurface
-from answerback_chat.catch_up import MissedMessageReader
+from answerback_chat.catch_up import MissedMessageReader, call_patiently
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.missed_changes import MissedChangeFinder
@@ -53,7 +53,7 @@ from answerback_telegram.typed_messages import TypedMessageListener
 logger = logging.getLogger(__name__)
 
 LEASE: Final = "telegram updates"
-"""The lease held by the process that receives updates, or that tells Telegram where to send them."""
+"""The lease held by the process that polls, and that looks for missed changes."""
 _NEW_SECONDS: Final = 30.0
 """Seconds after which what a message of ours asks for is certainly stored."""
 
@@ -88,7 +88,6 @@ class TelegramSurface(BotSurface):
     ) -> None:
         calls = self.calls = TelegramApi(http, bot_token, api_url, self._token_refused)
         self._labels = labels
-        self._responders = responders
         self._webhook_secret = webhook_secret
         self._public_url = public_url
         self._bot_name = ""
@@ -118,36 +117,22 @@ class TelegramSurface(BotSurface):
             identity,
             leadership,
             background,
+            responders=responders,
             platform="Telegram",
             token_refused=TOKEN_REFUSED,
             log=logger,
         )
-        self._endpoint = (
-            HttpEndpoint(webhook_secret, self._handle_update) if webhook_secret else None
-        )
-        self._poller = UpdatePoller(
-            calls,
-            self._handle_polled,
-            self._outage,
-            lambda: leadership.is_held,
-            lambda: background.spawn("show", self._show_outdated()),
-        )
-
-    def unready_reason(self) -> str | None:
-        """See `answerback.ports.surface.Surface.unready_reason`."""
-        if self._token_problem is not None:
-            return self._token_problem
-        if self._endpoint is not None or not self._leadership.is_held:
-            return None  # updates come by HTTP, or another process polls
-        return self._poller.outage_reason()
-
-    def public_routes(self) -> list[web.RouteDef]:
-        """Return the routes that the public listener serves for Telegram."""
-        return [web.post(PATH, self._endpoint.handle)] if self._endpoint else []
-
-    def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """See `answerback.ports.surface.Surface.default_responders`."""
-        return (destination.user,) if destination.user else self._responders
+        if webhook_secret:
+            endpoint = HttpEndpoint(webhook_secret, self._handle_update)
+            self._routes = [web.post(PATH, endpoint.handle)]
+        else:
+            self._source = UpdatePoller(
+                calls,
+                self._handle_polled,
+                self._outage,
+                lambda: leadership.is_held,
+                lambda: background.spawn("show", self._show_outdated()),
+            )
 
     def name_groups(self, who: tuple[str, ...], destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.SupportsPlaceGroups.name_groups`."""
@@ -225,19 +210,6 @@ class TelegramSurface(BotSurface):
                 if isinstance(error, StoreError):
                     return
 
-    async def _lead(self) -> None:
-        """Do what one of the processes with the same store does: poll, or tell Telegram where to send updates."""
-        if self._webhook_secret is None:
-            await self._poller.start()
-        elif self._identity.bot_user is not None:
-            self._background.spawn("webhook", retry(self._set_webhook))
-        self._changes.start_looking()
-
-    async def _stand_by(self) -> None:
-        """Leave that to another process."""
-        await self._poller.stop()
-        await self._changes.stop()
-
     async def _set_webhook(self) -> None:
         url = self._public_url()
         if url is not None:
@@ -260,6 +232,8 @@ class TelegramSurface(BotSurface):
 
     def _identified(self) -> None:
         self._background.spawn("commands", retry(self._set_commands))
+        if self._webhook_secret is not None:
+            self._background.spawn("webhook", call_patiently(self._set_webhook))
 
     async def _set_commands(self) -> None:
         await self.calls.call("setMyCommands", {"commands": inbox_view.commands(self._labels)})

@@ -118,7 +118,8 @@ class ClickHandler:
             return ClickResponse(after=(lambda: self._helpers.delete(used.message),))
         if used.is_on_inbox and used.is_about:
             return ClickResponse(after=(await self._use_inbox(used),))
-        if ask is None or not (used.is_about or used.message in _live_messages(ask)):
+        is_shown = ask is not None and (used.is_about or used.message in _live_messages(ask))
+        if ask is None or used.is_on_inbox or not is_shown:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), used)
         view = view_of(ask, self._labels)
         page = show_in_full.page(view, used.control.verb, used.control.number or 0, self._labels)

@@ -15,7 +15,7 @@ from answerback.core.actions import Answer
 from answerback.core.intents import RequestedAction
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback_chat.control_codec import BATCH_VERBS, Control, Verb, decode
+from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb, decode
 from answerback_telegram import limits
 from answerback_telegram.keyboards import CLOSE, CONFIRMED, EMPTY, KEEP
 
@@ -26,6 +26,7 @@ COMMANDS: Final = frozenset({INBOX, "start"})
 _NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 _MAX_ID: Final = 1 << 63
 _SEPARATOR: Final = ":"
+_ON_INBOX: Final = frozenset({Verb.INBOX, Verb.TICK, *BATCH_VERBS})
 
 
 class Place(NamedTuple):
@@ -60,7 +61,7 @@ class Click(NamedTuple):
     is_helper: bool
     """Whether that message is beside an ask's own, which replies to nothing, and has such a button."""
     is_about: bool = True
-    """Whether a button of that message is for the same ask. What a client sends as a button's data may be forged."""
+    """Whether a button of that message is for the same ask, or the message is an inbox: the data may be forged."""
     entry: Entry | None = None
     text: str = ""
     """What was typed."""
@@ -92,7 +93,7 @@ class Click(NamedTuple):
     @property
     def is_on_inbox(self) -> bool:
         """Whether it is a control of an inbox."""
-        return self.control.verb in {Verb.INBOX, Verb.TICK, *BATCH_VERBS}
+        return self.control.verb in _ON_INBOX
 
     @property
     def delivery(self) -> str:
@@ -198,7 +199,8 @@ def parse_click(update: Mapping[str, JsonValue]) -> Click | None:
     # In a topic, whatever replies to nothing replies to the topic's first message.
     replies = above is not None and above != place.thread
     is_helper = replies and (control.ask_id, control.verb) in own
-    is_about = control.ask_id in {ask_id for ask_id, _ in own}
+    about = NO_ASK if control.verb in _ON_INBOX else control.ask_id
+    is_about = about in {ask_id for ask_id, _ in own}
     return Click(number, actor, control, place, full_id(place.chat, sent), is_helper, is_about)
 
 

@@ -57,6 +57,8 @@ class FakeTelegram(UpdateDelivery):
         self.rate_limit_next = 0
         self.lose_next_answer: str | None = None
         self.drop_next_edit = False
+        self.fail_next: list[str] = []
+        """The methods that fail, one call after the other."""
         self.dropped: dict[str, Any] | None = None
         self.url = ""
         self._sent: dict[int, deque[float]] = defaultdict(deque)
@@ -181,6 +183,9 @@ class FakeTelegram(UpdateDelivery):
         if method not in self._methods:
             raise RefusedError(404, "Not Found")
         check_parameters(method, body)
+        if self.fail_next[:1] == [method]:
+            self.fail_next.pop(0)
+            raise RefusedError(502, "Bad Gateway")
 
     def _check_rate(self, method: str, body: dict[str, Any]) -> None:
         if method in {"sendMessage", "editMessageText"} and self.rate_limit_next > 0:

@@ -17,7 +17,10 @@ LABELS = Labels()
 
 @pytest.mark.parametrize(
     "control",
-    ["full:close", "preview:close", "reply:close", "end_turn:no", "full:0", "other:empty"],
+    [
+        *("full:close", "preview:close", "reply:close", "end_turn:no", "full:0", "other:empty"),
+        *("inbox", "tick", "allow:00000000", "deny:00000000"),
+    ],
 )
 @pytest.mark.parametrize("who", ["responder", "stranger"])
 async def test_no_live_message_goes_by_forged_data(tmp_path: Path, control: str, who: str) -> None:

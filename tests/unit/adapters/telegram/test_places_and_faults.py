@@ -13,6 +13,7 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
+from answerback_chat import bot_identity
 from answerback_telegram import doctor, html_text
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.limits import ANONYMOUS_ADMINISTRATOR
@@ -250,6 +251,18 @@ async def test_the_inbox_comes_to_the_persons_own_chat(tmp_path: Path) -> None:
             lambda: any(m.reply_to == said.id for m in at.group.messages.values())
         )
         assert at.telegram.commands[0]["command"] == "inbox"
+
+
+@pytest.mark.rule("TELEGRAM-7")
+async def test_the_address_is_registered_once_telegram_can_be_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
+    async with FakeTelegram() as telegram:
+        telegram.fail_next = ["getMe", "setWebhook"]
+        async with rig(tmp_path, "http", telegram=telegram):
+            assert telegram.fail_next == []
+            assert telegram.webhook is not None
 
 
 @pytest.mark.rule("TELEGRAM-7")
