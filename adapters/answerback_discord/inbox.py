@@ -8,14 +8,12 @@ import secrets
 from collections.abc import Callable
 from typing import Final
 
-from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
-from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, Asks, Batch
-from answerback.presentation import wording
 from answerback_chat.control_codec import BATCH_VERBS, Control
+from answerback_chat.inbox_reader import InboxPage, read_inbox
 from answerback_discord import inbox_view, limits, parse, private_notes
 from answerback_discord.components import Json
 from answerback_discord.interaction_responses import (
@@ -51,7 +49,7 @@ class Inbox:
             left = await self._decide(used, allow=allow)
         try:
             async with asyncio.timeout(_TIMEOUT):
-                asks = await self._read(used)
+                asks, others = await self._read(used)
                 if allow is not None and not used.is_modal_submit:
                     modal = inbox_view.batch_modal(
                         asks, _renewed(used.control), self._labels, allow=allow
@@ -59,7 +57,9 @@ class Inbox:
                     if modal is not None:
                         response: Json = {"type": int(InteractionResponseType.MODAL), "data": modal}
                         return InteractionResponse(response)
-                return note_response(await self._page(asks, used, left), used)
+                after = used.control.argument
+                page = inbox_view.page(asks, self._labels, others, after, left)
+                return note_response(page, used)
         except TimeoutError:
             return note_response(private_notes.note(escape(self._labels.inbox_late)), used)
         except StoreError as error:
@@ -67,21 +67,10 @@ class Inbox:
             logger.warning("An inbox could not be read: %s", error, extra=extra)
             return note_response(private_notes.note(escape(self._labels.unavailable)), used)
 
-    async def _read(self, used: Interaction) -> Page[Ask]:
+    async def _read(self, used: Interaction) -> InboxPage:
         """Read the inbox of a person across all servers; their roles in other servers are looked up."""
-        after = used.control.argument or None
-        try:
-            return await self._asks.list_waiting_for(_actor(used), after, inbox_view.ASKS_PER_PAGE)
-        except ValueError:  # the cursor is not from an inbox of this database
-            return await self._asks.list_waiting_for(_actor(used), None, inbox_view.ASKS_PER_PAGE)
-
-    async def _page(self, asks: Page[Ask], used: Interaction, left: int) -> Json:
-        others = (
-            await self._asks.list_open_to_anyone(parse.SURFACE, wording.MAX_OPEN_TO_ANYONE)
-            if inbox_view.is_empty(asks)
-            else ()
-        )
-        return inbox_view.page(asks, self._labels, others, used.control.argument, left)
+        after, size = used.control.argument or None, inbox_view.ASKS_PER_PAGE
+        return await read_inbox(self._asks, parse.SURFACE, _actor(used), after, size)
 
     async def _decide(self, used: Interaction, *, allow: bool) -> int:
         """Decide about what was ticked in the modal; returns how many asks are left undecided."""

@@ -17,6 +17,7 @@ from answerback.presentation import wording
 from answerback.presentation.batch_rows import BatchRow
 from answerback.presentation.batch_rows import batch_rows as rows_of
 from answerback_chat.control_codec import NO_ASK, Control, Verb, encode
+from answerback_chat.inbox_reader import is_empty
 from answerback_discord import components as c
 from answerback_discord import limits, question_context
 from answerback_discord.components import Json
@@ -103,11 +104,6 @@ def batch_modal(asks: Page[Ask], control: Control, labels: Labels, *, allow: boo
             {"type": c.LABEL, "label": fit_line(label, limits.LABEL_TEXT), "component": boxes},
         ],
     }
-
-
-def is_empty(asks: Page[Ask]) -> bool:
-    """Whether nothing waits for a person."""
-    return not asks.rows and asks.after is None
 
 
 def _entry(number: int, ask: Ask, labels: Labels) -> Json:

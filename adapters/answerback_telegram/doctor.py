@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from typing import Final
-
-import aiohttp
 
 from answerback.core.ask import ANYONE
 from answerback.core.errors import PlatformError
-from answerback.ports.plugin import Finding
+from answerback.ports.plugin import DoctorContext, Finding
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.keyboards import Json
+from answerback_telegram.plugin import TelegramSettings
 
 _TELEGRAM: Final = FindingFactory("Telegram")
 _OUT: Final = frozenset({"left", "kicked"})
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """The configuration to check."""
-
-    bot_token: str
-    webhook: bool
-    public_url: str | None
-    api_url: str | None
-    channels: Sequence[str] = ()
-    responders: Sequence[str] = ()
-
-
-async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
+async def findings(settings: TelegramSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
     """Run all checks, one after the other."""
-    calls = TelegramApi(http, setup.bot_token, setup.api_url)
+    calls = TelegramApi(checkup.http, settings.token, settings.api_url)
+    is_open = ANYONE in {*settings.responders, *checkup.responders}
     try:
         me = await calls.call_object("getMe")
         webhook = await calls.call_object("getWebhookInfo")
@@ -42,27 +29,27 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         yield _TELEGRAM.call_failed("bot token", error)
         return
     yield _TELEGRAM.ok(f"bot token, of @{me.get('username')}")
-    yield _updates(setup, webhook)
+    yield _updates(settings, checkup.public_url, webhook)
     yield _groups(me)
-    for channel in dict.fromkeys(setup.channels):
-        yield await _chat(channel, me, setup, calls)
+    for channel in dict.fromkeys(checkup.channels):
+        yield await _chat(channel, me, calls, is_open=is_open)
 
 
-def _updates(setup: Setup, webhook: Json) -> Finding:
+def _updates(settings: TelegramSettings, public_url: str | None, webhook: Json) -> Finding:
     """Check how updates arrive: the service itself sets and removes the address when it starts."""
     what, address = "updates", str(webhook.get("url") or "")
-    if not setup.webhook:
+    if not settings.webhook:
         if not address:
             return _TELEGRAM.ok(f"{what}, by long polling")
         wrong = f"Telegram sends them to {address}, until the service starts and polls"
         return Finding(
             "Telegram: updates", wrong, "Start the service, or set telegram.webhook.", warning=True
         )
-    if setup.public_url is None:
+    if public_url is None:
         return _TELEGRAM.no_public_url(
             what, "Set public.url to the address of the public listener."
         )
-    expected = f"{setup.public_url.rstrip('/')}{PATH}"
+    expected = f"{public_url.rstrip('/')}{PATH}"
     problem = webhook.get("last_error_message")
     if address == expected and problem:
         fix = f"Make {expected} reachable from the internet by HTTPS."
@@ -86,7 +73,7 @@ def _groups(me: Json) -> Finding:
     return _TELEGRAM.ok("groups, with privacy mode on: people answer by buttons and replies")
 
 
-async def _chat(channel: str, me: Json, setup: Setup, calls: TelegramApi) -> Finding:
+async def _chat(channel: str, me: Json, calls: TelegramApi, *, is_open: bool) -> Finding:
     what = f"chat {channel}"
     try:
         about = await calls.call_object("getChat", {"chat_id": channel})
@@ -96,7 +83,7 @@ async def _chat(channel: str, me: Json, setup: Setup, calls: TelegramApi) -> Fin
             return _TELEGRAM.problem(
                 what, "it is a channel, where nobody can answer", "Name a group instead."
             )
-        if ANYONE in setup.responders and about.get("username"):
+        if is_open and about.get("username"):
             fix = "Name responders, or make the group private."
             return _TELEGRAM.problem(what, "anyone who finds this public group could answer", fix)
         if channel.startswith("-"):

@@ -15,8 +15,8 @@ from answerback.core.errors import DestinationGoneError, StoreError
 from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Actor, Asks, Batch
-from answerback.presentation import wording
 from answerback_chat.control_codec import BATCH_VERBS, Verb
+from answerback_chat.inbox_reader import read_inbox
 from answerback_telegram import inbox_view
 from answerback_telegram.helper_messages import HelperMessages
 from answerback_telegram.html_text import escape
@@ -108,18 +108,9 @@ class Inbox:
         return shown._replace(ticked=()), note
 
     async def _page(self, actor: Actor, shown: _Shown, note: str = "") -> Json:
+        size = inbox_view.ASKS_PER_PAGE
         try:
-            try:
-                asks = await self._asks.list_waiting_for(
-                    actor, shown.after, inbox_view.ASKS_PER_PAGE
-                )
-            except ValueError:  # the cursor is not from an inbox of this database
-                asks = await self._asks.list_waiting_for(actor, None, inbox_view.ASKS_PER_PAGE)
-            others = (
-                await self._asks.list_open_to_anyone(SURFACE, wording.MAX_OPEN_TO_ANYONE)
-                if inbox_view.is_empty(asks)
-                else ()
-            )
+            asks, others = await read_inbox(self._asks, SURFACE, actor, shown.after, size)
         except StoreError:
             return compose([escape(self._labels.unavailable)], [])
         return inbox_view.page(asks, self._labels, others, shown.ticked, note)

@@ -20,6 +20,7 @@ from answerback.presentation import wording
 from answerback.presentation.batch_rows import BatchRow
 from answerback.presentation.batch_rows import batch_rows as rows_of
 from answerback_chat.control_codec import NO_ASK, Verb
+from answerback_chat.inbox_reader import is_empty
 from answerback_telegram import keyboards, limits, question_context
 from answerback_telegram.html_text import escape, fit_line, shorten_line
 from answerback_telegram.keyboards import Json
@@ -100,11 +101,6 @@ def commands(labels: Labels) -> list[JsonValue]:
     """Return the commands that Telegram offers when people type a slash."""
     about = fit_line(labels.inbox_command, limits.COMMAND_DESCRIPTION)
     return [{"command": INBOX, "description": about}]
-
-
-def is_empty(asks: Page[Ask]) -> bool:
-    """Whether nothing waits for a person."""
-    return not asks.rows and asks.after is None
 
 
 def _entry(number: int, ask: Ask, labels: Labels, row: BatchRow[str] | None) -> str:

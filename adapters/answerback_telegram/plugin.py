@@ -85,15 +85,7 @@ class TelegramPlugin(SurfacePlugin[TelegramSettings]):
         """See `SurfacePlugin.findings`."""
         from answerback_telegram import doctor
 
-        setup = doctor.Setup(
-            bot_token=settings.token,
-            webhook=settings.webhook,
-            public_url=checkup.public_url,
-            api_url=settings.api_url,
-            channels=checkup.channels,
-            responders=(*settings.responders, *checkup.responders),
-        )
-        async for finding in doctor.findings(setup, checkup.http):
+        async for finding in doctor.findings(settings, checkup):
             yield finding
 
     def preview(self, ask: Ask, labels: Labels) -> Preview:

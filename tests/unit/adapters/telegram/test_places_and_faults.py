@@ -13,6 +13,7 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
+from answerback.ports.plugin import DoctorContext
 from answerback_chat import bot_identity
 from answerback_telegram import doctor, html_text
 from answerback_telegram.http_endpoint import PATH
@@ -304,10 +305,11 @@ async def test_the_doctor_says_what_is_wrong() -> None:
         group = telegram.add_group()
 
         async def wrong(token: str = telegram.token, **more: Any) -> list[str | None]:
-            setup = doctor.Setup(
-                token, more.pop("webhook", False), None, telegram.url, (str(group.id),), **more
+            settings = TelegramSettings.model_validate(
+                {"bot_token": token, "api_url": telegram.url, "webhook": more.pop("webhook", False)}
             )
-            return [each.wrong async for each in doctor.findings(setup, http)]
+            checkup = DoctorContext(http, None, [str(group.id)], **more)
+            return [each.wrong async for each in doctor.findings(settings, checkup)]
 
         assert await wrong() == [None] * 4
         group.username = "everybody"
