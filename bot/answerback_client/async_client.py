@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import math
 import secrets
+import sys
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -333,12 +334,15 @@ class AsyncClient:
     ) -> Json:
         if self._http is None:
             self._http = aiohttp.ClientSession()
+        headers = {**self._headers, **headers}
+        if (propagate := sys.modules.get("opentelemetry.propagate")) is not None:
+            propagate.inject(headers)  # the caller is traced: its trace goes on in the service
         try:
             async with self._http.request(
                 method,
                 self.url + path,
                 json=body,
-                headers={**self._headers, **headers},
+                headers=headers,
                 timeout=aiohttp.ClientTimeout(total=_LONG_POLL + _LONG_POLL_GRACE),
                 allow_redirects=False,
             ) as response:

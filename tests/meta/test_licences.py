@@ -23,6 +23,7 @@ ALLOWED = (
 )
 """Licences, by their SPDX identifiers. psycopg's, the LGPL, asks nothing of a program that only imports it."""
 _AS_PACKAGES_NAME_THEM = {
+    "3-Clause BSD License": "BSD-3-Clause",
     "Apache 2.0": "Apache-2.0",
     "Apache License 2.0": "Apache-2.0",
     "Apache License, Version 2.0": "Apache-2.0",

@@ -132,7 +132,9 @@ class Metrics:
         for route, waited in seconds.items():
             self.oldest_open_ask.labels(route).set(waited)
 
-    def count_action(self, surface: str, action: str, result: str, seconds: float) -> None:
+    def count_action(
+        self, surface: str, action: str, result: str, seconds: float, _ask: Ask | None
+    ) -> None:
         """Count an action (see `answerback.service.notify.Hooks.acted`)."""
         key = (surface, action, result)
         if key not in self._action_metrics:

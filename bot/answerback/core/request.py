@@ -86,3 +86,5 @@ class Request(_Frozen):
     """The hook that put the ask for a call of its host; None: an agent submitted it. A submission cannot set it."""
     leased: bool = False
     """Whether the ask ends once nobody waits for it: its host gives up with what carries the answer."""
+    trace: dict[str, str] = {}
+    """The W3C context of its trace: ``traceparent`` and ``tracestate``. Empty: it is not traced."""

@@ -10,6 +10,8 @@ MCP: Final = ("mcp", ("mcp", "aiohttp_asgi"))
 """The extra for the Model Context Protocol, and the packages it installs. A surface's plug-in names its own."""
 POSTGRES: Final = ("postgres", ("psycopg",))
 """The extra for the PostgreSQL store."""
+OTEL: Final = ("otel", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"))
+"""The extra for traces."""
 PUSH: Final = ("push", ("http_ece", "py_vapid"))
 """The extra for notifications in browsers."""
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import aiohttp
 from aiohttp import web
@@ -51,12 +52,15 @@ from answerback.service.service import Service
 from answerback.service.submission_request import Routes
 from answerback.webhooks.address_policy import CallbackPolicy, guarded_session
 from answerback.webhooks.outbox import WebhookDispatcher
-from answerback.webhooks.sender import DeliverySender, WebhookSender
+from answerback.webhooks.sender import DeliverySender, Sender, WebhookSender
 from answerback.workers.inquiry import HttpInquiryBackend
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.receipt_linker import ReceiptLinker
 from answerback.workers.retention import RetentionPolicy
 from answerback.workers.scheduler import Scheduler
+
+if TYPE_CHECKING:
+    from answerback.runtime.tracing import Tracing
 
 Loop = Callable[[], Awaitable[None]]
 
@@ -98,6 +102,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         connected: dict[str, Surface] = {}
         receipts = await _build_receipts(settings, opened, connected)
         service = _build_service(settings, opened, connected, routes, callbacks, metrics, receipts)
+        tracing = await _build_tracing(settings, service, stack)
         desks = PushDesks(service, holders, sockets.address, stack)
         surfaces = await _build_surfaces(settings, opened, sockets, holders, http, service, desks)
         connected.update((built.surface.name, built.surface) for built in surfaces)
@@ -107,7 +112,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start()
-        dispatcher = await _build_dispatcher(service, callbacks, desks, stack)
+        dispatcher = await _build_dispatcher(service, callbacks, desks, stack, tracing)
         message_sync, replica = await _start_background(
             settings, service, dispatcher, cut_off, stack, receipts
         )
@@ -123,9 +128,10 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
             show_counts=lambda: message_sync.show_counts,
             replica=None if replica is None else replica.status,
         )
-        await _listen(
-            await _build_local_app(settings, api, surfaces, stack), sockets.api, api, stack
-        )
+        local_app = await _build_local_app(settings, api, surfaces, stack)
+        if tracing is not None:
+            local_app.middlewares.insert(0, tracing.middleware)
+        await _listen(local_app, sockets.api, api, stack)
         if sockets.public is not None:
             public_app = build_public_app(
                 api,
@@ -279,12 +285,34 @@ async def _finish(api: Api) -> None:
     await asyncio.gather(*api.pending_changes, return_exceptions=True)
 
 
+async def _build_tracing(
+    settings: Settings, service: Service, stack: AsyncExitStack
+) -> Tracing | None:
+    if settings.tracing.endpoint is None:
+        return None
+    from answerback.runtime.tracing import Tracing  # an extra
+
+    tracing = await asyncio.to_thread(Tracing, settings.tracing.endpoint)  # it starts a thread
+    stack.push_async_callback(tracing.stop)
+    tracing.listen(service.hooks)
+    return tracing
+
+
 async def _build_dispatcher(
-    service: Service, callbacks: CallbackPolicy, desks: PushDesks, stack: AsyncExitStack
+    service: Service,
+    callbacks: CallbackPolicy,
+    desks: PushDesks,
+    stack: AsyncExitStack,
+    tracing: Tracing | None,
 ) -> WebhookDispatcher:
     http = await stack.enter_async_context(guarded_session(callbacks.rules))
-    webhooks = WebhookSender(http, callbacks.rules, callbacks.secrets_of)
-    sender = DeliverySender(webhooks, desks.sender)
+    trace_headers = dict if tracing is None else tracing.headers
+    webhooks = WebhookSender(
+        http, callbacks.rules, callbacks.secrets_of, trace_headers=trace_headers
+    )
+    sender: Sender = DeliverySender(webhooks, desks.sender)
+    if tracing is not None:
+        sender = tracing.traced(sender, service.store.asks)
     save_seen = service.late_answer_tracker.save_seen
     return WebhookDispatcher(
         service.store.outbox, service.clock, sender, service.hooks, save_seen, claim=service.claim

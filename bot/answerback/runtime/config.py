@@ -210,6 +210,12 @@ class McpSettings(Table):
     """Maximum seconds that a call waits, if its URL does not say."""
 
 
+class TracingSettings(Table):
+    """Where traces are sent; the SDK's own variables (``OTEL_…``) configure the rest."""
+
+    endpoint: HttpUrl | None = None
+
+
 class InquirySettings(Table):
     """The inquiry backend, which may answer questions that do not need a person."""
 
@@ -272,6 +278,7 @@ class Settings(BaseSettings):
     callbacks: CallbackSettings = CallbackSettings()
     mcp: McpSettings = McpSettings()
     inquiry: InquirySettings = InquirySettings()
+    tracing: TracingSettings = TracingSettings()
     tools: dict[Annotated[str, AfterValidator(_check_tool_name)], ToolRule] = {}
     labels: Labels = Labels()
     retention: RetentionSettings = RetentionSettings()

@@ -9,7 +9,7 @@ from typing import Final
 from answerback.api.auth import AgentTokens
 from answerback.core.errors import ConfigError
 from answerback.core.people import People
-from answerback.ports.install_extras import POSTGRES, missing_extra_message
+from answerback.ports.install_extras import OTEL, POSTGRES, missing_extra_message
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.runtime.config import LimitSettings, Settings, plugin_settings
 from answerback.runtime.plugins import Plugins, installed_plugins
@@ -54,6 +54,8 @@ def check_extras(settings: Settings) -> None:
     ]
     if settings.storage.uses_postgres:
         missing.append(missing_extra_message(*POSTGRES, "`storage.url`"))
+    if settings.tracing.endpoint is not None:
+        missing.append(missing_extra_message(*OTEL, "`tracing.endpoint`"))
     if any(missing):
         raise ConfigError("\n".join(filter(None, missing)))
 

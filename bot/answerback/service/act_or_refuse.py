@@ -273,7 +273,7 @@ class AskActions:
         result = outcome.why.value if isinstance(outcome, Rejected) else counted
         seconds = time.perf_counter() - began
         surface, action = actor.person.surface, intent.wanted.action
-        self._commits.hooks.acted(surface, action, result, seconds)
+        self._commits.hooks.acted(surface, action, result, seconds, outcome.ask)
         return outcome
 
     async def _apply_with_groups(

@@ -162,11 +162,13 @@ class Hooks:
         """The outbox has a new delivery."""
         self.due = Event[[float]]()
         """A timer is due at this time."""
-        self.acted = Event[[str, str, str, float]]()
-        """Somebody acted: the surface, the action, its result and how many seconds it took."""
+        self.acted = Event[[str, str, str, float, Ask | None]]()
+        """Somebody acted: the surface, the action, its result, how many seconds it took, and the ask after it."""
         self.shown = Event[[Ask, float]]()
         """People can see an ask for the first time, after this many seconds."""
         self.ended = Event[[Ask]]()
         """An ask has ended."""
+        self.trace: Callable[[str], dict[str, str]] | None = None
+        """Begins the trace of a new ask, by its id, and returns its W3C context. None: nothing is traced."""
         self.limited = Event[[str, str]]()
         """An agent (empty: there are no tokens) has reached a limit, by its key."""

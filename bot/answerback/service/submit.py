@@ -174,10 +174,9 @@ class Submitter:
         """Return the plan with those who may act: by the call or route, else by the surface; or what is wrong there."""
         to, surfaces = planned.destination, self._commits.surfaces
         surface, person = surfaces.get(to.surface), (to.user,) if to.user is not None else ()
-        if surface is None and planned.confirmation is not None:
-            return (self._unknown_surface(to),)
         if surface is None:  # if no person has to answer, none is needed: see _check_askable
-            return replace(planned, responders=planned.responders or person)
+            unplaced = replace(planned, responders=planned.responders or person)
+            return unplaced if planned.confirmation is None else (self._unknown_surface(to),)
         if (wrong := surface.destination_problem(to)) is not None:
             return (Problem(pointer="/to", code="unknown_route", message=wrong),)
         if responders := planned.responders or person or surface.default_responders(to):
@@ -237,12 +236,11 @@ class Submitter:
             or surface in self._commits.surfaces
         ):
             return
-        dialect = ask.request.dialect
         raise DeclinedCallError(
             ask.request.name[:100],
             "Nobody can be asked",
             self._unknown_surface(ask.destination),
-            dialect,
+            ask.request.dialect,
             registry.render_ended(ask).model_dump(),
             reason=outcome.reason,
         )
@@ -267,6 +265,7 @@ class Submitter:
         carrier: str | None,
     ) -> Ask:
         now, rules = self._commits.clock.now(), self._commits.rules
+        ask_id, begin_trace = f"ask_{secrets.token_hex(12)}", self._commits.hooks.trace
         request = Request(
             name=body.name,
             dialect=parsed.dialect,
@@ -300,10 +299,11 @@ class Submitter:
             route=planned.route,
             carrier=carrier,
             leased=(body.leased or carrier is not None) and parsed.dialect == APPROVAL,
+            trace={} if begin_trace is None else begin_trace(ask_id),
         )
         reachable = request.callback is not None or request.mode == "async"
         return Ask(
-            id=f"ask_{secrets.token_hex(12)}",
+            id=ask_id,
             created_at=now,
             updated_at=now,
             request=request,

@@ -97,6 +97,7 @@ class WebhookSender:
         rules: which addresses may be reached, for URLs with an address instead of a name.
         secrets_of: returns the signing secrets of an agent.
         timeout: seconds for one attempt.
+        trace_headers: returns the headers that pass the current trace on.
     """
 
     def __init__(
@@ -106,7 +107,9 @@ class WebhookSender:
         secrets_of: Callable[[str | None], Sequence[str]],
         *,
         timeout: float = TIMEOUT,
+        trace_headers: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
+        self._trace_headers = trace_headers
         self._http = http
         self._rules = rules
         self._secrets_of = secrets_of
@@ -126,6 +129,7 @@ class WebhookSender:
             return refusal(reason)
         headers = {
             "Content-Type": "application/json",
+            **self._trace_headers(),
             **signature_headers(delivery.id, delivery.body, at, secrets),
         }
         return await post(

@@ -144,7 +144,7 @@ UNUSED = {
     *("asyncpg", "discord", "hypothesis", "jinja2", "jsonschema", "markdown_it", "mcp", "nacl"),
     *("prometheus_client", "prompt_toolkit", "psycopg", "slack_bolt", "slack_sdk", "sqlite_utils"),
     *("starlette", "uvloop", "answerback_discord.adapter", "answerback_slack.adapter"),
-    "answerback.runtime.app",
+    *("answerback.runtime.app", "opentelemetry.sdk", "opentelemetry.exporter"),
 }
 """Modules that take long to import, and are used by only a few commands."""
 SERVICE: Final = "http://service"
