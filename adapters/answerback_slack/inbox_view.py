@@ -25,10 +25,12 @@ from answerback_slack.blocks import (
     date_mrkdwn,
     escape,
     input_block,
+    json_bytes,
     link_button,
     modal_view,
     mrkdwn,
     option_object,
+    paragraph,
     plain_text,
     section,
 )
@@ -46,6 +48,8 @@ NOT_ENABLED_CODE: Final = "not_enabled"
 _OPEN: Final = "home.open"
 _QUESTION_ROOM: Final = 300
 _ASKER_ROOM: Final = 200
+_CONTEXT_BYTES: Final = limits.MODAL_BYTES // PAGE_SIZE - 4_000
+"""Bytes of a context in the modal, so that a page of rows fits it: 4,000 are left for what is beside it."""
 
 
 def build_home_view(
@@ -100,13 +104,20 @@ def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[list[Block]]]:
 
 def _whole_context(prompt: Prompt) -> list[Block] | None:
     fitted = fit_context(prompt, limits.SECTION_TEXT)
-    return rich_text(fitted.blocks) if fitted.says_all else None
+    shown = rich_text(fitted.blocks)
+    fits = _headline(prompt.question.text) == visible(prompt.question.text)
+    whole = fitted.says_all and fits and json_bytes(shown) <= _CONTEXT_BYTES
+    return shown if whole else None
+
+
+def _headline(text: str) -> str:
+    return text_fitting.shorten(visible(text), _QUESTION_ROOM)
 
 
 def batch_modal(asks: Sequence[Ask], verb: Verb, labels: Labels) -> Block | None:
     """Build the modal in which permissions are ticked; None if there are none (any more)."""
     allow = BATCH_VERBS[verb]
-    label = labels.allow_once if allow else labels.deny
+    decision = labels.allow_once if allow else labels.deny
     rows = [row for row in batch_rows(asks) if row.shown is not None or not allow]
     blocks: list[Block] = []
     for number, row in enumerate(rows, 1):
@@ -114,13 +125,16 @@ def batch_modal(asks: Sequence[Ask], verb: Verb, labels: Labels) -> Block | None
         boxes: Block = {
             "type": "checkboxes",
             "action_id": str(verb),
-            "options": [option_object(label, "0")],
+            "options": [option_object(decision, "0")],
         }
-        blocks += [section(f"{number}. {row.text}"), *(row.shown or ())]
-        blocks.append(input_block(one_line(asker), row.tick, boxes, optional=True))
+        blocks += [paragraph(f"{number}. {_headline(row.text)}"), *(row.shown or ())]
+        label = text_fitting.shorten(one_line(asker), _ASKER_ROOM)
+        blocks.append(input_block(label, row.tick, boxes, optional=True))
     control = encode(NO_ASK, 0, verb)
     return (
-        modal_view(label, control, "", blocks, submit=label, close=labels.cancel) if rows else None
+        modal_view(decision, control, "", blocks, submit=decision, close=labels.cancel)
+        if rows
+        else None
     )
 
 
