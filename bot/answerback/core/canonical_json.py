@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Collection
 from typing import Final, TypeGuard
 
 import rfc8785
@@ -36,14 +37,18 @@ def _is_written_alike(value: JsonValue) -> bool:
 
     It writes floats otherwise, and sorts names otherwise if they have characters outside the basic plane.
     """
-    kind = type(value)
-    if kind is int:
-        return -_MAX_SAFE <= value <= _MAX_SAFE  # type: ignore[operator]  # mypy does not know that it is one
-    if kind is dict:
-        return all(map(str.isascii, value)) and all(map(_is_written_alike, value.values()))  # type: ignore[union-attr, arg-type]
-    if kind is list:
-        return all(map(_is_written_alike, value))  # type: ignore[arg-type]
-    return kind in _ALIKE
+    if isinstance(value, dict):
+        return all(map(str.isascii, value)) and _are_written_alike(value.values())
+    if isinstance(value, list):
+        return _are_written_alike(value)
+    if isinstance(value, int):
+        return -_MAX_SAFE <= value <= _MAX_SAFE
+    return type(value) in _ALIKE
+
+
+def _are_written_alike(values: Collection[JsonValue]) -> bool:
+    # Most have nothing but texts, which is seen without a call for each.
+    return _ALIKE.issuperset(map(type, values)) or all(map(_is_written_alike, values))
 
 
 def digest(form: bytes) -> str:

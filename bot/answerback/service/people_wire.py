@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated, Final
 
 from pydantic import ConfigDict, Field, WithJsonSchema, with_config
@@ -40,6 +41,7 @@ class TriedAgainBody(TypedDict):
     at: Timestamp
 
 
+@lru_cache(256)  # an ask has few times, and each is written often
 def iso(at: float) -> str:
     """Format a time as RFC 3339 in UTC, to the millisecond."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
