@@ -44,23 +44,25 @@ def create(path: Path, text: str, what: str) -> None:
         StoreError: the file cannot be written.
     """
 
-    def link(temporary: Path) -> None:
-        with suppress(FileExistsError):
+    def put_in_place(temporary: Path) -> None:
+        try:
             path.hardlink_to(temporary)
+        except FileExistsError:
+            pass
+        except (
+            OSError
+        ):  # some file systems have no hard links; there, a reader may see it while it is written
+            with suppress(FileExistsError):
+                _write_new(path, text)
         temporary.unlink()
 
-    _write(path, text, what, link)
+    _write(path, text, what, put_in_place)
 
 
 def _write(path: Path, text: str, what: str, put_in_place: Callable[[Path], object]) -> None:
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
-        with open(
-            os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w"
-        ) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        _write_new(temporary, text)
         put_in_place(temporary)
     except OSError as error:
         temporary.unlink(missing_ok=True)
@@ -68,3 +70,16 @@ def _write(path: Path, text: str, what: str, put_in_place: Callable[[Path], obje
             f"The {what} {path} cannot be written ({error.strerror}). Run this command as the user that "
             "`answerback serve` runs as, and give that user write permission on the directory."
         ) from error
+
+
+def _write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet, whole or not at all."""
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(file, "w") as writing:
+            writing.write(text)
+            writing.flush()
+            os.fsync(file)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise

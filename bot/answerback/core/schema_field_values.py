@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
@@ -99,21 +99,13 @@ def parse_json_answer(text: str) -> JsonValue | Problem:
     if not text.strip():
         return Problem(pointer="", code="empty", message="Type the answer as JSON.")
     try:
-        value: JsonValue = json.loads(
-            text,
-            parse_constant=_reject_constant,
-            parse_float=_parse_finite_float,
-            parse_int=_parse_bounded_int,
-            object_pairs_hook=_object_with_unique_keys,
-        )
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        return _not_json(f"This is not JSON: {_JSON_ERRORS.get(error.msg, error.msg)}, at {where}.")
-    except RecursionError:
-        return _not_json("This JSON is nested too deeply.")
-    except _InvalidJsonError as error:
-        return _not_json(str(error))
-    return value
+        return strict_json.parse(text)
+    except strict_json.NotJsonError as error:
+        why, cause = str(error), error.__cause__
+        if isinstance(cause, json.JSONDecodeError):
+            where = f"line {cause.lineno}, column {cause.colno}"
+            why = f"{_JSON_ERRORS.get(cause.msg, cause.msg)}, at {where}"
+        return Problem(pointer="", code="wrong_type", message=f"This is not JSON: {why}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,37 +273,3 @@ _JSON_ERRORS: Final = {
     "Extra data": "something follows the end of the value",
 }
 """The parser's most common messages, in words."""
-
-
-class _InvalidJsonError(ValueError):
-    """Text that the JSON parser accepts but we do not, such as NaN or an object with a key twice."""
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise _InvalidJsonError(f"{name} is not JSON: write a number, or null.")
-
-
-def _parse_finite_float(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise _InvalidJsonError(f"The number {text[:40]} is too large.")
-    return number
-
-
-def _parse_bounded_int(text: str) -> int:
-    if len(text) > 300:
-        raise _InvalidJsonError(f"The number {text[:40]}… is too large.")
-    return int(text)
-
-
-def _object_with_unique_keys(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _InvalidJsonError(f'"{twice}" appears twice in one object: keep one of them.')
-    return value
-
-
-def _not_json(message: str) -> Problem:
-    return Problem(pointer="", code="wrong_type", message=message)

@@ -100,7 +100,18 @@ class Gateway:
         elif "method" not in message and self._elicitations.is_open(id_key(message.get("id"))):
             self.warn("The client answered a question that it was not asked.")
         else:
-            self._pass_on(line, message)
+            self._continue(line, message, self._take_round(message))
+
+    def _continue(
+        self, line: bytes, message: Json, answers: Json | None, definition: Json | None = None
+    ) -> None:
+        """Pass on a request with what people answered in its last round."""
+        if answers:
+            given = as_object(params(message).get("inputResponses"))
+            merged = {"inputResponses": {**given, **answers}}
+            message = {**message, "params": {**params(message), **merged}}
+            line = encode_message(message)
+        self._pass_on(line, message, definition)
 
     def _pass_on(self, line: bytes, message: Json, definition: Json | None = None) -> None:
         if "method" in message and "id" in message:
@@ -120,12 +131,7 @@ class Gateway:
             return
         definition = self.definitions.listed(call.name)
         if (answers := self._take_round(message)) is not None:
-            if answers:
-                given = as_object(params(message).get("inputResponses"))
-                merged = {"inputResponses": {**given, **answers}}
-                message = {**message, "params": {**params(message), **merged}}
-                line = encode_message(message)
-            self._pass_on(line, message, definition)
+            self._continue(line, message, answers, definition)
             return
         verdict = self._decide(call, definition)
         if verdict.decision is Decision.PASS:
@@ -269,7 +275,7 @@ class Gateway:
             again = messages.with_answers(sent.message, result, answers)
             self._pass_on(encode_message(again), again, sent.definition)
             return
-        if messages.is_tool_call(sent.message):
+        if answers or messages.is_tool_call(sent.message):
             with self._lock:
                 self._rounds[messages.round_key(sent.message, result.get("requestState"))] = answers
                 if len(self._rounds) > _MAX_REQUESTS:
@@ -277,7 +283,10 @@ class Gateway:
         self.client.try_write_line(encode_message(rest) if answers else line)
 
     def _take_round(self, message: Json) -> Json | None:
-        """What people answered in the last round of an allowed call, if this continues it: each once."""
+        """What people answered in the last round of a request, if this continues it: each once.
+
+        None: nothing, and if it is a call, people have not allowed it in that round.
+        """
         fields = params(message)
         if "inputResponses" not in fields and "requestState" not in fields:
             return None

@@ -280,6 +280,24 @@ async def test_a_result_that_asks_people_is_continued_for_the_client(
 
 
 @pytest.mark.rule("GATEWAY-6")
+async def test_what_people_answered_is_not_lost_when_the_client_answers_the_rest(
+    client: Client, service: Served
+) -> None:
+    await client.passes(request("prompts/get", 3, name="p"))
+    await client.make_server_say(required(3, a=ASKED, b=ROOTS))
+    await service.act(await service.newest(), **value({"n": 3}))
+    await client.expect(required(3, b=ROOTS))
+    roots: Json = {"b": {"roots": []}}
+    await client.passes(request("prompts/get", 4, name="q", requestState="s", inputResponses=roots))
+    again = request("prompts/get", 5, name="p", requestState="s", inputResponses=roots)
+    await client.send(again)
+    assert json.loads(await client.heard()) == request(
+        "prompts/get", 5, name="p", requestState="s", inputResponses={**roots, "a": ANSWERED}
+    )
+    await client.passes(again)
+
+
+@pytest.mark.rule("GATEWAY-6")
 async def test_what_else_a_result_requires_comes_from_the_client_and_the_call_goes_on_once(
     client: Client, service: Served
 ) -> None:

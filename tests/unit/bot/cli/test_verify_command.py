@@ -16,7 +16,6 @@ from answerback.cli import main
 from answerback.core.errors import StoreError
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.store import Store
-from answerback_storage import private_file
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.receipt_key_file import ReceiptKeyFile
 from answerback_storage.sqlite.store import SqliteStore
@@ -191,11 +190,3 @@ def test_a_lost_key_is_replaced(filled: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("ANSWERBACK_RECEIPTS__KEY", old)
     status, _, err = run("receipts", "rotate", "--lost")
     assert (status, "one that was replaced" in err) == (1, True)
-
-
-def test_the_first_of_several_processes_makes_the_key(folder: Path) -> None:
-    file = ReceiptKeyFile(folder / "answerback.db")
-    private_file.create(file.path, "first\n", "file")
-    private_file.create(file.path, "second\n", "file")
-    assert file.read() == file.ensure() == ["first"]
-    assert [path.name for path in folder.iterdir()] == [file.path.name]

@@ -304,12 +304,12 @@ def test_fields_missing_from_a_given_value_start_empty() -> None:
     [
         ("", "Type the answer as JSON."),
         ('{"a": 1,\n "b" 2}', "at line 2, column 6."),
-        ("[NaN]", "NaN is not JSON: write a number, or null."),
-        ("-Infinity", "-Infinity is not JSON: write a number, or null."),
-        ("1e999", "The number 1e999 is too large."),
-        ("9" * 5000, "… is too large."),
-        ('[{"a": 1, "a": 2}]', '"a" appears twice in one object: keep one of them.'),
-        ("[" * 100_000, "This JSON is nested too deeply."),
+        ("[NaN]", "This is not JSON: NaN is not a JSON value."),
+        ("-Infinity", "This is not JSON: -Infinity is not a JSON value."),
+        ("1e999", "the number 1e999… is larger than a double can hold."),
+        ("9" * 5000, "… is larger than a double can hold."),
+        ('[{"a": 1, "a": 2}]', 'the key "a" occurs twice in one object.'),
+        ("[" * 100_000, "it is nested deeper than 64 levels."),
     ],
 )
 def test_unusable_json_is_rejected_with_a_message(text: str, words: str) -> None:
