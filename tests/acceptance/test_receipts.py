@@ -1,9 +1,10 @@
-"""Receipts of two real services on one PostgreSQL: one chain and one door, whichever of them is killed."""
+"""Receipts of real services, with a file or two on one PostgreSQL: one chain and one door, whichever is killed."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ import pytest
 from answerback.ports.receipt_key import new_private_key
 from answerback_storage.receipt_key_file import ReceiptKeyFile
 from tests import postgres
+from tests.acceptance.agents import restartable
 from tests.acceptance.process import NotServingError, run
 from tests.acceptance.replicas import Town, town
+from tests.person_keys import bearer
 
 pytestmark = pytest.mark.acceptance
 
@@ -87,6 +90,40 @@ async def test_killed_linkers_leave_no_gap_and_no_fork(
             assert found["store"]["fault"] is None
             assert found["store"]["lines"] >= len(decided)
             assert len({body["link"]["n"] for body in receipts}) == len(decided)
+
+
+@pytest.mark.long
+@pytest.mark.rule("RCPT-2")
+@pytest.mark.rule("RCPT-8")
+async def test_a_killed_service_with_a_file_of_its_own_leaves_one_chain(tmp_path: Path) -> None:
+    decided: list[str] = []
+    async with restartable(tmp_path) as service:
+
+        async def decide_one() -> None:
+            with suppress(aiohttp.ClientError):
+                ask = await service.call("POST", "/v1/asks", APPROVAL)
+                await service.answer(ask["id"], "allow")
+                decided.append(ask["id"])
+
+        for number in range(KILLS):
+            deciding = [asyncio.create_task(decide_one()) for _ in range(ASKS_BETWEEN)]
+            await asyncio.sleep(0.1 * number)  # another moment each time
+            await service.kill()
+            await asyncio.gather(*deciding)
+            await service.start()
+        await decide_one()
+        headers = bearer(tmp_path)
+        async with aiohttp.ClientSession(service.url, headers=headers) as http:
+            receipts = [await linked(http, ask_id) for ask_id in decided]
+        assert sorted({body["link"]["n"] for body in receipts}) == sorted(
+            body["link"]["n"] for body in receipts
+        )
+    (tmp_path / "kept.json").write_text(json.dumps(receipts[-1]))
+    _, out, err = await run("verify", "kept.json", "--store", "--json", folder=tmp_path)
+    assert out, err
+    found = json.loads(out)
+    assert (found["receipt"]["faults"], found["store"]["fault"]) == ([], None)
+    assert found["store"]["lines"] >= len(decided)
 
 
 @pytest.mark.rule("RCPT-4")

@@ -15,11 +15,14 @@ import pytest
 from answerback.core.ask import RecordEntry, Thread
 from answerback.core.errors import StoreError
 from answerback.ports.late_answers import LateAnswerQuery
+from answerback.ports.receipt_key import SigningKey, new_private_key
 from answerback.ports.receipts import NewLink
 from answerback.ports.search import Search, split_words
 from answerback.ports.store import Store, Write
 from answerback.ports.store_values import DeliveryState, Existing, Idempotency, RememberedAnswer
 from answerback.ports.surface import Shown
+from answerback.service.receipt_checks import check, check_store
+from answerback.service.receipts import ReceiptBody
 from answerback.testing.store_examples import (
     answer_decision,
     delivery_result,
@@ -35,6 +38,7 @@ from answerback_storage.copy import TABLES, CopyEndpoint, TableDigest, copy
 from answerback_storage.postgres.copy import PostgresCopyEndpoint, PostgresCopyTransaction
 from answerback_storage.sqlite.copy import SqliteCopyEndpoint
 from tests.postgres import store_at
+from tests.unit.bot.receipt_support import Signed
 
 ODD = "ü\x00\x1a\x1a0😀"
 KEY = Idempotency(ODD, "k", "d")
@@ -151,6 +155,38 @@ def test_everything_is_copied_to_the_other_kind_and_back(
         found = new.execute("SELECT value FROM secrets").fetchone()
     assert found is not None
     assert bytes(found[0]) == secret
+
+
+@pytest.mark.rule("RCPT-10", "RCPT-3", "RCPT-8")
+def test_a_copied_chain_is_whole_and_goes_on(file: Path, tmp_path: Path, database: str) -> None:
+    key, kept = SigningKey(new_private_key()), list[ReceiptBody]()
+
+    async def begin(store: Store) -> None:
+        signed = Signed(store, key=key)
+        first, _, third = [await signed.decided() for _ in range(3)]
+        await signed.linker.link_all()
+        kept.extend([await signed.receipt(first), await signed.receipt(third)])
+        await signed.service.erase(first.id)
+        kept.append(await signed.receipt(await signed.decided()))
+
+    async def check_and_go_on(store: Store) -> None:
+        signed = Signed(store, key=key)
+        for each in kept:
+            assert check(each, signed.keys).faults == []
+            verdict = await check_store(store, signed.keys, each)
+            assert (verdict.lines, verdict.unlinked, verdict.fault) == (3, 1, None)
+        await signed.decided("deny")
+        await signed.linker.link_all()
+        for each in kept:
+            verdict = await check_store(store, signed.keys, each)
+            assert (verdict.lines, verdict.unlinked, verdict.fault) == (5, 0, None)
+
+    asyncio.run(with_store(f"sqlite:///{file}", begin))
+    back = tmp_path / "back.db"
+    copy(SqliteCopyEndpoint(file), PostgresCopyEndpoint(database))
+    copy(PostgresCopyEndpoint(database), SqliteCopyEndpoint(back))
+    for url in (f"sqlite:///{file}", database, f"sqlite:///{back}"):
+        asyncio.run(with_store(url, check_and_go_on))
 
 
 @pytest.mark.rule("DATA-21")
