@@ -54,6 +54,8 @@ logger = logging.getLogger(__name__)
 
 LEASE: Final = "telegram updates"
 """The lease held by the process that polls, and that looks for missed changes."""
+_FOLLOW_UP_TRIES: Final = 12
+"""How often what follows a click is tried: for longer than the minute for which a group may be limited."""
 _NEW_SECONDS: Final = 30.0
 """Seconds after which what a message of ours asks for is certainly stored."""
 
@@ -203,7 +205,7 @@ class TelegramSurface(BotSurface):
     async def _follow_up(self, response: ClickResponse) -> None:
         for effect in response.after:
             try:
-                await retry(effect)
+                await retry(effect, tries=_FOLLOW_UP_TRIES)
             except (PlatformError, StoreError) as error:
                 extra = {"action": "follow_up_failed", "code": getattr(error, "code", None)}
                 logger.warning("What follows a click failed: %s", error, extra=extra)

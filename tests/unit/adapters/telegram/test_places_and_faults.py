@@ -14,6 +14,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
 from answerback.ports.plugin import DoctorContext
+from answerback.service import service
 from answerback_chat import bot_identity
 from answerback_telegram import doctor, html_text
 from answerback_telegram.http_endpoint import PATH
@@ -127,6 +128,59 @@ async def test_an_ask_fails_as_soon_as_the_bot_is_removed(tmp_path: Path) -> Non
         number = await at.telegram.send_update({"my_chat_member": changed})
         await at.telegram.until(lambda: at.telegram.is_handled(number))
         assert (await at.shown(ask)).status is Status.FAILED
+
+
+async def membership(at: Rig, status: str) -> None:
+    """Change whether the bot is in the group, or blocked by Ann; Telegram tells the bot."""
+    user = at.telegram.bot.json()
+    about = {"user": user, "status": status} | ({"until_date": 0} if status == "kicked" else {})
+    at.group.members[at.telegram.bot.id] = status
+    changed = {"chat": at.group.json(), "from": at.ann.json(), "date": 1}
+    changed |= {"old_chat_member": {"user": user, "status": "left"}, "new_chat_member": about}
+    number = await at.telegram.send_update({"my_chat_member": changed})
+    await at.telegram.until(lambda: at.telegram.is_handled(number))
+
+
+@pytest.mark.rule("TELEGRAM-11")
+async def test_a_bot_that_is_added_again_asks_again_and_shows_at_a_click_how_an_ask_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "_SETTLING_SECONDS", 0.0)
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        await membership(at, "kicked")
+        assert (await at.shown(ask)).status is Status.FAILED
+        assert live(at.group, ask).buttons
+        assert (await at.submit([GO])).status is Status.FAILED
+        await membership(at, "member")
+        assert await press(at, at.ann, live(at.group, ask), "Yes")
+        await at.telegram.until(lambda: not live(at.group, ask).buttons)
+        again = await at.submit([GO])
+        assert await press(at, at.ann, live(at.group, again), "Yes") == ""
+        assert (await at.shown(again)).status is Status.ANSWERED
+
+
+async def test_with_privacy_mode_people_answer_by_buttons_and_replies(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        at.telegram.reads_all = False
+        ask = await at.submit([GO, {**GO, "id": "again"}])
+        at.telegram.pass_time()
+        await at.telegram.person_sends(at.ann, at.group, "@answerback_bot yes")
+        said = await at.telegram.person_sends(at.ann, at.group, "yes", live(at.group, ask).id)
+        await at.telegram.until(lambda: said.reactions)
+        ask = await at.shown(ask)
+        assert ask.revision == 2
+        assert await press(at, at.ann, live(at.group, ask), "Yes") == ""
+        assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.rule("TELEGRAM-5")
+async def test_a_request_comes_however_long_the_chat_is_limited(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        at.telegram.rate_limit_next = 5
+        assert await press(at, at.ann, live(at.group, ask), LABELS.reply) == ""
+        await at.telegram.until(lambda: len(at.group.messages) == 2)
 
 
 @pytest.mark.rule("TELEGRAM-11")
