@@ -43,6 +43,7 @@ from answerback_telegram.parse import (
     TypedMessage,
     is_id,
     parse_typed_message,
+    public_group,
     query_id,
 )
 from answerback_telegram.platform_events import EventHandler
@@ -168,6 +169,8 @@ class TelegramSurface(BotSurface):
 
     async def _handle_update(self, update: Mapping[str, Any]) -> None:
         """Handle an update; returns once it is committed, and never waits for what follows."""
+        if (group := public_group(update)) is not None:
+            await self._events.fail_open_to_anyone(group)
         click = query_id(update)
         if click is not None:
             response = await self._interactions.receive(update)

@@ -209,6 +209,13 @@ def query_id(update: Mapping[str, JsonValue]) -> str | None:
     return _text(_object(update.get("callback_query")).get("id")) or None
 
 
+def public_group(update: Mapping[str, JsonValue]) -> str | None:
+    """Return the group from which an update comes, if everybody can find and join it."""
+    message = update.get("message") or _object(update.get("callback_query")).get("message")
+    chat = _object(_object(message).get("chat"))
+    return _id(chat.get("id")) if chat.get("username") and chat.get("type") != "private" else None
+
+
 def parse_typed_message(
     update: Mapping[str, JsonValue], bot_id: str, bot_name: str
 ) -> TypedMessage | None:

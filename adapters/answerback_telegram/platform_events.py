@@ -11,11 +11,12 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from answerback.core.ask import ANYONE
 from answerback.core.errors import PlatformError, StoreError
 from answerback.ports.live_messages import LiveMessages
 from answerback_chat.retry import retry
 from answerback_telegram.parse import SURFACE
-from answerback_telegram.posting import Posting
+from answerback_telegram.posting import PUBLIC, Posting
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +55,12 @@ class EventHandler:
                     await self._asks.show_again(ask.id, deleted=True)
             case _:
                 pass
+
+    async def fail_open_to_anyone(self, group: str) -> None:
+        """Fail what anyone may answer in a group that has become public since it was asked."""
+        async for ask in self._asks.each_open(SURFACE, group):
+            if ANYONE in ask.participants:
+                await self._asks.fail_unreachable(ask, PUBLIC)
 
     async def _membership_changed(self, chat: str, status: str) -> None:
         if status in _OUT:

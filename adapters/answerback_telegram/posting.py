@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 _SINCE: Final = "shows_since"
 """The key, in a reference that is not stored yet, of when the message began to show its state, by Telegram's clock."""
 _MAX_MIGRATED: Final = 1_000
-_PUBLIC: Final = (
+PUBLIC: Final = (
     "anyone who finds a public group could answer: name responders, or make the group private"
 )
 
@@ -112,7 +112,7 @@ class Posting(LiveMessages[Json, Json]):
                     "a channel is no place to ask: name a group", code="channel"
                 )
             if ANYONE in ask.responders and about.get("username"):
-                raise DestinationGoneError(_PUBLIC, code="public_group")
+                raise DestinationGoneError(PUBLIC, code="public_group")
         return {"channel": chat, "thread": to.thread}
 
     async def find(self, ask: Ask, ref: Json) -> Json:

@@ -204,11 +204,18 @@ async def test_a_group_that_becomes_a_supergroup_keeps_its_asks(tmp_path: Path) 
 @pytest.mark.rule("TELEGRAM-9")
 async def test_anyone_needs_a_private_group(tmp_path: Path) -> None:
     async with rig(tmp_path) as at:
-        assert (await at.submit([GO], responders="anyone")).status is Status.OPEN
+        asked = await at.submit([GO], responders="anyone")
+        named = await at.submit([GO])
+        assert asked.status is Status.OPEN
         at.group.username = "everybody"
         failed = await at.submit([GO], responders="anyone")
-        assert failed.outcome is not None
-        assert "public group" in str(failed.outcome.message)
+        assert await press(at, at.telegram.add_user("Eve"), live(at.group, asked), "Yes")
+        for each in (failed, await at.shown(asked)):
+            assert each.status is Status.FAILED
+            assert each.outcome is not None
+            assert "public group" in str(each.outcome.message)
+        assert await press(at, at.ann, live(at.group, named), "Yes") == ""
+        assert (await at.shown(named)).status is Status.ANSWERED
 
 
 @pytest.mark.rule("TELEGRAM-9")
