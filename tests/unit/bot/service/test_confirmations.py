@@ -172,7 +172,7 @@ async def test_who_cannot_be_told_apart_from_an_answerer_confirms_nothing(parts:
     ask = await submitted(service)
     ask = await acted(service, ask, CY, Answer(value=True))
     for who, code in (
-        (Person(surface="web", user_id="stranger", via="console"), "not_told_apart"),
+        (Person(surface="web", user_id="stranger", via="console"), "not_in_directory"),
         (Person(surface="web", user_id="ann@example.com", via="console"), "not_told_apart"),
         (Person(surface="chat", user_id="x", known=AuthMethod.KEY), "nobody_in_particular"),
     ):

@@ -13,6 +13,7 @@ from answerback.core.actions import Answer, Confirm, EndTurn, Other, Reply
 from answerback.core.ask import Reason, Status
 from answerback.core.consumption import is_allowed
 from answerback.core.form import OptionKind
+from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
 from answerback.core.too_late import TryAgain
 from answerback.core.walker import Source
@@ -23,6 +24,7 @@ from answerback.service.question_routing import Rules
 from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipts import consume
 from answerback.service.service import Service
+from answerback.service.submission_request import Routes
 from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.receipt_support import APPROVAL, SERVICE_ID, Signed
 
@@ -204,8 +206,9 @@ async def test_what_no_person_ended_has_a_receipt(store: Store) -> None:
 async def test_strength_says_how_well_it_is_known_who_decided(
     store: Store, person: Person, strength: str
 ) -> None:
-    signed = Signed(store)
-    ask = await signed.decided(who=Actor(person, ids=("U1",)), responders=["U1"])
+    accounts = ("chat:U1", *(f"web:{name}" for name in ("ann@example.com", "ann", "operator", "7")))
+    signed = Signed(store, routes=Routes(people=People({"ann": accounts})))
+    ask = await signed.decided(who=Actor(person), responders=["U1"])
     body = await signed.receipt(ask)
     payload: Any = body["receipt"]["payload"]
     assert payload["strength"] == strength

@@ -9,10 +9,13 @@ from answerback.core.asides import QuestionOpening
 from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.clarification import AskBack
 from answerback.core.escalation import is_left_behind
+from answerback.core.people import People
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
 from answerback.service.service import Service
+from answerback.service.submission_request import Routes
 from tests.service_support import actor, ask_user, boolean, escalate_to
+from tests.unit.bot.conftest import Parts
 
 FAR = 4_000_000_000.0
 """A time by the platform's clock, which differs greatly from ours."""
@@ -99,8 +102,10 @@ async def test_text_is_refused_if_the_platform_reports_no_time(service: Service)
 
 
 async def test_a_question_opened_elsewhere_is_dated_by_when_the_platform_shows_it(
-    service: Service,
+    parts: Parts,
 ) -> None:
+    people = People({"ann": ("chat:U1", "web:U1")})
+    service = parts.service(routes=Routes(people=people))
     ask = await submitted(service, "a", "b")
     somebody = actor()._replace(person=Person(surface="web", user_id="U1", via="portal"))
     await service.act(ask.id, Answer(value=True), somebody, at=1.0)
