@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,9 @@ class World:
 
 
 @asynccontextmanager
-async def world(folder: Path, headers: str = STRIPS) -> AsyncIterator[World]:
+async def world(
+    folder: Path, headers: str = STRIPS, environment: Mapping[str, str] | None = None
+) -> AsyncIterator[World]:
     """Run a service that trusts Caddy to name people."""
     port, to = free_port(), free_port()
     (folder / "answerback.toml").write_text(
@@ -74,10 +76,14 @@ trusted_proxies = ["{OUTGOING}/32"]
 
 [web.people."alice@example.com"]
 label = "Alice Adams"
+
+[routes.soon]
+to = "web"
+push_after = 1
 """
     )
     async with AsyncExitStack() as stack:
-        process, api = await stack.enter_async_context(serving(folder))
+        process, api = await stack.enter_async_context(serving(folder, environment or {}))
         await stack.enter_async_context(caddy(folder, port, to, SESSIONS, headers))
         site, inside = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{to}"
         yield World(folder, process, api, site, inside)

@@ -12,6 +12,7 @@ from answerback.core.walker import Person
 from answerback.ports.person_key import operator_holder
 from answerback_web.page_access import PageLinks
 from tests.acceptance.agents import restartable
+from tests.acceptance.test_proxy_sign_in import world
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import receiving
 from tests.person_keys import read_person_key
@@ -54,3 +55,34 @@ async def test_a_process_killed_between_question_and_push_sends_it_once_after_a_
         assert len(receiver.received) == 2
         page = await service.call("GET", "/v1/deliveries")
         assert page["deliveries"] == []
+
+
+@pytest.mark.rule("PUSH-1", "PUSH-9", "PUSH-12")
+async def test_people_whom_a_proxy_signs_in_are_notified_behind_it(tmp_path: Path) -> None:
+    async with (
+        receiving() as receiver,
+        world(tmp_path, environment=PUSH) as up,
+        up.visitor("a1") as alice,
+        aiohttp.ClientSession(up.site, headers=alice.headers) as http,
+    ):
+        async with http.get("/inbox/me/manifest.json") as response:
+            manifest = await response.json(content_type=None)
+        assert manifest["start_url"] == "../me"
+        inbox = await alice.open("/inbox/me")
+        (worker,) = [found for _, tag in inbox.tags if (found := tag.get("data-worker"))]
+        async with http.get(f"/a/-/{worker.rpartition('/')[2]}") as response:
+            assert response.headers["Service-Worker-Allowed"] == "/"
+        browser = PushBrowser(receiver.url)
+        origin = {"Origin": up.site, "Sec-Fetch-Site": "same-origin"}
+        async with http.post("/inbox/me/devices", data=browser.form, headers=origin) as response:
+            assert response.status == 204
+        async with http.post("/inbox/me/devices", data=browser.form) as response:
+            assert response.status == 403, "a post of a signed-in person comes from our own pages"
+        ask = await up.ask(responders=["web:alice@example.com"], to="soon")
+        other = await up.ask(responders=["web:bob@example.com"], to="soon")
+        (got,) = await receiver.until(1)
+        assert browser.read(got)["ask"] == ask["id"]
+        async with http.get(f"/inbox/me/asks/{ask['id']}") as response:
+            assert "Say something" in await response.text()
+        async with http.get(f"/inbox/me/asks/{other['id']}") as response:
+            assert response.status == 404

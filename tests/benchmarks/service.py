@@ -47,6 +47,16 @@ LONG: Final = Form(
     questions=tuple(FORM.questions[0].model_copy(update={"id": f"q{n}"}) for n in range(100))
 )
 MANY: Final = 3_000
+APPROVAL: Final = {
+    "name": "PermissionRequest",
+    "dialect": "approval",
+    "arguments": {"tool_name": "Bash", "tool_input": {"command": "make deploy"}},
+    "to": "web",
+}
+ENDINGS: Final = 60
+"""Asks that are ended in one round."""
+LINKED: Final = 0.5
+"""Seconds within which their receipts are linked."""
 
 
 # --- the parts ---------------------------------------------------------------------------------------
@@ -136,6 +146,59 @@ def report(
         cells["3"],
     )
     figures.add(by_cpu_time, f"{each['3'] / each['100']:.2f} × 3 questions", "0.7 × 3 questions")
+
+
+async def endings(figures: Figures) -> None:
+    """Clicks that end an approval, by the API, one at a time, with a receipt and without one."""
+    alone: dict[str, list[float]] = {"none": [], "receipt": []}
+    used: dict[str, list[float]] = {kind: [] for kind in alone}
+    async with AsyncExitStack() as stack:
+        servers: dict[str, tuple[Process, aiohttp.ClientSession]] = {}
+        for kind in alone:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            settings = {
+                "ANSWERBACK_SERVER__PORT": "0",
+                "ANSWERBACK_STORAGE__URL": f"sqlite:///{folder}/asks.db",
+                "ANSWERBACK_LOG__LEVEL": "error",
+                "ANSWERBACK_RECEIPTS__ENABLED": str(kind == "receipt").lower(),
+            }
+            up = await stack.enter_async_context(
+                process("-m", "answerback.cli.main", "serve", environment=settings)
+            )
+            url = await up.line()
+            http = aiohttp.ClientSession(url, headers=bearer(folder))
+            servers[kind] = up, await stack.enter_async_context(http)
+        for number in range(ROUNDS + 1):
+            for kind in ("none", "receipt") if number % 2 else ("receipt", "none"):
+                up, http = servers[kind]
+                ids = [await submit_approval(http) for _ in range(ENDINGS)]
+                before, times = up.processor, []
+                for ask_id in ids:
+                    began = time.perf_counter()
+                    await allow(http, ask_id)
+                    times.append(time.perf_counter() - began)
+                await asyncio.sleep(LINKED)
+                if number:  # the first round warms up
+                    alone[kind].append(median(times))
+                    used[kind].append((up.processor - before) / ENDINGS)
+    for figure, of in (("a click that ends an ask, p50", alone), ("  by CPU time, linked", used)):
+        cells = {kind: f"{median(found) * 1e6:.0f} µs" for kind, found in of.items()}
+        more = median(a / b for a, b in zip(of["receipt"], of["none"], strict=True)) - 1
+        figures.add(figure, f"{cells['receipt']}: {more:+.0%}", "at most +5%", cells["none"])
+
+
+async def submit_approval(http: aiohttp.ClientSession) -> str:
+    """Ask for permission; return the ask's id."""
+    async with http.post("/v1/asks", json=APPROVAL) as response:
+        return str((await response.json())["id"])
+
+
+async def allow(http: aiohttp.ClientSession, ask_id: str) -> None:
+    """Allow what an ask asks for."""
+    action = {"action": "answer", "value": "allow"}
+    async with http.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
+        assert response.status == 200, await response.text()
+        await response.read()
 
 
 async def waiters(figures: Figures) -> None:
@@ -255,7 +318,7 @@ async def socket(figures: Figures) -> None:
 
 
 PARTS: Final[Mapping[str, Callable[[Figures], Awaitable[None]]]] = {
-    part.__name__: part for part in (clicks, waiters, start, commands, socket)
+    part.__name__: part for part in (clicks, endings, waiters, start, commands, socket)
 }
 
 

@@ -113,6 +113,8 @@ class ReceiptLinker:
                 raise
             else:
                 self._end = end
+                if len(unlinked) < _BATCH:
+                    break  # what has ended meanwhile is linked next time
         return True
 
     async def _hold_lease(self) -> bool:

@@ -128,6 +128,12 @@ class Rig:
         page = await self.store.outbox.page(state=None, agent=None, after=None, limit=200)
         return page.rows
 
+    async def failed(self, kind: str) -> None:
+        """Return once a row of the outbox is to be tried again."""
+        async with asyncio.timeout(WAIT), self.store.outbox.noted:
+            while (kind, 1) not in {(row.delivery.type, row.tries) for row in await self.rows()}:
+                await self.store.outbox.noted.wait()
+
     async def idle(self) -> None:
         """Return once nothing is left to send."""
         async with asyncio.timeout(WAIT), self.store.outbox.noted:

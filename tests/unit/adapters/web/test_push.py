@@ -17,7 +17,7 @@ from answerback.ports.push import PushRules
 from answerback.webhooks import push_messages, pushes
 from answerback.webhooks.sender import DeliverySender, SendResult
 from tests.browser.site import KEY
-from tests.fakes.receiver import Receiver, never, receiving, status
+from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
 from tests.unit.adapters.web.push_support import APPROVAL, LOOPBACK, Rig, push_rig
 
 
@@ -232,6 +232,34 @@ async def test_a_push_service_is_left_alone_for_as_long_as_it_says_and_others_ar
             _, again = await receiver.until(2)
             assert slow.read(again)["ask"] == ask.id
             await rig.idle()
+
+
+@pytest.mark.rule("PUSH-2", "PUSH-8")
+@pytest.mark.parametrize("hostile", ["redirect", "endless", "hanging up"])
+async def test_a_hostile_push_service_leads_nowhere_and_holds_up_no_other(
+    rig: Rig, receiver: Receiver, hostile: str
+) -> None:
+    browser = await rig.subscribe(receiver)
+    async with receiving() as other, receiving() as inside:
+        quick = await rig.subscribe(other)
+        to_inside = status(307, Location=inside.url)
+        answers = {"redirect": to_inside, "endless": endless, "hanging up": hanging_up}
+        receiver.answers = [answers[hostile]]
+        async with rig.sending():
+            ask = await rig.ask("ann")
+            await rig.clock.advance(10.0)
+            (got,) = await other.until(1)
+            assert quick.read(got)["ask"] == ask.id
+            if hostile == "endless":  # it has taken the message, and what it says is not read
+                await rig.idle()
+            else:
+                await rig.failed("push.send")
+                await rig.clock.wait_for_sleepers(1)
+                await rig.clock.advance(10.0)
+                _, again = await receiver.until(2)
+                assert browser.read(again)["ask"] == ask.id
+                await rig.idle()
+        assert inside.received == []
 
 
 @pytest.mark.rule("PUSH-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from answerback.core.walker import Person
 from answerback.ports.push import PushRules
 from answerback.ports.surface import Acted, Actor
 from tests.browser.site import KEY
-from tests.fakes.receiver import WAIT, Receiver, receiving
+from tests.fakes.receiver import Receiver, receiving
 from tests.unit.adapters.web.push_support import ANN, ANNS_KEY, APPROVAL, LOOPBACK, Rig, push_rig
 
 PEOPLE = People({"ann": ("chat:U1", "web:ann"), "kim": ("chat:U2",)})
@@ -42,13 +41,6 @@ async def opened(rig: Rig, ask_id: str, key: str = ANNS_KEY) -> int:
     """Tap a notification; return the status of what it opens."""
     async with rig.http.get(f"{rig.inbox(key)}/asks/{ask_id}") as response:
         return response.status
-
-
-async def failed(rig: Rig, kind: str) -> None:
-    """Return once a row of the outbox is to be tried again."""
-    async with asyncio.timeout(WAIT), rig.store.outbox.noted:
-        while (kind, 1) not in {(row.delivery.type, row.tries) for row in await rig.rows()}:
-            await rig.store.outbox.noted.wait()
 
 
 @pytest.mark.rule("PUSH-7", "PUSH-6", "PUSH-1")
@@ -123,7 +115,7 @@ async def test_a_group_that_a_platform_cannot_tell_yet_is_asked_for_again(
         await rig.ask("@S1", to="chat:C1")
         await rig.clock.advance(10.0)
         for kind in ("push.waits", "push.send"):
-            await failed(rig, kind)
+            await rig.failed(kind)
             await rig.clock.wait_for_sleepers(1)
             await rig.clock.advance(10.0)
         await receiver.until(1)

@@ -157,6 +157,18 @@ async def test_the_lease_is_kept_and_its_holder_alone_adds_links(
 
 
 @pytest.mark.rule("RCPT-2")
+async def test_a_long_backlog_is_linked_in_several_transactions(
+    signed: Signed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receipt_linker, "_BATCH", 2)
+    for _ in range(5):
+        await signed.decided()
+    assert await signed.linker.link_all()
+    verdict = await check_store(signed.store, signed.keys)
+    assert (verdict.lines, verdict.unlinked, verdict.fault) == (5, 0, None)
+
+
+@pytest.mark.rule("RCPT-2")
 async def test_a_process_that_ends_leaves_the_lease_to_the_others(
     open_store: Callable[[], Any],
 ) -> None:
