@@ -28,6 +28,7 @@ from answerback.core.errors import (
 )
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_client.backoff import Backoff
+from answerback_client.connection_errors import reason_of
 from answerback_discord import limits, parse
 from answerback_discord.components import Json
 from answerback_discord.errors import TOKEN_REFUSED, ErrorCode, error_from_response, has_code
@@ -219,7 +220,9 @@ class DiscordApi:
                 async with asyncio.timeout(TIMEOUT):
                     await self._post(self._url + path, message, what)
             except aiohttp.ClientConnectorError as error:
-                raise NotDoneError(f"Discord could not be reached for {what}: {error}") from error
+                raise NotDoneError(
+                    f"Discord could not be reached for {what}: {reason_of(error)}"
+                ) from error
 
         try:
             await retry(

@@ -26,6 +26,7 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
+from answerback_client.connection_errors import reason_of
 from answerback_slack import errors
 
 CALL_SECONDS: Final = 10.0
@@ -109,11 +110,11 @@ class SlackApi:
             ) from error
         except aiohttp.ClientConnectorError as error:
             raise NotDoneError(
-                f"Slack could not be reached for {method}: {error}", code="connection"
+                f"Slack could not be reached for {method}: {reason_of(error)}", code="connection"
             ) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise PlatformUnavailableError(
-                f"Slack could not be reached for {method}: {error}", code="connection"
+                f"Slack could not be reached for {method}: {reason_of(error)}", code="connection"
             ) from error
         self._record_success(method, channel)
         data = response.data

@@ -36,6 +36,11 @@ _RECEIVED: Final = "answerback_received"
 """The key, in bolt's context, of the payload as it was received."""
 
 
+def _is_worth_logging(record: logging.LogRecord) -> bool:
+    """Leave out bolt's warning that it ignores SLACK_BOT_TOKEN: the configuration reads that."""
+    return "SLACK_BOT_TOKEN" not in record.getMessage()
+
+
 class _UsedControl(msgspec.Struct, frozen=True):
     action_id: str
 
@@ -98,6 +103,7 @@ class BoltDispatcher:
         async def handle_error(error: Exception) -> None:
             raise error
 
+        logging.getLogger("slack_bolt.AsyncApp").addFilter(_is_worth_logging)
         # `http_endpoint` checks signatures and answers challenges before anything is parsed.
         self._app = AsyncApp(
             name="answerback",

@@ -16,8 +16,10 @@ export type Ask = {
 
 /** The service refused the call; where the tool call is wrong, `problem.tool_result` tells the model how. */
 export class RefusedError extends Error {
-  constructor(readonly problem: { status: number; title: string; tool_result?: ToolResult }) {
+  problem: { status: number; title: string; tool_result?: ToolResult };
+  constructor(problem: RefusedError["problem"]) {
     super(problem.title);
+    this.problem = problem;
   }
 }
 
@@ -70,4 +72,11 @@ export function act(ask: Ask, action: object, actor: { user_id: string }, key: s
   const body = { ...action, revision: ask.revision, actor };
   const token = process.env.ANSWERBACK_SURFACE_TOKEN;
   return call("POST", `/v1/asks/${ask.id}/actions`, { "Idempotency-Key": key }, body, token);
+}
+
+// As a program it asks one question, and prints the tool result: node answerback.ts ask
+if (process.argv[2] === "ask") {
+  const question = { question: "Deploy now?", answer_type: "boolean" };
+  const asked = await submit("ask_user", question, `call-${Date.now()}`); // a model gives its calls their ids
+  console.log((await wait(asked.id)).tool_result?.content);
 }

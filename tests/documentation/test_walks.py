@@ -132,6 +132,7 @@ async def test_the_page_about_slack_leads_to_an_answer_in_a_channel(tmp_path: Pa
             await world.until(lambda: world.messages("C0123456"), timeout=_PATIENCE)
             await ada.click(world.messages("C0123456")[0], "Yes")
             [result] = [each for each in _results(await printed()) if "structured" in each]
+        assert "warning" not in (tmp_path / "serve.log").read_text()
     assert result["structured"] == {"apply": True}
 
 

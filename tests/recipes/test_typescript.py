@@ -16,7 +16,8 @@ from tests.recipes.conftest import Person, Served
 _NODE: Final = ROOT / ".venv" / "node"
 _PACKAGE: Final = '{"type": "module"}'
 OPTIONS: Final = (
-    *("--strict", "--skipLibCheck", "--types", "node"),
+    # `node` runs only files without syntax that has to be transformed
+    *("--strict", "--erasableSyntaxOnly", "--skipLibCheck", "--types", "node"),
     *("--target", "es2022", "--module", "nodenext"),
 )
 
@@ -59,6 +60,16 @@ async def test_plain_fetch_submits_waits_and_acts_once(
     assert got["ended"]["tool_result"]["structured"]["hookSpecificOutput"]["decision"] == decision
     assert got["repeated"]["tool_result"] == got["acted"]["tool_result"]
     assert "questions" in got["refused"]
+
+
+async def test_the_recipe_as_a_program_leads_to_a_first_answer(
+    compiled: Path, served: Served, person: Person
+) -> None:
+    own = {"ANSWERBACK_URL": served.url, "ANSWERBACK_TOKEN": served.token}
+    command = ("node", "answerback.js", "ask")
+    async with child(*command, folder=compiled, environment=own, seconds=30) as process:
+        await person.answers(True)
+        assert await process.read_json() == {"answer_type": "boolean", "answer": True}
 
 
 async def test_an_approved_call_runs_and_a_denial_carries_the_persons_words(

@@ -113,7 +113,7 @@ async def _serve(settings: Settings, config: Path | None, watcher: FileWatcher) 
 def _warn_about_other_tools(settings: Settings) -> None:
     for name in other_tool_names(settings.tools):
         logger.warning(
-            "[tools.%s] is no tool of Answerback: it only applies to what a tool of this name asks by tool_question",
+            "Answerback has no tool called %s: [tools.%s] applies only to what such a tool asks by tool_question",
             name,
             extra={"action": "other_tool", "tool": name},
         )

@@ -83,5 +83,7 @@ async def release_claims(service: Service, cut_off: Collection[ClaimKind] = ()) 
     except StoreError as error:
         extra = {"action": "release"}
         logger.warning(
-            "Claims could not be released and will expire on their own: %s", error, extra=extra
+            "The other processes could not be told that this one stops; they take over within seconds: %s",
+            error,
+            extra=extra,
         )

@@ -57,7 +57,9 @@ async def hold_claim(
                     still_held = await renew()
                 except StoreError as error:
                     logger.warning(
-                        "A claim is not renewed yet: %s", error, extra={"action": "keep"}
+                        "The database has not confirmed yet that this process may continue its work: %s",
+                        error,
+                        extra={"action": "keep"},
                     )
                     continue
                 bound.reschedule(requested_at + held if still_held else requested_at)

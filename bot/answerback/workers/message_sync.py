@@ -355,14 +355,16 @@ class MessageSync:
         except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
             extra["code"] = error.code
             logger.warning(
-                "Could not update the message that an ask left behind: %s", error, extra=extra
+                "The old message of an ask that has moved could not be edited: %s",
+                error,
+                extra=extra,
             )
         except RateLimitedError:
             raise
         except (PlatformError, TimeoutError) as error:
             extra |= {"action": "note_again", "code": getattr(error, "code", None)}
             logger.warning(
-                "Updating the message that an ask left behind will be retried: %s",
+                "The old message of an ask that has moved will be edited later: %s",
                 str(error) or "it timed out",
                 extra=extra,
             )

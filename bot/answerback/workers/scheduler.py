@@ -112,7 +112,7 @@ class Scheduler:
                 due = await self._service.store.claims.next_due(now)
             except StoreError as error:
                 logger.warning(
-                    "The scheduler is waiting for the database: %s",
+                    "Deadlines and reminders are waiting for the database: %s",
                     error,
                     extra={"action": "upkeep_failed"},
                 )
