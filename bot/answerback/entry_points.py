@@ -27,7 +27,7 @@ P = TypeVar("P", bound=Plugin)
 
 
 class UnusablePluginError(Exception):
-    """An entry point's object is no plug-in of its group; the message continues a sentence that begins with it."""
+    """An entry point's object is not a plug-in of its group; the message continues a sentence that begins with it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

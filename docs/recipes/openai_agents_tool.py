@@ -29,7 +29,7 @@ async def ask_user_tool(answerback: AsyncClient) -> FunctionTool:
                 to="web",
             )
         except ValueError:
-            return "The arguments are no JSON. Mend the call."
+            return "The arguments are not valid JSON. Correct the call."
         except InvalidCallError as refused:
             if refused.tool_result is None:
                 raise

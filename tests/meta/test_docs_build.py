@@ -1,4 +1,4 @@
-"""The documentation builds without warnings, and its pages load nothing from other hosts."""
+"""The documentation builds without warnings, its pages load nothing from other hosts, and its search finds things."""
 
 import os
 import re
@@ -6,6 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from aiohttp import web
+from playwright.async_api import async_playwright, expect
+
+from tests.chromium import ARGUMENTS
 from tests.meta.project import ROOT
 
 _EXTERNAL = re.compile(
@@ -17,24 +22,62 @@ _EXTERNAL = re.compile(
 )
 
 
-def test_the_documentation_builds_strictly_and_loads_nothing_external(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the documentation; a warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
     subprocess.run(
         [
             *(sys.executable, "-m", "mkdocs", "build", "--strict"),
-            *("--config-file", str(ROOT / ".mkdocs.yml"), "--site-dir", str(tmp_path)),
+            *("--config-file", str(ROOT / ".mkdocs.yml"), "--site-dir", str(folder)),
         ],
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         check=True,
-        timeout=50,
+        timeout=120,
     )
-    pages = sorted(tmp_path.rglob("*.html")) + sorted(tmp_path.rglob("*.css"))
-    assert (tmp_path / "tutorial.html") in pages
-    table = (tmp_path / "specification-tests.html").read_text("utf-8")
+    return folder
+
+
+def test_the_documentation_builds_strictly_and_loads_nothing_external(built: Path) -> None:
+    pages = sorted(built.rglob("*.html")) + sorted(built.rglob("*.css"))
+    assert (built / "tutorial.html") in pages
+    table = (built / "specification-tests.html").read_text("utf-8")
     assert "<td>WALK-7</td>" in table
     assert "test_back_skips_answers_by_machines" in table
     external = [
-        f"{page.relative_to(tmp_path)}: {match[0]}"
+        f"{page.relative_to(built)}: {match[0]}"
         for page in pages
         for match in _EXTERNAL.finditer(page.read_text("utf-8"))
     ]
     assert external == []
+
+
+@pytest.mark.browser
+async def test_the_search_finds_keys_and_commands(built: Path, chromium: str) -> None:
+    app = web.Application()
+    app.router.add_static("/", built)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    address = f"http://127.0.0.1:{runner.addresses[0][1]}/index.html"
+    wanted = {
+        "answerback copy": ("commands.html", "#answerback-copy"),
+        "routes.<name>.escalate.after": ("configuration.html", "#routes"),
+        "personal link": ("security.html", "#personal-links"),
+    }
+    try:
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+            for words, (name, heading) in wanted.items():
+                page = await browser.new_page()
+                await page.goto(address)
+                await page.get_by_role("textbox", name="Search").click()
+                await page.keyboard.type(words)
+                link = page.locator(
+                    f".md-search-result__link[href*='{name}'][href$='{heading}']"
+                ).first
+                await expect(link).to_be_attached(timeout=60_000)
+                await page.close()
+            await browser.close()
+    finally:
+        await runner.cleanup()

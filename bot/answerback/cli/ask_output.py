@@ -35,7 +35,7 @@ _GAVE_UP: Final = {
 
 
 def describe_status(ask: Mapping[str, JsonValue]) -> str:
-    """Describe an ask's status; defaults taken at a deadline are no answer."""
+    """Describe an ask's status; defaults taken at a deadline are not an answer."""
     if ask["gave_up"] is not None:
         return _GAVE_UP[GaveUp(str(ask["gave_up"]))]
     status = str(ask["status"]).replace("_", " ")

@@ -29,7 +29,7 @@ def read_context(node: ArgumentNode, title: str | None) -> str | None:
 
 
 def forbid_options(node: ArgumentNode, kind: str | None) -> None:
-    """Record a problem if a question that is no choice has options."""
+    """Record a problem if a question that is not a choice has options."""
     child = node.at("options")
     if child.value not in (None, []):
         message = f"{child.name} is for the kind choice only; this is {kind}."

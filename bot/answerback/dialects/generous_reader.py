@@ -32,7 +32,7 @@ FLAGS: Final = frozenset(
 NUMBERS: Final = frozenset({"index", "max", "min", "step"})
 """The numbers of questions, in any dialect."""
 _TEXTS: Final = ("question", "text", "prompt", "title")
-"""The fields in which a question has its text; what has none of them is no question."""
+"""The fields in which a question has its text; what has none of them is not a question."""
 _LABEL: Final = "label"
 _NUMBER: Final = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
 _BOOLEANS: Final = {"true": True, "false": False}

@@ -29,7 +29,7 @@ def meta(call: ArgumentNode) -> ArgumentNode:
 
 
 def render(ask: Ask) -> ToolResult:
-    """Render the response to the request. The words of a Reply are the answer to the open question."""
+    """Render the response to the request. The text of a Reply is the answer to the open question."""
     is_replied = ask.status is Status.CANCELLED and bool(ask.walk.reply)
     if ask.status is not Status.ANSWERED and not is_replied:
         return results.json_result(_DECLINED)

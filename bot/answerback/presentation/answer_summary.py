@@ -30,7 +30,7 @@ class RecentAnswers(NamedTuple):
 
 
 def answer_texts(line: Line, labels: Labels) -> list[str]:
-    """Return an answer as people read it, with its source if that was no person or if several people answered."""
+    """Return an answer as people read it, with its source if it was not a person or if several people answered."""
     if line.given is None:
         return [labels.not_answered]
     lines = answer_lines(line.question, line.given, labels)

@@ -144,7 +144,7 @@ def _answered(view: View, labels: Labels) -> str:
 
 
 def ending_status(view: View) -> Status | None:
-    """Return the status whose mark and colour suit an ask's ending: defaults taken at a deadline are no answer.
+    """Return the status whose mark and colour suit an ask's ending: defaults taken at a deadline are not an answer.
 
     None while it is open.
     """

@@ -153,7 +153,7 @@ def _scheme(url: str) -> str:
 
 
 class LimitSettings(Table):
-    """How much an agent may ask; 0 is no limit. Unset keys have the default."""
+    """How much an agent may ask; 0 means no limit. Unset keys have the default."""
 
     asks_per_minute: Annotated[int, Field(ge=0, le=100_000)] | None = None
     open_asks: Annotated[int, Field(ge=0, le=100_000)] | None = None

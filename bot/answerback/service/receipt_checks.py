@@ -262,7 +262,7 @@ def _fault_of_line(
         return f"{line} is missing: line {stored.n} comes after line {number - 1}."
     receipt, link = _parse(_SIGNED, stored.receipt), _parse(_LINK, stored.link or "")
     if receipt is None or link is None:
-        return f"{line} ({stored.ask_id}) was changed. It is no receipt with a link any more."
+        return f"{line} ({stored.ask_id}) was changed. It is no longer a receipt with a link."
     if link["n"] != number:
         return f"{line} ({stored.ask_id}) was moved: it was signed as line {link['n']}."
     if link["previous"] != previous:
@@ -275,7 +275,7 @@ def _fault_of_line(
 def _fault_of_receipt(stored: StoredReceipt, ask: Ask | None, keys: Keys) -> str | None:
     receipt = _parse(_SIGNED, stored.receipt)
     if receipt is None:
-        return "It is no receipt any more."
+        return "It is no longer a receipt."
     if faults := [*_faults_of_signature(receipt, keys)]:
         return faults[0]
     if ask is None:

@@ -158,7 +158,7 @@ class DialectContract:
     @pytest.mark.rule("DIALECT-6", "PLUGIN-5")
     @pytest.mark.parametrize("status", [Status.EXPIRED, Status.WITHDRAWN, Status.FAILED])
     def test_an_ask_without_a_person_has_a_result(self, status: Status) -> None:
-        """Expired and withdrawn asks are no errors; a failed one is."""
+        """Expired and withdrawn asks are not errors; a failed one is."""
         for case in self.cases:
             if "invalid" not in case:
                 reason = (

@@ -46,7 +46,7 @@ _PROBE_INTERVAL: Final = 0.05
 
 
 class PayloadsContract:
-    """Whatever arrives is handled or ignored; it holds up nothing else, and is no defect in the log."""
+    """Whatever arrives is handled or ignored; it holds up nothing else, and is not a defect in the log."""
 
     @requires_capability(Capability.PAYLOADS)
     @pytest.mark.rule("DATA-13")

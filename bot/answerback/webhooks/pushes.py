@@ -277,7 +277,7 @@ def push_addresses(rules: PushRules) -> AddressRules:
     """Return which push services may be reached.
 
     Raises:
-        ConfigError: an entry is no host, address or network.
+        ConfigError: an entry is not a host, address or network.
     """
     return AddressRules(rules.allow, setting="web.push_allow", loopback=False)
 

@@ -64,7 +64,7 @@ async def test_the_model_corrects_an_invalid_call(run: Any, person: Person) -> N
 async def test_arguments_that_are_not_json_go_back_to_the_model(run: Any) -> None:
     model = ScriptedModel([calling("oa-4", "{broken"), DONE])
     await run(model, "Release version 7.")
-    assert outputs(model) == ["The arguments are no JSON. Mend the call."]
+    assert outputs(model) == ["The arguments are not valid JSON. Correct the call."]
 
 
 async def test_end_turn_ends_the_run_without_calling_the_model(run: Any, person: Person) -> None:

@@ -181,7 +181,7 @@ class OpencodeServer:
 
 
 def parse_json(raw: bytes) -> JsonValue:
-    """Parse JSON in which half a surrogate pair is no mistake: opencode streams texts in pieces.
+    """Parse JSON in which half a surrogate pair is not a mistake: opencode streams texts in pieces.
 
     Raises:
         ValueError: it is not JSON.

@@ -16,7 +16,7 @@ def read_tools(text: str) -> list[Json]:
     """Read a list of tools or calls, as `tools/list` gives it or as an array.
 
     Raises:
-        PolicyError: it is no such list.
+        PolicyError: it is not such a list.
     """
     try:
         data = strict_json.parse(text)

@@ -89,7 +89,7 @@ def read_changes(arguments: Json, *, creates: bool) -> ReadChanges:
 def _read_value(
     key: str, value: JsonValue, arguments: Json, path: str | None, *, creates: bool
 ) -> list[Diff] | None:
-    """Read the changes in one argument, and none if another one has them; None if it is no change."""
+    """Read the changes in one argument, and none if another one has them; None if it is not a change."""
     for old, new in _PAIRS:
         if key in {old, new} and (edit := _edit(arguments, path, old, new)) is not None:
             return [edit] if key == new else []

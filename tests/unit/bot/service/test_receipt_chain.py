@@ -58,7 +58,7 @@ async def test_the_first_line_that_was_changed_is_named(signed: Signed, tables: 
     for garbage in ({"link": "{"}, {"link": "{}"}, {"receipt": "{"}, {"receipt": "[]"}):
         spoil(tables, second, **garbage)
         assert await fault() == (
-            f"Line 2 ({second.ask_id}) was changed. It is no receipt with a link any more."
+            f"Line 2 ({second.ask_id}) was changed. It is no longer a receipt with a link."
         )
     spoil(tables, second, beside=None)
     assert "was changed. Its salt is gone, but its ask was not erased." in await fault()
@@ -158,7 +158,7 @@ async def test_all_receipts_that_are_not_in_the_chain_yet_are_checked(
         spoil(tables, await signed.stored(last), receipt=garbage)
         fault = (await check_store(signed.store, signed.keys)).fault
         assert fault is not None
-        assert fault.endswith("which is not in the chain yet: It is no receipt any more.")
+        assert fault.endswith("which is not in the chain yet: It is no longer a receipt.")
 
 
 @pytest.mark.rule("RCPT-8")
