@@ -164,8 +164,8 @@ class _TracedSender:
             attributes=_attributes(ask, {"type": delivery.type}),
         ) as span:
             sent = await self.inner.send(delivery, at)
-            if sent.status is not None:
-                span.set_attribute("http.response.status_code", sent.status)
+            status = {} if sent.status is None else {"http.response.status_code": sent.status}
+            span.set_attributes(status)
             if sent.error is not None:
                 span.set_status(StatusCode.ERROR, sent.error)
             return sent

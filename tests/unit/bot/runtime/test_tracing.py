@@ -22,7 +22,7 @@ from answerback.runtime.config import CallbackSettings, TracingSettings
 from answerback.runtime.tracing import Tracing
 from answerback.webhooks.sender import SendResult
 from answerback_client import AsyncClient
-from tests.fakes.receiver import Receiver, receiving, status
+from tests.fakes.receiver import Answer, Receiver, hanging_up, receiving, status
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.outbox_support import SECRET
 
@@ -181,16 +181,18 @@ async def test_a_trace_that_the_agent_does_not_record_is_passed_on_and_not_sent(
 
 
 @pytest.mark.rule("TRACE-2")
-async def test_a_webhook_that_is_refused_is_an_error_in_its_trace(
-    tmp_path: Path, collector: Collector, agent: Receiver
+@pytest.mark.parametrize(("answers", "code"), [(status(500), "500"), (hanging_up, None)])
+async def test_a_webhook_that_fails_is_an_error_in_its_trace(
+    tmp_path: Path, collector: Collector, agent: Receiver, answers: Answer, code: str | None
 ) -> None:
-    agent.always = status(500)
+    agent.always = answers
     async with traced(tmp_path, collector) as up:
         await submit(up, agent)
         await answer(up)
         await agent.until(1)
     spans = collector.by_name()
     assert spans["webhook"].error
+    assert spans["webhook"].attributes.get("http.response.status_code") == code
     assert not spans["act"].error
 
 
