@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Final
 
 from answerback.core.ask import ANYONE
@@ -12,33 +12,39 @@ from answerback_chat.doctor_checks import FindingFactory
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.keyboards import Json
-from answerback_telegram.plugin import TelegramSettings
 
 _TELEGRAM: Final = FindingFactory("Telegram")
 _OUT: Final = frozenset({"left", "kicked"})
 
 
-async def findings(settings: TelegramSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
+async def findings(
+    checkup: DoctorContext,
+    token: str,
+    api_url: str | None,
+    responders: Sequence[str],
+    *,
+    webhook: bool,
+) -> AsyncIterator[Finding]:
     """Run all checks, one after the other."""
-    calls = TelegramApi(checkup.http, settings.token, settings.api_url)
-    is_open = ANYONE in {*settings.responders, *checkup.responders}
+    calls = TelegramApi(checkup.http, token, api_url)
+    is_open = ANYONE in {*responders, *checkup.responders}
     try:
         me = await calls.call_object("getMe")
-        webhook = await calls.call_object("getWebhookInfo")
+        info = await calls.call_object("getWebhookInfo")
     except PlatformError as error:
         yield _TELEGRAM.call_failed("bot token", error)
         return
     yield _TELEGRAM.ok(f"bot token, of @{me.get('username')}")
-    yield _updates(settings, checkup.public_url, webhook)
+    yield _updates(info, checkup.public_url, webhook=webhook)
     yield _groups(me)
     for channel in dict.fromkeys(checkup.channels):
         yield await _chat(channel, me, calls, is_open=is_open)
 
 
-def _updates(settings: TelegramSettings, public_url: str | None, webhook: Json) -> Finding:
+def _updates(info: Json, public_url: str | None, *, webhook: bool) -> Finding:
     """Check how updates arrive: the service itself sets and removes the address when it starts."""
-    what, address = "updates", str(webhook.get("url") or "")
-    if not settings.webhook:
+    what, address = "updates", str(info.get("url") or "")
+    if not webhook:
         if not address:
             return _TELEGRAM.ok(f"{what}, by long polling")
         wrong = f"Telegram sends them to {address}, until the service starts and polls"
@@ -50,7 +56,7 @@ def _updates(settings: TelegramSettings, public_url: str | None, webhook: Json) 
             what, "Set public.url to the address of the public listener."
         )
     expected = f"{public_url.rstrip('/')}{PATH}"
-    problem = webhook.get("last_error_message")
+    problem = info.get("last_error_message")
     if address == expected and problem:
         fix = f"Make {expected} reachable from the internet by HTTPS."
         return _TELEGRAM.problem(what, f"Telegram could not deliver the last one: {problem}", fix)

@@ -85,7 +85,13 @@ class TelegramPlugin(SurfacePlugin[TelegramSettings]):
         """See `SurfacePlugin.findings`."""
         from answerback_telegram import doctor
 
-        async for finding in doctor.findings(settings, checkup):
+        async for finding in doctor.findings(
+            checkup,
+            settings.token,
+            settings.api_url,
+            settings.responders,
+            webhook=settings.webhook,
+        ):
             yield finding
 
     def preview(self, ask: Ask, labels: Labels) -> Preview:

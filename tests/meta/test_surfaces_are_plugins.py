@@ -39,7 +39,10 @@ def test_the_service_names_no_surface(folder: str) -> None:
 def test_the_tools_know_every_package_and_every_surface() -> None:
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
     assert set(tools["importlinter"]["root_packages"]) == set(PACKAGES)
-    assert {"tests", *PACKAGES} == set(tools["ruff"]["lint"]["isort"]["known-first-party"])
+    assert {
+        ".",
+        *(path.relative_to(ROOT).parts[0] for path in sources("bot", "adapters", "storage")),
+    } == set(tools["ruff"]["src"])
     chats = {
         path.parent.name
         for path in sources("adapters")

@@ -366,11 +366,10 @@ async def test_the_doctor_says_what_is_wrong() -> None:
         group = telegram.add_group()
 
         async def wrong(token: str = telegram.token, **more: Any) -> list[str | None]:
-            settings = TelegramSettings.model_validate(
-                {"bot_token": token, "api_url": telegram.url, "webhook": more.pop("webhook", False)}
-            )
+            webhook = more.pop("webhook", False)
             checkup = DoctorContext(http, None, [str(group.id)], **more)
-            return [each.wrong async for each in doctor.findings(settings, checkup)]
+            found = doctor.findings(checkup, token, telegram.url, (), webhook=webhook)
+            return [each.wrong async for each in found]
 
         assert await wrong() == [None] * 4
         group.username = "everybody"
