@@ -160,7 +160,7 @@ class TypedMessageListener:
 
     async def _is_probably_responder(self, ask: Ask, person: Person) -> bool:
         """Whether an offer makes sense. Whether they may answer is decided when they accept it."""
-        if not responders.is_excluded(ask, Actor(person, all_groups=True)):
+        if responders.missing_groups(ask.actors, Actor(person, all_groups=True)) is None:
             return True
         for group in responders.responder_groups(ask):
             if person.user_id in await self._groups.recent_members(group):

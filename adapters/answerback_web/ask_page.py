@@ -24,7 +24,7 @@ from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDesk
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording
-from answerback.presentation.responders import is_excluded
+from answerback.presentation.responders import missing_groups
 from answerback_web import parse, people_text, question_context, record, render, responses
 from answerback_web.page_access import LinkTarget
 from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post
@@ -67,7 +67,8 @@ class _Visit:
         """Whether the visitor may answer: the web has no groups, and other surfaces know theirs."""
         if self.person is None or (ids := self._ids(ask)) == ():
             return False
-        return not is_excluded(ask, Actor(self.person, all_groups=ids is None, ids=ids))
+        actor = Actor(self.person, all_groups=ids is None, ids=ids)
+        return missing_groups(ask.actors, actor) != frozenset()
 
     def may_read(self, ask: Ask) -> bool:
         """Whether the page shows an ask: those that are shown elsewhere have one for the operator, and for those who

@@ -1,4 +1,4 @@
-"""Who may act on an ask, as far as a surface alone can know; the service has the final decision."""
+"""Who may act on an ask, by what is known of their ids and groups; the service has the final decision."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ def responder_groups(ask: Ask) -> frozenset[str]:
     return frozenset(who[1:] for who in ask.actors if who.startswith("@"))
 
 
-def is_excluded(ask: Ask, actor: Actor) -> bool:
-    """Whether this person certainly may not act now: neither they nor any of their known groups is named."""
+def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | None:
+    """None: may act. Otherwise the groups that have yet to be looked up; empty: may not act."""
     ids = (actor.person.user_id,) if actor.ids is None else actor.ids
-    if (ANYONE in ask.actors and actor.ids is None) or any(each in ask.actors for each in ids):
-        return False
-    groups = responder_groups(ask)
-    return not groups & actor.groups and (actor.all_groups or groups <= actor.groups_known)
+    # Who can see the prompt is not known of somebody elsewhere, unless a front end vouches for them.
+    sees_it = actor.ids is None or actor.person.via is not None
+    if (ANYONE in allowed and sees_it) or any(each in allowed for each in ids):
+        return None
+    groups = frozenset(r[1:] for r in allowed if r.startswith("@"))
+    if groups & actor.groups:
+        return None
+    return frozenset() if actor.all_groups else groups - actor.groups_known

@@ -30,8 +30,9 @@ from answerback.ports.message_state import mark_outdated
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
+from answerback.presentation.responders import missing_groups
 from answerback.service import question_routing, record_wire
-from answerback.service.may_act import NeedsGroups, look_up_groups, missing_groups
+from answerback.service.may_act import NeedsGroups, look_up_groups
 from answerback.service.memory_of_answers import answer_to_remember
 from answerback.service.notify import Hooks, Signals
 from answerback.service.push_rows import push_rows

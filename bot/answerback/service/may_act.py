@@ -1,4 +1,4 @@
-"""Whether a person is among those who may act, by their ids and the groups that they are in."""
+"""Whether a person is among those who may act, by all their accounts and the groups that have to be looked up."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from answerback.core.ask import ANYONE, Ask
 from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.ports.surface import Actor, Surface
+from answerback.presentation.responders import missing_groups
 from answerback.service.inbox import find_groups_among
 
 
@@ -19,19 +20,6 @@ class NeedsGroups:
     ask: Ask
     actor: Actor
     groups: frozenset[str]
-
-
-def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | None:
-    """None: may act. Otherwise the groups that have yet to be looked up; empty: may not act."""
-    ids = (actor.person.user_id,) if actor.ids is None else actor.ids
-    # Who can see the prompt is not known of somebody elsewhere, unless a front end vouches for them.
-    sees_it = actor.ids is None or actor.person.via is not None
-    if (ANYONE in allowed and sees_it) or any(each in allowed for each in ids):
-        return None
-    groups = frozenset(r[1:] for r in allowed if r.startswith("@"))
-    if groups & actor.groups:
-        return None
-    return frozenset() if actor.all_groups else groups - actor.groups_known
 
 
 async def is_among(

@@ -260,7 +260,7 @@ class Service(AskActions):
             if each.open and not each.seen:
                 ask, _ = await self.store.asks.change(each.id, decide)
                 if ask is not None and ask.left is None:
-                    self.hooks.shown(ask, at - ask.created_at)
+                    self.hooks.shown(ask, at - ask.created_at + ask.set_back)
 
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
         """Replace the id of the ask's channel (see `answerback.ports.surface.Asks`)."""

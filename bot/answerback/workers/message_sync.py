@@ -292,7 +292,9 @@ class MessageSync:
         outrun = self._queues.is_woken(ask.id)
         latest = await self._service.store.asks.save_shown(ask.id, shown, ask)
         if latest is not None and latest.seen and not ask.seen and ask.left is None:
-            self._service.hooks.shown(ask, self._service.clock.now() - ask.created_at)
+            self._service.hooks.shown(
+                ask, self._service.clock.now() - ask.created_at + ask.set_back
+            )
         if latest is None or not (_is_outdated(latest, surface) or latest.to_retire is not None):
             if ask.id in self._late_edits:  # also for the next process, if this one ends before
                 await self._service.store.asks.change(ask.id, _mark_outdated)
