@@ -65,7 +65,7 @@ def _read_claude(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     request = ApprovalRequest(
         tool=read_tool_name((call, "tool_name")),
         arguments=call.at("tool_input").value,
-        notes=notes(call, "cwd", "mcp_server"),
+        notes=notes(call, "mcp_server"),
         options=(allow, *suggested, deny),
     )
     return [request]
@@ -144,7 +144,6 @@ def _read_copilot(call: ArgumentNode) -> Sequence[ApprovalRequest]:
         tool=tool,
         server=server or None,
         arguments=call.at("toolInput").value,
-        notes=notes(call, "cwd"),
         options=options(allow="Allow", deny="Deny"),
     )
     return [request]

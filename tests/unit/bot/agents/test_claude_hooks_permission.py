@@ -11,6 +11,7 @@ import pytest
 
 from answerback.core.ask import Status
 from answerback.core.giving_up import GaveUp
+from answerback.core.view import view_of
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.agents.test_claude_hooks import QUESTIONS, asking, hook
@@ -99,8 +100,12 @@ async def test_a_person_decides_whether_claude_may_use_a_tool(
     ask = await service.newest()
     assert ask.question is not None
     assert ask.question.text == "Run touch a"
-    for shown in ("```\ntouch a\n```", "timeout: null", "cwd: /srv/a/project", "name: m"):
+    for shown in ("```\ntouch a\n```", "timeout: null", "name: m"):
         assert shown in (ask.question.context or "")
+    assert "/srv/a" not in (ask.question.context or ""), "it is behind Show in full"
+    sent = view_of(ask).sent
+    assert sent is not None
+    assert sent.folder == "/srv/a/project"
     await service.act(ask, **act)
     assert get_decision(await waiting) == decision
     assert ask.request.metadata == {"via": "claude-code", "cwd": "/srv/a/project"}
