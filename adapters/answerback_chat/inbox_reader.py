@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from answerback.core.ask import Ask
@@ -22,11 +23,16 @@ class InboxPage(NamedTuple):
 async def read_inbox(
     asks: Asks, surface: str, actor: Actor, after: str | None, size: int
 ) -> InboxPage:
-    """Read the page after a cursor, or the first one if the cursor is not from an inbox of this database."""
-    try:
-        page = await asks.list_waiting_for(actor, after, size)
-    except ValueError:
-        page = await asks.list_waiting_for(actor, None, size)
+    """Read the page after a cursor.
+
+    The first one, if nothing is left after the cursor, or it is not from an inbox of this database.
+    """
+    if after is not None:
+        with suppress(ValueError):
+            page = await asks.list_waiting_for(actor, after, size)
+            if not is_empty(page):
+                return InboxPage(page)
+    page = await asks.list_waiting_for(actor, None, size)
     if not is_empty(page):
         return InboxPage(page)
     return InboxPage(page, await asks.list_open_to_anyone(surface, wording.MAX_OPEN_TO_ANYONE))

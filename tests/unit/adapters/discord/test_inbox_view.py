@@ -12,7 +12,9 @@ import pytest
 
 from answerback.core.ask import Destination, Thread
 from answerback.core.errors import UnreadableRowError
+from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.labels import Labels
+from answerback.ports.store import Write
 from answerback.ports.store_values import Page
 from answerback.service.submission_request import Agent, Submission
 from answerback.testing.store_examples import new_ask
@@ -102,6 +104,29 @@ async def test_a_long_inbox_has_pages_and_can_be_refreshed(up: Rig) -> None:
     assert "Question 0?" not in up.ann.sees(first.message).text
     assert "Question 8?" in up.ann.sees(first.message).text
     assert len(up.ann.notes()) == 1
+
+
+@pytest.mark.rule("DISCORD-14", "BATCH-5")
+async def test_once_a_later_page_is_decided_the_first_one_is_shown(up: Rig) -> None:
+    options = (Option(value="deny", label="Deny", kind=OptionKind.DENY),)
+    to = Destination(surface="discord", channel=str(up.channel.id))
+    for number in range(inbox_view.ASKS_PER_PAGE + 1):
+        asked = Question(
+            id="q", text=f"Run {number}", answer_type=AnswerType.SELECT, options=options
+        )
+        form, who = Form(questions=(asked,)), (str(up.ann.id),)
+        ask = new_ask(f"{number:024x}", to=to, form=form, responders=who)
+        await up.service.store.asks.create(Write(ask), None)
+    inbox = await open_inbox(up)
+    assert LABELS.allow_several not in inbox.labels, "nothing here allows once"
+    assert (await up.ann.click(LABELS.next, on=inbox.message)).answered
+    assert (await up.ann.click(LABELS.deny_several, on=inbox.message)).answered
+    up.ann.fill(LABELS.deny, [f"1. Run {inbox_view.ASKS_PER_PAGE}"])
+    assert (await up.ann.submit()).answered
+    assert "Run 0" in up.ann.sees(inbox.message).text
+    assert (await up.ann.click(LABELS.deny_several, on=inbox.message)).answered
+    assert up.ann.modal is not None
+    assert "Run 0" in up.ann.modal.everything
 
 
 async def test_an_empty_inbox_says_so(up: Rig) -> None:
