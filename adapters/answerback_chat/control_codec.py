@@ -45,6 +45,8 @@ class Verb(StrEnum):
     BACK = "back"
     ASK_BACK = "ask_back"
     """Open the input for a question to the agent."""
+    HAND_OVER = "hand_over"
+    """Open the input for the person to whom the ask is handed over."""
     REPLY = "reply"
     END_TURN = "end_turn"
     EDIT = "edit"

@@ -19,6 +19,7 @@ ACTION_ROW: Final = 1
 BUTTON: Final = 2
 STRING_SELECT: Final = 3
 TEXT_INPUT: Final = 4
+USER_SELECT: Final = 5
 SECTION: Final = 9
 TEXT_DISPLAY: Final = 10
 SEPARATOR: Final = 14

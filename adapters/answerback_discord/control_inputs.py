@@ -45,7 +45,7 @@ from answerback_discord.parse import Interaction
 MODAL_VERBS = frozenset(
     {
         *(Verb.WRITE, Verb.OTHER, Verb.NOTE, Verb.FILL),
-        *(Verb.REPLY, Verb.OBJECT, Verb.ASK_BACK, Verb.SEARCH, Verb.TRY_AGAIN),
+        *(Verb.REPLY, Verb.OBJECT, Verb.ASK_BACK, Verb.HAND_OVER, Verb.SEARCH, Verb.TRY_AGAIN),
     }
 )
 """The controls that open a modal."""
@@ -308,6 +308,7 @@ def problems_note(
         Verb.REPLY: labels.reply_and_end(deny=view.approval)[0],
         Verb.OBJECT: labels.object,
         Verb.ASK_BACK: labels.ask_back,
+        Verb.HAND_OVER: labels.hand_over,
     }
     label = labels_by_verb.get(control.verb, labels.answer)
     return private_notes.problems_note(view, problems, (control.verb, page), label, labels)

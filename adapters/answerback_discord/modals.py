@@ -67,11 +67,17 @@ def _labelled_input(each: Input, value: JsonValue, labels: Labels) -> Json:
     label: Json = {
         "type": c.LABEL,
         "label": fit_line(part_label(each), limits.LABEL_TEXT),
-        "component": _text_input(each, value) if each.is_typed else _choice(each, value, labels),
+        "component": _component(each, value, labels),
     }
     if each.hint.strip():
         label["description"] = fit_line(each.hint, limits.LABEL_DESCRIPTION)
     return label
+
+
+def _component(each: Input, value: JsonValue, labels: Labels) -> Json:
+    if each.kind is InputKind.PERSON:
+        return {"type": c.USER_SELECT, "custom_id": each.id, "required": each.required}
+    return _text_input(each, value) if each.is_typed else _choice(each, value, labels)
 
 
 def _encode(start: FieldEntry) -> JsonValue:

@@ -375,6 +375,8 @@ def _inputs(components: JsonValue) -> dict[str, JsonValue]:
         elif component.get("type") == c.RADIO_GROUP:
             value = component.get("value")
             inputs[name] = [value] if isinstance(value, str) else []
+        elif component.get("type") == c.USER_SELECT:
+            inputs[name] = next(iter(_texts(component.get("values"))), "")
         else:
             inputs[name] = [*_texts(component.get("values"))]
     return inputs

@@ -182,6 +182,8 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     """
     names = (labels.confirm, labels.object, labels.back, labels.ask_back)
     plan = _walk_buttons(view.controls, *names, *labels.reply_and_end(deny=view.approval))
+    if view.takers is not None:
+        plan += plan_button(labels.hand_over, Verb.HAND_OVER)
     if more or view.approval:
         plan += plan_button(more or labels.details, Verb.SHOW_IN_FULL, "0")
     if view.can_try_again:

@@ -185,7 +185,9 @@ def _input_blocks(spec: FormSpec, labels: Labels) -> list[Block]:
 def _input(each: Input, labels: Labels) -> list[Block]:
     """The input, below what it does not show itself: cut choices, and invisible characters of its initial text."""
     made: list[Block] = []
-    if each.choices:
+    if each.kind is InputKind.PERSON:
+        element: Block = {"type": "users_select", "action_id": _TEXT}
+    elif each.choices:
         if each.numbered and each.field is not None:
             made = sections(_listed_choices(each.field))
         element = _menu(each, labels)

@@ -357,7 +357,7 @@ def _entry(element: object) -> FieldEntry:
     if "selected_option" in each:
         index = _index(each["selected_option"])
         return None if index is None else [index]
-    for key in ("value", "selected_date", "selected_time"):
+    for key in ("value", "selected_date", "selected_time", "selected_user"):
         if isinstance(each.get(key), str):
             return _str(each[key])
     seconds = each.get("selected_date_time")

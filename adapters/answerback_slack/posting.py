@@ -289,7 +289,7 @@ class Posting(LiveMessages[MessageRef, Message]):
     async def post_reminder(self, ask: Ask, ref: MessageRef, number: int) -> None:
         """See `LiveMessages.post_reminder`."""
         url = await self._url(ask, ref)
-        message = reminders.build_reminder(view_of(ask), ask.waits_for, url, self._labels)
+        message = reminders.build_reminder(ask, number, url, self._labels)
         payload = {"ask_id": ask.id, "number": number}
         await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, payload)
 

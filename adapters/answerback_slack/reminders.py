@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
+from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback.core.view import View
+from answerback.core.view import view_of
 from answerback.presentation import text_fitting, wording
 from answerback_slack.blocks import Block, escape, escape_within, mrkdwn, section
 from answerback_slack.mentions import is_id, mentions
@@ -20,12 +20,11 @@ _QUESTION_ROOM: Final = 300
 """Units of the question in a reminder."""
 
 
-def build_reminder(
-    view: View, responders: Sequence[str], url: str | None, labels: Labels
-) -> Message:
+def build_reminder(ask: Ask, number: int, url: str | None, labels: Labels) -> Message:
     """Build a reminder: mentions, who is waiting, a link to the live message, and the question."""
-    text = escape_within(wording.reminder(view, labels), _TEXT_ROOM)
-    ids = [responder for responder in responders if is_id(responder)]
+    told, words = wording.reminder(ask, number, labels)
+    view, text = view_of(ask), escape_within(words, _TEXT_ROOM)
+    ids = [each for each in told if is_id(each)]
     link = [f"<{url}>"] if url else []
     with_mentions = " ".join([*mentions(ids, MAX_REMINDED), text, *link])
     first: Block = {"type": "section", "text": mrkdwn(with_mentions)}

@@ -224,6 +224,8 @@ def _navigation(builder: MessageBuilder) -> Block:
                 )
             case Control.END_TURN:
                 made.append(_end_turn(builder))
+    if builder.view.takers is not None:
+        made.append(builder.control_button(labels.hand_over, Verb.HAND_OVER))
     if builder.shortened or builder.view.approval:
         made.append(builder.control_button(builder.more, Verb.SHOW_IN_FULL))
     return builder.controls_row("walk", made)

@@ -33,9 +33,9 @@ from answerback_telegram.helper_messages import HelperMessages
 from answerback_telegram.html_text import escape, preformatted, shorten
 from answerback_telegram.keyboards import Json, button
 from answerback_telegram.parse import Click, Entry, Place
-from answerback_telegram.people_text import mention
+from answerback_telegram.people_text import Names, mention
 from answerback_telegram.private_notes import problems_text
-from answerback_telegram.render import compose
+from answerback_telegram.render import NO_NAMES, compose
 
 Effect = Callable[[], Awaitable[object]]
 Read = tuple[RequestedAction | None, tuple[Effect, ...]]
@@ -102,12 +102,19 @@ class TypedEntries:
         )
 
     async def ask_for(
-        self, click: Click, ask: Ask, view: View, spec: FormSpec, page: int, selected: Sequence[int]
+        self,
+        click: Click,
+        ask: Ask,
+        view: View,
+        spec: FormSpec,
+        page: int,
+        selected: Sequence[int],
+        names: Names = NO_NAMES,
     ) -> None:
-        """Send the request for one input."""
+        """Send the request for one input; ``names`` are those of people who can be chosen by their ids."""
         control = click.control._replace(argument="")
         live = str((ask.message or {}).get("id", ""))
-        payload = self._render(click, view, spec, spec.inputs[page])
+        payload = self._render(click, view, spec, spec.inputs[page], names)
         awaited = _awaited_key(click.place, click.actor)
         await self._asks.save_draft(awaited, _SENDING)
         sent = await self._helpers.send(click.place, payload, live)
@@ -191,7 +198,7 @@ class TypedEntries:
             return each.start if isinstance(each.start, str) else ""
         return click.text
 
-    def _render(self, click: Click, view: View, spec: FormSpec, each: Input) -> Json:
+    def _render(self, click: Click, view: View, spec: FormSpec, each: Input, names: Names) -> Json:
         who = (
             mention(click.actor.person.user_id, click.actor.person.name or "")
             if click.place.is_group
@@ -206,7 +213,10 @@ class TypedEntries:
             shorten(spec.question, _TEXT_BUDGET // 2)[0] if not spec.fields else "",
             shorten("\n".join(filter(None, (spec.selection, spec.about))), _TEXT_BUDGET)[0],
             shorten(each.hint, _TEXT_BUDGET, "i")[0],
-            "\n".join(escape(f"{i}. {c.label}") for i, c in enumerate(each.choices[:_CHOICES], 1)),
+            "\n".join(
+                escape(f"{i}. {names.get(c.label, c.label)}")
+                for i, c in enumerate(each.choices[:_CHOICES], 1)
+            ),
             preformatted(cut(visible(start), _START_BUDGET)) if start else "",
         ]
         payload = compose(parts, self._rows(view, spec, each, start))

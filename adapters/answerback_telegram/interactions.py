@@ -203,9 +203,12 @@ class ClickHandler:
         if spec is None:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
         page = self._entries.first_page(spec)
-        return ClickResponse(
-            after=(lambda: self._entries.ask_for(used, ask, view, spec, page, selected),)
-        )
+
+        async def ask_for() -> None:
+            names = await self._names.look_up(view.takers or (), used.place)
+            await self._entries.ask_for(used, ask, view, spec, page, selected, names)
+
+        return ClickResponse(after=(ask_for,))
 
     async def _read_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         view = view_of(ask, self._labels)

@@ -22,6 +22,7 @@ from answerback.core.errors import (
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Asks, Shown
+from answerback.presentation import wording
 from answerback_chat.live_message import LiveMessages, Save, Uneditable, may_have_succeeded
 from answerback_telegram import errors, people_text, private_notes, render
 from answerback_telegram.api_client import TelegramApi
@@ -198,9 +199,10 @@ class Posting(LiveMessages[Json, Json]):
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
         """See `LiveMessages.post_reminder`: the number is taken before, so that none is posted twice."""
         view, place = view_of(ask, self._labels), _place(ref)
-        names = await self._names.look_up(ask.waits_for, place)
+        told, words = wording.reminder(ask, number, self._labels)
+        names = await self._names.look_up(told, place)
         payload = private_notes.reminder(
-            view, people_text.mentions(ask.waits_for, names), self._labels
+            view, people_text.mentions(told, names), words, self._labels
         )
         _, _, live = str(ref["id"]).partition(":")
         replied: Json = {"message_id": int(live), "allow_sending_without_reply": True}
@@ -220,10 +222,12 @@ class Posting(LiveMessages[Json, Json]):
 
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
         """See `LiveMessages.reminders`: as they were stored."""
-        number = 0
-        while isinstance(full := await self._asks.draft(_reminder_key(ask, number)), str):
-            yield full, number
+        number, full = 0, await self._asks.draft(_reminder_key(ask, 0))
+        while isinstance(full, str) or number < ask.reminded:  # numbers may be left out
+            if isinstance(full, str):
+                yield full, number
             number += 1
+            full = await self._asks.draft(_reminder_key(ask, number))
 
     async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
         """See `LiveMessages.close_reminder`."""

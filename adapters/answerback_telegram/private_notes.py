@@ -95,13 +95,12 @@ def destination_text(to: Destination, labels: Labels) -> str:
     return escape(wording.surface_name(SURFACE, labels)) if to.user else escape(to.channel or "")
 
 
-def reminder(view: View, who: str, labels: Labels) -> Json:
+def reminder(view: View, who: str, words: str, labels: Labels) -> Json:
     """Render a reminder.
 
     Args:
         who: the responders as links that notify them.
     """
-    words = wording.reminder(view, labels)
     about = shorten(wording.subject(view, labels), 300, "b")[0]
     return compose([f"{f'{who} ' if who else ''}{escape(words)}\n{about}"], [])
 

@@ -29,7 +29,7 @@ from answerback_telegram.people_text import MARKUP, Names
 EDITS: Final = 30
 """Answers in a review that have an Edit button on one page."""
 NOTE_BUDGET: Final = 1_900
-_NO_NAMES: Final[Names] = {}
+NO_NAMES: Final[Names] = {}
 _CONTROLS: Final = {
     Control.CONFIRM: Verb.CONFIRM,
     Control.OBJECT: Verb.OBJECT,
@@ -58,7 +58,7 @@ def message(
     view: View,
     labels: Labels,
     state: ListState | None = None,
-    names: Names = _NO_NAMES,
+    names: Names = NO_NAMES,
     *,
     notify: bool = False,
 ) -> Json:
@@ -191,6 +191,8 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Row]:
         Control.END_TURN: end_turn,
     }
     laid = keyboards.rows([button(view, named[each], _CONTROLS[each]) for each in view.controls], 4)
+    if view.takers is not None:
+        laid.append([button(view, labels.hand_over, Verb.HAND_OVER)])
     more = more or (labels.details if view.approval else None)
     shown = [button(view, more, Verb.SHOW_IN_FULL, 0)] if more else []
     if view.can_try_again:

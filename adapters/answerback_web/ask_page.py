@@ -11,13 +11,12 @@ from typing import Final, NamedTuple, TypeAlias
 
 from aiohttp import web
 
-from answerback.core.actions import Action
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
-from answerback.core.intents import Intent
+from answerback.core.intents import Intent, ResolvedAction
 from answerback.core.people import People
-from answerback.core.too_late import TryAgain, can_try_again
+from answerback.core.too_late import can_try_again
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
@@ -206,7 +205,7 @@ class AskPages:
         return responses.see_other(self._visitors.link(ask.id, visitor))
 
     async def _act(
-        self, visit: _Visit, person: Person, post: Post, action: Action | AskBack | TryAgain
+        self, visit: _Visit, person: Person, post: Post, action: ResolvedAction
     ) -> web.StreamResponse:
         # A double click sends the same post from the same page: it counts once, and succeeds both times.
         delivery = f"{NAME}:{visit.ask_id}:{person.user_id}:{post.digest}"

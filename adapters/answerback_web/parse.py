@@ -30,6 +30,8 @@ from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
+from answerback.core.handing_over import HandOver
+from answerback.core.intents import ResolvedAction
 from answerback.core.labels import Labels
 from answerback.core.option_labels import show_options
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer
@@ -62,6 +64,7 @@ class PageAction(StrEnum):
     NO_FOR_TURN = "no_for_turn"
     BACK = "back"
     ASK_BACK = "ask_back"
+    HAND_OVER = "hand_over"
     REPLY = "reply"
     OBJECT = "object"
     END_TURN = "end_turn"
@@ -122,7 +125,7 @@ class KeepTurn:
     """The person did not confirm; the page is shown as they left it."""
 
 
-PostMeaning: TypeAlias = Action | AskBack | TryAgain | InvalidPost | ConfirmEndTurn | KeepTurn
+PostMeaning: TypeAlias = ResolvedAction | InvalidPost | ConfirmEndTurn | KeepTurn
 
 
 def parse_post(body: bytes) -> Post | None:
@@ -192,6 +195,8 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
             return _answer(post, do, question, labels) if question else _unknown(labels)
         case PageAction.ASK_BACK:
             return AskBack(text=post.first("ask_back"))
+        case PageAction.HAND_OVER:
+            return HandOver(to=post.first("hand_over").strip())
         case PageAction.REPLY:
             return Reply(text=post.first("reply") or None)
         case PageAction.OBJECT:

@@ -104,6 +104,7 @@ def _titles(labels: Labels) -> Mapping[str, tuple[str, str]]:
         "backed": (labels.back, ""),
         "confirmed": (labels.record_confirmed, ""),
         "objected": (labels.record_objected, "text"),
+        "handed_over": (labels.record_handed_over, "to"),
         "cancelled": (labels.record_unanswered, "reason"),
         "clarify": (labels.record_asked_back, "text"),
         "context": (labels.record_explained, "text"),

@@ -116,6 +116,10 @@ class AskPage:
     """Whether it shows input that is not stored anywhere."""
     ask_back: str
     """The text in the box for asking back."""
+    hand_over: str
+    """To whom it is to be handed over, as entered."""
+    takers: tuple[str, ...] | None
+    """To whom it can be handed over; None: to nobody."""
     reply: str
     """The text in the reply box."""
     reply_open: bool
@@ -202,6 +206,8 @@ def ask_page(
         walk_revision=walk_revision(ask),
         has_unsaved_input=post is not None,
         ask_back=post.first("ask_back") if post else "",
+        hand_over=post.first("hand_over") if post else "",
+        takers=view.takers,
         reply=post.first("reply") if post else "",
         reply_open=post is not None
         and bool(post.first("reply") or post.do in {PageAction.REPLY, PageAction.OBJECT}),
@@ -300,7 +306,7 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
     do = post.do if post else None
     if do in {PageAction.REPLY, PageAction.OBJECT}:
         return "reply"
-    if do is PageAction.ASK_BACK:
+    if do in {PageAction.ASK_BACK, PageAction.HAND_OVER}:
         return do.value
     if prompt is None or do is not PageAction.ANSWER:
         return None

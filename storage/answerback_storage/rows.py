@@ -189,8 +189,7 @@ def step_columns(ask: Ask) -> Row:
 def is_step(old: Ask, new: Ask) -> bool:
     """Return whether ``new``, derived from ``old``, certainly has the same `lookup_columns`, without building them.
 
-    Writing those columns with every change takes 10 % more CPU time
-    (``every_column`` in `tests.benchmarks.optimisations`).
+    Writing them with every change takes 10 % more CPU time (``every_column`` in `tests.benchmarks.optimisations`).
     """
     return (
         new.outcome is old.outcome
@@ -200,6 +199,7 @@ def is_step(old: Ask, new: Ask) -> bool:
         and new.left is old.left
         and new.inquiring == old.inquiring
         and new.reminded == old.reminded
+        and new.handed_to is old.handed_to
         and new.reminded_from == old.reminded_from
         and new.escalated == old.escalated
         and new.expires_at == old.expires_at

@@ -461,7 +461,7 @@
     if (!(event.target instanceof HTMLDetailsElement) || !event.target.open) return;
     cutTallBoxes(event.target);
     // Scrolling the page would move other controls under the pointer.
-    const box = { replying: "reply", asking: "ask_back" }[event.target.id];
+    const box = { replying: "reply", asking: "ask_back", giving: "hand_over" }[event.target.id];
     if (box) document.getElementById(box).focus({ preventScroll: byPointer });
   }, true);
 
@@ -475,7 +475,7 @@
       const focusedId = document.activeElement && document.activeElement.id;
       const own = focusedId === "other" && current.querySelector(".answers.own button");
       const answering = document.querySelector(".yesno button:focus") || own || current.querySelector(".answers:not(.yesno, .own) button.primary");
-      const button = ["reply", "ask_back"].includes(focusedId) ? current.querySelector(`button[value=${focusedId}]`) : answering;
+      const button = ["reply", "ask_back", "hand_over"].includes(focusedId) ? current.querySelector(`button[value=${focusedId}]`) : answering;
       if (button) {
         event.preventDefault();
         current.requestSubmit(button);

@@ -9,7 +9,6 @@ from pydantic import Field, JsonValue, RootModel, StrictBool
 
 from answerback.api.wire import Wire
 from answerback.core.actions import (
-    Action,
     Answer,
     Back,
     Confirm,
@@ -21,6 +20,8 @@ from answerback.core.actions import (
     Submit,
 )
 from answerback.core.clarification import AskBack
+from answerback.core.handing_over import HandOver
+from answerback.core.intents import ResolvedAction
 
 
 class ActorBody(Wire):
@@ -111,6 +112,16 @@ class ObjectBody(_Acting):
     text: str | None = None
 
 
+class HandOverBody(_Acting):
+    """Hand the ask over to somebody within the route's list, who can answer it then as well.
+
+    ``to``: their id on the ask's surface, or ``person:`` and a name in the directory of people.
+    """
+
+    action: Literal["hand_over"]
+    to: Annotated[str, Field(min_length=1, max_length=200)]
+
+
 class EndTurnBody(_Acting):
     """End the ask and the agent's turn."""
 
@@ -128,6 +139,7 @@ ActionModel = (
     | ConfirmBody
     | ObjectBody
     | EndTurnBody
+    | HandOverBody
 )
 
 
@@ -142,13 +154,14 @@ ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
     "confirm": ConfirmBody,
     "object": ObjectBody,
     "end_turn": EndTurnBody,
+    "hand_over": HandOverBody,
 }
 
 
 _WITHOUT_INPUT: Final = {each.action: each for each in (Back(), Submit(), Confirm(), EndTurn())}
 
 
-def action_from_body(body: ActionModel) -> Action | AskBack:
+def action_from_body(body: ActionModel) -> ResolvedAction:
     """Convert a request body to the core action."""
     match body:
         case AnswerBody():
@@ -161,6 +174,8 @@ def action_from_body(body: ActionModel) -> Action | AskBack:
             return AskBack(text=body.text)
         case ReplyBody():
             return Reply(text=body.text)
+        case HandOverBody():
+            return HandOver(to=body.to)
         case ObjectBody():
             return Object(text=body.text)
         case BackBody() | SubmitBody() | ConfirmBody() | EndTurnBody():

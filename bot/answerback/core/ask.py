@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from answerback.core import answer_source, walker
 from answerback.core.actions import Action, Answer, Back, Confirm, Object, Other, Reply
@@ -22,6 +22,7 @@ from answerback.core.request import Destination as Destination
 from answerback.core.request import Escalation as Escalation
 from answerback.core.request import Request as Request
 from answerback.core.request import Thread as Thread
+from answerback.core.tool_result import ToolResult as ToolResult
 from answerback.core.walker import Person, Phase, Refused, Source, StrictDataclass, Walk
 
 ANYONE: Final = "anyone"
@@ -108,6 +109,8 @@ class Ask(StrictDataclass):
     """When that was, in seconds from creation."""
     confirmers: tuple[str, ...] = ()
     """Who may confirm; empty: the responders."""
+    handed_to: tuple[str, ...] = ()
+    """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
     escalated: bool = False
     inquiring: bool = False
     """Whether the inquiry backend, not a surface, is to answer the open question."""
@@ -200,35 +203,28 @@ class Ask(StrictDataclass):
 
     @property
     def reminders(self) -> tuple[float, ...]:
-        """When reminders are due, in seconds from creation; those who may confirm are told at once."""
-        after = (*[0.0] * self.confirming, *self.request.remind_after)
+        """When reminders are due, in seconds from creation; a confirmation and a hand over are told at once."""
+        after = (*[0.0] * (self.confirming or bool(self.handed_to)), *self.request.remind_after)
         return tuple(self.reminded_from + seconds for seconds in after)
 
     def next_due(self) -> float | None:
         """Return when the next timed step of this ask is due (seconds since the epoch), or None."""
         if self.outcome is not None:
             return None
-        request, began = self.request, self.created_at - self.set_back
-        times = [] if self.expires_at is None else [self.expires_at]
-        if (lapses := self.presence_lapses_at) is not None:
-            times.append(lapses)
+        times = [self.expires_at, self.presence_lapses_at, self.escalates_at]
         if self.inquiring:
             times.append(self.created_at)
         if (number := self.reminded - self.reminded_before) < len(reminders := self.reminders):
-            times.append(began + reminders[number])
-        if request.escalation is not None and not self.escalated:
-            times.append(began + request.escalation.after)
-        return min(times) if times else None
+            times.append(self.created_at - self.set_back + reminders[number])
+        return min((at for at in times if at is not None), default=None)
 
-
-class ToolResult(BaseModel):
-    """The tool result that goes back to the model."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    content: str
-    structured: JsonValue
-    is_error: bool = False
+    @property
+    def escalates_at(self) -> float | None:
+        """When an open ask is escalated; None: never, or not before the message that it left behind is a note."""
+        escalation = self.request.escalation
+        if escalation is None or self.escalated or self.to_retire is not None:
+            return None
+        return self.created_at - self.set_back + escalation.after
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +233,8 @@ class RecordEntry:
 
     at: EpochSeconds
     kind: Literal[
-        "request", "answered", "backed", "confirmed", "objected", "cancelled", "clarify", "context", "ended",
-        "delivery", "note",
+        "request", "answered", "backed", "confirmed", "objected", "handed_over", "cancelled", "clarify", "context",
+        "ended", "delivery", "note",
     ]  # fmt: skip
     question_id: str | None = None
     by: Person | None = None
@@ -306,12 +302,16 @@ def apply_action(
         opened=UNOPENED,
     )
     if moved.confirming is not ask.confirming:
-        # All numbers of before count as used, even of a reminder that is on its way.
-        number = ask.reminded_before + len(ask.reminders)
-        since = at - ask.created_at + ask.set_back
-        moved.__dict__.update(reminded=number, reminded_before=number, reminded_from=since)
+        moved.__dict__.update(restart_reminders(ask, at), handed_to=())
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
     return Change(moved, _response_entry(ask, action, walk, at, by) + following)
+
+
+def restart_reminders(ask: Ask, at: float) -> dict[str, Any]:
+    """Return the fields of an ask whose reminders begin anew; the numbers of all before count as used."""
+    number = ask.reminded_before + len(ask.reminders)
+    since = at - ask.created_at + ask.set_back
+    return {"reminded": number, "reminded_before": number, "reminded_from": since}
 
 
 def _outcome(walk: Walk, at: float, by: Person | None) -> Outcome:

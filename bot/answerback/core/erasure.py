@@ -45,6 +45,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         destination=ask.destination if kept else replace(ask.destination, user=None),
         responders=(),
         confirmers=(),
+        handed_to=(),
         walk=Walk(phase=ask.walk.phase),
         revision=revision,
         # If no message shows the ask, there is none to edit.

@@ -19,22 +19,7 @@ def escalate(ask: Ask, at: float) -> Change | None:
     )
     if escalation.to is not None and escalation.to != ask.destination:
         escalated = replace(
-            escalated,
-            destination=escalation.to,
-            message=None,
-            thread=None,
-            shown_revision=0,
-            seen=False,
-            seen_since=None,
-            opened=UNOPENED,
-            left=AbandonedMessage(
-                destination=ask.destination,
-                message=ask.message,
-                thread=ask.thread,
-                since=ask.seen_since,
-            )
-            if ask.message
-            else None,
+            move(escalated, escalation.to),
             responders=escalation.responders or _recipients(escalation.to) or responders,
             confirmers=escalation.confirmers or ask.confirmers,
         )
@@ -48,6 +33,28 @@ def escalate(ask: Ask, at: float) -> Change | None:
         },
     )
     return Change(escalated, (entry,))
+
+
+def move(ask: Ask, to: Destination) -> Ask:
+    """Return an ask as it begins at another place, where it has yet to be posted."""
+    return replace(
+        ask,
+        destination=to,
+        message=None,
+        thread=None,
+        shown_revision=0,
+        seen=False,
+        seen_since=None,
+        opened=UNOPENED,
+        left=AbandonedMessage(
+            destination=ask.destination,
+            message=ask.message,
+            thread=ask.thread,
+            since=ask.seen_since,
+        )
+        if ask.message
+        else None,
+    )
 
 
 def _recipients(destination: Destination) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, OptionKind, Question
+from answerback.core.handing_over import HandOver
 from answerback.core.labels import Labels
 from answerback.core.option_labels import show_options
 from answerback.core.refusals import Refusal
@@ -58,7 +59,9 @@ class Decide:
 
 
 UnresolvedAction = Choose | EditAt | TypedText | Decide
-RequestedAction = Action | AskBack | TryAgain | UnresolvedAction
+OpenAction = Action | AskBack | HandOver
+ResolvedAction = OpenAction | TryAgain
+RequestedAction = ResolvedAction | UnresolvedAction
 
 
 class ShownRevision(NamedTuple):

@@ -107,6 +107,18 @@ NOT_IN_DIRECTORY: Final = Refusal(
     "/actor",
 )
 NOT_A_CONFIRMER: Final = Refusal("not_a_confirmer", "This person may not confirm here.", "/actor")
+NO_CEILING: Final = Refusal(
+    "no_ceiling", "The route of this ask does not list who may answer, so it cannot be handed over."
+)
+BEYOND_CEILING: Final = Refusal(
+    "responders_forbidden", "This person may not answer here: the route does not list them.", "/to"
+)
+NOT_A_TAKER: Final = Refusal(
+    "unknown_value", "Name one other person with an account where this is asked.", "/to"
+)
+STILL_MOVING: Final = Refusal(
+    "still_moving", "This was handed over just now and is still being moved. Try again in a moment."
+)
 FORBIDDEN: Final = frozenset(
     each.code for each in (NOBODY_IN_PARTICULAR, REQUESTER, NOT_TOLD_APART, NOT_A_CONFIRMER)
 )

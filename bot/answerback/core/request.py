@@ -84,6 +84,8 @@ class Request(_Frozen):
     """The configured route that it took; None: a place."""
     carrier: str | None = None
     """The hook that put the ask for a call of its host; None: an agent submitted it. A submission cannot set it."""
+    ceiling: tuple[str, ...] | None = None
+    """The ids of those to whom responders may hand it over, by its route; None: to nobody."""
     leased: bool = False
     """Whether the ask ends once nobody waits for it: its host gives up with what carries the answer."""
     trace: dict[str, str] = {}

@@ -6,19 +6,19 @@ Texts are verbatim, as the agent and the people wrote them: every surface escape
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import StrEnum
-from itertools import product
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from answerback.core import walker
 from answerback.core.asides import Aside
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Outcome
-from answerback.core.clarification import can_ask_back
 from answerback.core.confirmation import Vote
+from answerback.core.controls import Control as Control
+from answerback.core.controls import controls_of
 from answerback.core.form import AnswerType, ContextFormat, Option, Question
 from answerback.core.giving_up import TriedAgain
+from answerback.core.handing_over import takers_of
 from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
@@ -28,17 +28,6 @@ from answerback.core.sent_call import SentCall, sent_call
 from answerback.core.strict_json import pretty_json
 from answerback.core.too_late import can_try_again
 from answerback.core.walker import GivenAnswer, Person, Phase
-
-
-class Control(StrEnum):
-    """The controls of a prompt other than its answers, in the order shown."""
-
-    CONFIRM = "confirm"
-    OBJECT = "object"
-    BACK = "back"
-    ASK_BACK = "ask_back"
-    REPLY = "reply"
-    END_TURN = "end_turn"
 
 
 class Prompt(NamedTuple):
@@ -177,6 +166,8 @@ class View(NamedTuple):
     confirmation: Confirmation | None = None
     votes: tuple[Vote, ...] = ()
     """Who has confirmed the answers."""
+    takers: tuple[str, ...] | None = None
+    """The ids of those to whom the open ask can be handed over, of whom groups are left out; None: it cannot be."""
 
     @property
     def is_review(self) -> bool:
@@ -209,7 +200,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         label=asker_label(ask),
         prompt=_prompt(ask, question, labels) if question else None,
         lines=_lines(ask, labels),
-        controls=_controls(ask),
+        controls=controls_of(ask),
         outcome=_outcome(ask),
         reply=ask.tried_again.text if ask.tried_again else ask.walk.reply,
         reply_needs_text=ask.form.reply_needs_text,
@@ -231,6 +222,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         sent=sent_call(ask),
         confirmation=_confirmation(ask) if ask.confirming else None,
         votes=ask.walk.votes,
+        takers=takers_of(ask),
     )
 
 
@@ -370,24 +362,3 @@ def _with_label(question: Question, number: int) -> str:
 def _with_options(question: Question, options: tuple[Option, ...]) -> Question:
     same = options == question.options
     return question if same else question.model_copy(update={"options": options})
-
-
-def _controls(ask: Ask) -> tuple[Control, ...]:
-    if not ask.open:
-        return ()
-    back = bool(ask.walk.answerers) if ask.confirming else walker.can_go_back(ask.form, ask.walk)
-    return _CONTROLS[back, bool(ask.request.accepts) and can_ask_back(ask), ask.confirming]
-
-
-def _controls_if(*, back: bool, ask_back: bool, confirming: bool) -> tuple[Control, ...]:
-    first = (Control.CONFIRM, Control.OBJECT) if confirming else ()
-    moves = (*[Control.BACK] * back, *[Control.ASK_BACK] * ask_back)
-    reply = () if confirming else (Control.REPLY,)
-    return (*first, *moves, *reply, Control.END_TURN)
-
-
-_CONTROLS: Final = {
-    flags: _controls_if(back=flags[0], ask_back=flags[1], confirming=flags[2])
-    for flags in product((False, True), repeat=3)
-}
-"""The controls by whether one can go back, whether the agent can be asked back, and whether to confirm."""

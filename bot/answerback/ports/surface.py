@@ -13,13 +13,10 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic import JsonValue
 
-from answerback.core.actions import Action
 from answerback.core.ask import Ask, Destination, Thread
-from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
-from answerback.core.intents import Intent
+from answerback.core.intents import Intent, ResolvedAction
 from answerback.core.people import People
-from answerback.core.too_late import TryAgain
 from answerback.core.walker import Person
 from answerback.ports.claims import Fence
 from answerback.ports.live_messages import LiveMessages
@@ -101,7 +98,7 @@ class Asks(LiveMessages, Protocol):
     async def act(
         self,
         ask_id: str,
-        action: Action | AskBack | TryAgain,
+        action: ResolvedAction,
         actor: Actor,
         *,
         revision: int | None = None,

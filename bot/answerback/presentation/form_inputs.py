@@ -24,6 +24,8 @@ class InputKind(Enum):
     TEXT = auto()
     ONE = auto()
     SEVERAL = auto()
+    PERSON = auto()
+    """An id of a person on the surface; the choices are those who can be named by a number."""
 
 
 class FormLimits(NamedTuple):
@@ -93,7 +95,7 @@ class Input:
     @property
     def is_typed(self) -> bool:
         """Whether a text is entered."""
-        return self.kind in {InputKind.LINE, InputKind.TEXT}
+        return self.kind in {InputKind.LINE, InputKind.TEXT, InputKind.PERSON}
 
     @property
     def emptied(self) -> Input:

@@ -24,6 +24,7 @@ from answerback.presentation import text_fitting
 from answerback.presentation.form_inputs import (
     FormLimits,
     Input,
+    InputChoice,
     InputKind,
     divide_input,
     field_inputs,
@@ -51,6 +52,7 @@ class Entry(StrEnum):
     REPLY = "reply"
     OBJECT = "object"
     ASK_BACK = "ask_back"
+    HAND_OVER = "hand_over"
     SEARCH = "search"
     TRY_AGAIN = "again"
 
@@ -104,6 +106,7 @@ def form_title(entry: Entry | None, labels: Labels) -> str:
         Entry.REPLY: labels.reply_title,
         Entry.OBJECT: labels.object,
         Entry.ASK_BACK: labels.ask_back,
+        Entry.HAND_OVER: labels.hand_over,
         Entry.SEARCH: labels.search,
         Entry.TRY_AGAIN: labels.tell_to_try_again,
     }.get(entry or Entry.TEXT, labels.answer)
@@ -143,6 +146,8 @@ class _Planner(NamedTuple):
         labels, prompt, title = self.labels, self.view.prompt, form_title(entry, self.labels)
         if entry in _MESSAGES:
             return self._message_form(entry, title)
+        if entry is Entry.HAND_OVER and self.view.takers is not None:
+            return FormSpec(entry, title, self._person(self.view.takers))
         if prompt is None:
             return None
         question = prompt.question
@@ -181,6 +186,11 @@ class _Planner(NamedTuple):
                 return None
         label, hint = (sentence(each, view.label, labels) for each in texts)
         return FormSpec(entry, title, (Input("0", InputKind.TEXT, label, hint, required),))
+
+    def _person(self, takers: Sequence[str]) -> tuple[Input, ...]:
+        choices = tuple(InputChoice(each, "") for each in takers)
+        label, hint = self.labels.hand_over_label, self.labels.hand_over_hint
+        return (Input("0", InputKind.PERSON, label, hint, required=True, choices=choices),)
 
     def _text(
         self,

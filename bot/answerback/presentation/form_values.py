@@ -15,16 +15,17 @@ from answerback.core.actions import Action, Answer, Object, Other, Reply
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
+from answerback.core.handing_over import HandOver
+from answerback.core.intents import ResolvedAction
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer, value_from_entries
 from answerback.core.schema_fields import Field, FieldKind
 from answerback.core.too_late import TryAgain
 from answerback.core.view import Prompt
 from answerback.presentation.divided_texts import join_texts
-from answerback.presentation.form_inputs import Input
+from answerback.presentation.form_inputs import Input, InputKind
 from answerback.presentation.form_spec import Entry, FormSpec, may_remove_text
 from answerback.presentation.sanitize import one_line
 
-PersonsAction: TypeAlias = Action | AskBack | TryAgain
 FormValues: TypeAlias = Mapping[str, FieldEntry]
 """What was entered, by the id of its input: a text, or the indexes of the chosen choices."""
 _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
@@ -32,23 +33,26 @@ _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASC
 
 def read_form(
     spec: FormSpec, values: FormValues, prompt: Prompt | None
-) -> PersonsAction | tuple[Problem, ...]:
+) -> ResolvedAction | tuple[Problem, ...]:
     """Return the action that the entered values stand for, or all problems with them."""
     if spec.fields:
         return read_fields(spec.fields, spec.inputs, values)
     if prompt is not None and spec.entry is Entry.NOTE:
         return _read_choice_with_note(spec, values, prompt.question)
-    action = action_from_text(spec.entry, _last_text(spec, values))
+    first, text = spec.inputs[0], _last_text(spec, values)
+    if first.kind is InputKind.PERSON:
+        index = _typed_choice([choice.label for choice in first.choices], text)
+        text = text if index is None else first.choices[index].label
+    action = action_from_text(spec.entry, text)
     if isinstance(action, Problem):
         return (action,)
-    first = spec.inputs[0]
     if isinstance(action, Other) and prompt is not None and not first.is_typed:
         selected = option_values(prompt.question, _indexes(values.get(first.id)))
         return with_selection(action, prompt, selected)
     return action
 
 
-def action_from_text(entry: Entry, text: str) -> PersonsAction | Problem:
+def action_from_text(entry: Entry, text: str) -> ResolvedAction | Problem:
     """Return the action for the text entered in a form of one text, or the problem with it."""
     match entry:
         case Entry.REPLY:
@@ -59,6 +63,8 @@ def action_from_text(entry: Entry, text: str) -> PersonsAction | Problem:
             return AskBack(text=text)
         case Entry.TRY_AGAIN:
             return TryAgain(text=text or None)
+        case Entry.HAND_OVER:
+            return HandOver(to=text.strip())
         case Entry.OTHER:
             return Other(text=text)
         case Entry.SCHEMA:

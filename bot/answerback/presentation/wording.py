@@ -8,9 +8,10 @@ from typing import Final, NamedTuple
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Destination, Outcome, Status
 from answerback.core.errors import NO_RETRY
 from answerback.core.giving_up import GaveUp
+from answerback.core.handing_over import told_by_reminder
 from answerback.core.headline import fit
 from answerback.core.labels import Labels
-from answerback.core.view import View
+from answerback.core.view import View, asker_label
 from answerback.core.walker import Person, Source
 from answerback.ports.surface import Rejected, RejectReason
 from answerback.presentation.attribution import AttributionFormat, fill, utc_clock
@@ -73,10 +74,14 @@ def summary_text(view: View, labels: Labels) -> str:
     return labels.confirm_text if missing == 1 else labels.confirm_more.format(count=missing)
 
 
-def reminder(view: View, labels: Labels) -> str:
-    """Return what a reminder says: that the agent waits, for an answer or for a confirmation."""
-    label = labels.confirm_reminder if view.confirmation else labels.reminder
-    return sentence(label, view.label, labels)
+def reminder(ask: Ask, number: int, labels: Labels) -> tuple[tuple[str, ...], str]:
+    """Return whom a reminder tells and what: that the agent waits, or that the ask was handed over to them."""
+    told, label = told_by_reminder(ask, number), labels.reminder
+    if told and told is ask.handed_to:
+        label = labels.handed_over
+    elif ask.confirming:
+        label = labels.confirm_reminder
+    return told, sentence(label, asker_label(ask), labels)
 
 
 def sentence(template: str, asker: str, labels: Labels) -> str:

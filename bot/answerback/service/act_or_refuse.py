@@ -14,11 +14,12 @@ from dataclasses import replace
 from functools import partial
 
 from answerback.core import ask as asks
-from answerback.core import clarification, refusals
-from answerback.core.actions import Action, Answer, Confirm
+from answerback.core import clarification, intents, refusals
+from answerback.core.actions import Answer, Confirm
 from answerback.core.ask import Ask, Change, Status
 from answerback.core.clarification import AskBack
-from answerback.core.intents import Intent, Unclear, UnresolvedAction, resolve_action
+from answerback.core.handing_over import HandOver
+from answerback.core.intents import Intent, OpenAction, ResolvedAction, UnresolvedAction
 from answerback.core.labels import Labels
 from answerback.core.people import People
 from answerback.core.remembering import offers_to_remember
@@ -31,8 +32,9 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, RememberedAnswer
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.presentation.responders import missing_groups
-from answerback.service import question_routing, record_wire
-from answerback.service.may_act import NeedsGroups, look_up_groups
+from answerback.service import may_act, question_routing, record_wire
+from answerback.service.handing_over import decide_hand_over
+from answerback.service.may_act import NeedsGroups
 from answerback.service.memory_of_answers import answer_to_remember
 from answerback.service.notify import Hooks, Signals
 from answerback.service.push_rows import push_rows
@@ -213,13 +215,10 @@ class ChangeCommitter:
         return surface is not None and surface.unready_reason() is None
 
 
-def _whom_it_waits_for(ask: Ask) -> tuple[str, tuple[str, ...], bool, bool] | None:
+def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
     """Tell changes of those for whom an ask waits, on which surface and to what, from all others."""
-    return (
-        (ask.destination.surface, ask.waits_for, ask.confirming, ask.inquiring)
-        if ask.open
-        else None
-    )
+    waits = (ask.waits_for, ask.confirming, ask.inquiring, ask.reminded_before)
+    return (ask.destination.surface, *waits) if ask.open else None
 
 
 def _is_named(actor: Actor, ask: Ask) -> bool:
@@ -249,7 +248,7 @@ class AskActions:
     async def act(
         self,
         ask_id: str,
-        action: Action | AskBack | TryAgain,
+        action: ResolvedAction,
         actor: Actor,
         *,
         revision: int | None = None,
@@ -285,8 +284,9 @@ class AskActions:
             actor = actor._replace(person=commits.people.as_named(actor.person))
         if isinstance(intent.wanted, TryAgain):
             await self._wait_until_reported(intent.ask_id)
+        taker: Actor | None = None
         while True:
-            decide = partial(self._decide, intent, actor, commits.clock.now())
+            decide = partial(self._decide, intent, actor, taker, commits.clock.now())
             outcome, repeated = await commits.store.asks.change(
                 intent.ask_id,
                 decide,
@@ -302,13 +302,13 @@ class AskActions:
                 return Acted(outcome.ask)
             if not isinstance(outcome, NeedsGroups):
                 return outcome
-            with_groups = await look_up_groups(commits.surfaces, outcome)
+            with_groups = await may_act.look_up_groups(commits.surfaces, outcome)
             if with_groups is None:
                 return Rejected(RejectReason.UNCHECKED, outcome.ask)
-            actor = with_groups
+            actor, taker = (actor, with_groups) if outcome.as_taker else (with_groups, taker)
 
     def _decide(
-        self, intent: Intent, actor: Actor, now: float, ask: Ask | None
+        self, intent: Intent, actor: Actor, taker: Actor | None, now: float, ask: Ask | None
     ) -> Decision[Write | Acted | Rejected | NeedsGroups]:
         if ask is None or intent.surface not in {None, ask.destination.surface}:
             return Decision(None, Rejected(RejectReason.NOT_FOUND))
@@ -319,20 +319,20 @@ class AskActions:
         if action is None:
             return Decision(None, Acted(ask))
         if isinstance(action, UnresolvedAction):
-            resolved = resolve_action(action, ask, intent, self.labels)
-            if isinstance(resolved, Unclear):
+            resolved = intents.resolve_action(action, ask, intent, self.labels)
+            if isinstance(resolved, intents.Unclear):
                 why = RejectReason.STALE if resolved.early else RejectReason.INVALID
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
             action = resolved
         if isinstance(action, TryAgain):
             return self._tell_to_try_again(ask, action, actor, now)
-        change = self._change(ask, action, actor, now)
+        change = self._change(ask, action, actor, taker, now)
         if not isinstance(change, Change):
             return Decision(None, change)
-        asked_back = isinstance(action, AskBack)
+        stays = isinstance(action, AskBack | HandOver)
         by = actor.person
         reached = by.surface == ask.destination.surface and by.via is None
-        routed = change if asked_back else self._commits.apply_routing(change, now, reached=reached)
+        routed = change if stays else self._commits.apply_routing(change, now, reached=reached)
         memory = None
         if isinstance(action, Answer) and action.remember:
             memory = answer_to_remember(ask, action)
@@ -347,12 +347,14 @@ class AskActions:
         return actor._replace(ids=self._commits.people.ids_of(actor.person, here))
 
     def _change(
-        self, ask: Ask, action: Action | AskBack, actor: Actor, now: float
+        self, ask: Ask, action: OpenAction, actor: Actor, taker: Actor | None, now: float
     ) -> Change | Rejected | NeedsGroups:
         if isinstance(action, Answer) and action.remember and not offers_to_remember(ask):
             problem = refusals.CANNOT_BE_REMEMBERED.problem()
             return Rejected(RejectReason.INVALID, ask, (problem,))
         by, people = actor.person, self._commits.people
+        if isinstance(action, HandOver):
+            return decide_hand_over(ask, action, actor, taker, now, people)
         if isinstance(action, AskBack):
             change = clarification.apply_ask_back(ask, action, at=now, by=by)
         else:
@@ -361,7 +363,7 @@ class AskActions:
             forbidden = change.problems[0].code in refusals.FORBIDDEN
             why = RejectReason.NOT_ALLOWED if forbidden else RejectReason.INVALID
             return Rejected(why, ask, change.problems)
-        refused = self._refused_to_confirm(actor, ask) if isinstance(action, Confirm) else None
+        refused = may_act.refused_to_confirm(actor, ask) if isinstance(action, Confirm) else None
         return refused or change
 
     def _tell_to_try_again(
@@ -390,11 +392,3 @@ class AskActions:
         return (
             None if intent.revision in {None, ask.revision} else Rejected(RejectReason.STALE, ask)
         )
-
-    def _refused_to_confirm(self, actor: Actor, ask: Ask) -> Rejected | NeedsGroups | None:
-        """Refuse the confirmation of a person who may answer or object, but not confirm."""
-        missing = missing_groups(ask.waits_for, actor)
-        if missing:
-            return NeedsGroups(ask, actor, missing)
-        problems = (refusals.NOT_A_CONFIRMER.problem(),)
-        return None if missing is None else Rejected(RejectReason.NOT_ALLOWED, ask, problems)

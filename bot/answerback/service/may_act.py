@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.ports.surface import Actor, Surface
+from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
 from answerback.presentation.responders import missing_groups
 from answerback.service.inbox import find_groups_among
 
@@ -20,6 +21,17 @@ class NeedsGroups:
     ask: Ask
     actor: Actor
     groups: frozenset[str]
+    as_taker: bool = False
+    """Whether this is about somebody to whom the ask is to be handed over."""
+
+
+def refused_to_confirm(actor: Actor, ask: Ask) -> Rejected | NeedsGroups | None:
+    """Refuse the confirmation of a person who may answer or object, but not confirm."""
+    missing = missing_groups(ask.waits_for, actor)
+    if missing:
+        return NeedsGroups(ask, actor, missing)
+    problems = (refusals.NOT_A_CONFIRMER.problem(),)
+    return None if missing is None else Rejected(RejectReason.NOT_ALLOWED, ask, problems)
 
 
 async def is_among(

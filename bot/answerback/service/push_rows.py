@@ -31,12 +31,14 @@ def push_rows(
     """
     was = frozenset[tuple[bool, str]]() if before is None else _waiting(surface, people, before)
     now = _waiting(surface, people, after)
-    started, ended = (sorted({name for _, name in names}) for names in (now - was, was - now))
+    started, ended = ({name for _, name in names} for names in (now - was, was - now))
+    if before is not None and after.reminded_before != before.reminded_before:
+        started |= {name for _, name in now if name in after.handed_to}
     rows = []
     if started:
-        rows.append(_row(WAITS, after, started, at + after.request.push_after))
+        rows.append(_row(WAITS, after, sorted(started), at + after.request.push_after))
     if ended:
-        rows.append(_row(OVER, after, ended, at))
+        rows.append(_row(OVER, after, sorted(ended), at))
     return tuple(rows)
 
 

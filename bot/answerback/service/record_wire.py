@@ -39,12 +39,14 @@ class EntryBody(TypedDict):
     at: Timestamp
     question_id: str | None
     type: Literal[
-        "request", "response", "confirmed", "objected", "clarify", "context", "ended", "delivery", "note"
+        "request", "response", "confirmed", "objected", "handed_over", "clarify", "context", "ended", "delivery",
+        "note",
     ]  # fmt: skip
     request: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
     response: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
     confirmed: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
     objected: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
+    handed_over: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
     clarify: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
     context: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
     ended: NotRequired[Annotated[dict[str, JsonValue] | None, NULL_BY_DEFAULT]]
@@ -89,7 +91,16 @@ def _entry(stored: StoredEntry) -> EntryBody:
             body["response"] = {entry.kind: {**entry.body, "by": _by(entry.by)}}
         case "backed":
             body["response"] = {"backed": {"by": _by(entry.by)}}
-        case "confirmed" | "objected" | "clarify" | "context" | "ended" | "delivery" | "note":
+        case (
+            "confirmed"
+            | "objected"
+            | "handed_over"
+            | "clarify"
+            | "context"
+            | "ended"
+            | "delivery"
+            | "note"
+        ):
             body["type"] = entry.kind
             body[entry.kind] = {**entry.body, "by": _by(entry.by)}
     return body

@@ -10,7 +10,7 @@ from answerback.core.view import View
 from answerback.ports.store_values import StoredEntry
 
 _OPEN_KINDS: Final = frozenset(
-    {"request", "confirmed", "clarify", "context", "ended", "delivery", "note"}
+    {"request", "confirmed", "handed_over", "clarify", "context", "ended", "delivery", "note"}
 )
 """The kinds of record entries that contain no answer, or say that the ask has ended."""
 

@@ -219,6 +219,8 @@ class Plan:
     confirmation: ConfirmationRule | None
     confirmers: tuple[str, ...]
     """Who may confirm; empty: the responders."""
+    ceiling: tuple[str, ...] | None
+    """To whom responders may hand it over; None: to nobody."""
 
 
 def read_submission(body: JsonValue) -> Submission:
@@ -309,6 +311,7 @@ def plan(
         route=str(to) if route else None,
         confirmation=confirmation,
         confirmers=confirmers or (),
+        ceiling=normalize_responders(ceiling.responders, surface, routes.people),
     )
 
 

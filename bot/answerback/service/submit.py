@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -172,7 +172,7 @@ class Submitter:
 
     def _place(self, planned: Plan) -> Plan | tuple[Problem, ...]:
         """Return the plan with those who may act: by the call or route, else by the surface; or what is wrong there."""
-        to, surfaces = planned.destination, self._commits.surfaces
+        to, surfaces, people = planned.destination, self._commits.surfaces, self._routes.people
         surface, person = surfaces.get(to.surface), (to.user,) if to.user is not None else ()
         if surface is None:  # if no person has to answer, none is needed: see _check_askable
             unplaced = replace(planned, responders=planned.responders or person)
@@ -185,9 +185,11 @@ class Submitter:
                 planned,
                 responders=responders,
                 confirmers=name_groups(planned.confirmers, to, surfaces),
+                ceiling=planned.ceiling and name_groups(planned.ceiling, to, surfaces),
                 escalation=name_groups_later(planned.escalation, to, surfaces),
             )
-            problem = self._confirmation_problem(planned, responders)
+            rule, who = planned.confirmation, (planned.confirmers, responders)
+            problem = find_confirmation_problem(rule, *who, to.surface, people) if rule else None
             return (problem,) if problem else planned
         message = (
             "No responders are set for this destination. Add responders to the call, to its route "
@@ -195,12 +197,6 @@ class Submitter:
             '"@id" for a group or role, or "anyone".'
         )
         return (Problem(pointer="/responders", code="responders_required", message=message),)
-
-    def _confirmation_problem(self, planned: Plan, responders: Sequence[str]) -> Problem | None:
-        if (rule := planned.confirmation) is None:
-            return None
-        surface, people = planned.destination.surface, self._routes.people
-        return find_confirmation_problem(rule, planned.confirmers, responders, surface, people)
 
     async def _parse(self, body: Submission) -> ParsedCall | InvalidCallError:
         """Parse a call, a slow one in a thread, one at a time; returns the error that says what is wrong with it."""
@@ -297,6 +293,7 @@ class Submitter:
             else {},
             origin=planned.origin,
             route=planned.route,
+            ceiling=planned.ceiling,
             carrier=carrier,
             leased=(body.leased or carrier is not None) and parsed.dialect == APPROVAL,
             trace={} if begin_trace is None else begin_trace(ask_id),

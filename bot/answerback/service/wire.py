@@ -108,6 +108,8 @@ class AskBody(TypedDict):
     """What a person asked back last, if the agent has not explained anything since."""
     confirmed_by: list[ConfirmedByBody]
     """Who confirmed the answers, once the ask has ended."""
+    hand_over_to: list[str] | None
+    """Whom the route lists, without groups, if responders can hand the ask over: ids on its surface."""
     ended_by: PersonBody | None
     source: Source | None
     gave_up: GaveUp | None
@@ -169,6 +171,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "accepts": [*ask.request.accepts],
         "clarify": _clarify(ask, secret=secret),
         "confirmed_by": [confirmed_by_body(vote) for vote in ask.walk.votes] if outcome else [],
+        "hand_over_to": None if view.takers is None else [*view.takers],
         "ended_by": person_body(outcome.ended_by) if outcome else None,
         "source": outcome.source if outcome else None,
         "gave_up": outcome.gave_up if outcome else None,

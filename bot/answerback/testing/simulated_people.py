@@ -65,7 +65,9 @@ class SimulatedPerson(Protocol):
         """Return everything that the person can read of the ask: the message, its menus' options, "Show in full"."""
 
     def available_actions(self) -> set[str]:
-        """Return which of back, ask_back, reply, end_turn, submit, confirm, object, other and try_again can be used."""
+        """Return which of back, ask_back, hand_over, reply, end_turn, submit, confirm, object, other and try_again can
+        be used.
+        """
 
     async def read_prefill(self, question: Question) -> JsonValue:
         """Return the value that the open question's controls show as chosen or filled in; None: nothing."""
@@ -93,6 +95,9 @@ class SimulatedPerson(Protocol):
 
     async def object_to(self, text: str | None) -> None:
         """In the confirmation: use Object, with or without a message."""
+
+    async def hand_over(self, to: SimulatedPerson) -> str:
+        """Use Hand over, and name another person; returns everything that is said in response."""
 
     async def reply(self, text: str | None) -> None:
         """Use Reply, with or without a message."""

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from answerback.core.ask import Ask, Destination, RecordEntry, Status, Thread
+from answerback.core.handing_over import apply_hand_over
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
@@ -158,6 +159,22 @@ class ListsContract:
         assert await store.claims.claim_due(SOLE_CLAIM, 9_000.0, 1) == ["ask_2"]
         await store.asks.change("ask_2", end_decision())
         assert await store.claims.next_due(0.0) == 5_000.0
+
+    @pytest.mark.rule("HANDOVER-4")
+    async def test_an_ask_is_due_as_soon_as_it_is_handed_over(self, store: Store) -> None:
+        await store.asks.create(Write(new_ask(1)), None)
+
+        def decide(ask: Ask | None) -> Decision[None]:
+            assert ask is not None
+            return Decision(Write(*apply_hand_over(ask, ("U2",), at=1_000.0, by=ANN)), None)
+
+        await store.asks.change("ask_1", decide)
+        assert await store.claims.next_due(0.0) == 1_000.0
+        assert await store.claims.claim_due(SOLE_CLAIM, 1_000.0, 10) == ["ask_1"]
+        stored = await store.asks.get("ask_1")
+        assert stored is not None
+        assert (stored.handed_to, stored.responders) == (("U2",), ("anyone", "U2"))
+        assert [line.entry.kind for line in await store.record.read("ask_1")] == ["handed_over"]
 
     # --- pages ---
 

@@ -25,6 +25,7 @@ from answerback.testing.surface_buttons import ButtonsContract
 from answerback.testing.surface_clicks import ClicksContract
 from answerback.testing.surface_confirmations import ConfirmationsContract
 from answerback.testing.surface_gaps import GapsContract
+from answerback.testing.surface_hand_overs import HandOversContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_payloads import PayloadsContract
 from answerback.testing.surface_people import PeopleContract
@@ -42,6 +43,7 @@ class SharedSurfaceContract(
     ClicksContract,
     TypingContract,
     ConfirmationsContract,
+    HandOversContract,
     OutagesContract,
     GapsContract,
     PayloadsContract,

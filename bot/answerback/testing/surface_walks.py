@@ -159,9 +159,9 @@ async def assert_sees(person: SimulatedPerson, ask: Ask) -> None:
         for said in (conversation_texts(view), conversation_texts(view, verbatim=True))
     ]
     assert [] in missing, (missing, visible_text)
-    expected = {control.value for control in view.controls} | (
-        {"submit"} if view.is_review else set()
-    )
+    expected = {control.value for control in view.controls}
+    expected |= {"submit"} if view.is_review else set()
+    expected |= {"hand_over"} if view.takers is not None else set()
     assert person.available_actions() - {"other"} == expected
 
 

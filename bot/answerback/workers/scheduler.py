@@ -247,7 +247,12 @@ class Scheduler:
         """Start work that depends on others in the background."""
         task = asyncio.create_task(self._do_slow_work(ask, until), name=f"upkeep {ask.id}")
         self._in_progress[ask.id] = task
-        task.add_done_callback(lambda _done: self._in_progress.pop(ask.id, None))
+
+        def finished(_done: object) -> None:
+            self._in_progress.pop(ask.id, None)
+            self._wake.set()  # the ask may have become due again meanwhile
+
+        task.add_done_callback(finished)
 
     async def _do_slow_work(self, ask: Ask, until: float) -> None:
         extra = {"action": "inquire" if ask.inquiring else "remind", "ask_id": ask.id}
@@ -360,7 +365,4 @@ def _created_at(ask: Ask) -> float:
 
 def _escalates_at(ask: Ask) -> float | None:
     """When an ask escalates; None: never, or not while no person has to answer it."""
-    escalation = ask.request.escalation
-    if escalation is None or ask.escalated or ask.inquiring:
-        return None
-    return _created_at(ask) + escalation.after
+    return None if ask.inquiring else ask.escalates_at

@@ -13,6 +13,7 @@ _SINGLE = ("static_select", "radio_buttons", "external_select", "overflow")
 _MULTI = ("multi_static_select", "checkboxes", "multi_external_select")
 _TEXT = ("plain_text_input", "number_input", "email_text_input", "url_text_input")
 _PICKERS = {
+    "users_select": ("selected_user", "initial_user"),
     "datepicker": ("selected_date", "initial_date"),
     "timepicker": ("selected_time", "initial_time"),
     "datetimepicker": ("selected_date_time", "initial_date_time"),

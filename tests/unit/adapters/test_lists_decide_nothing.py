@@ -41,7 +41,7 @@ def test_nothing_is_decided_where_only_the_headline_is_shown(place: str) -> None
     ask = shortened()
     shown: dict[str, object] = {
         "Slack's Home tab": slack_inbox.build_home_view([ask], [], LABELS),
-        "Slack's reminder": build_reminder(view_of(ask), [], "https://x.example", LABELS),
+        "Slack's reminder": build_reminder(ask, 0, "https://x.example", LABELS),
         "Discord's inbox": discord_inbox.page(Page((ask,), None), LABELS),
     }
     text = json.dumps(shown[place], default=str)

@@ -26,7 +26,7 @@ LISTS: Final[dict[str, Callable[[Ask], object]]] = {
         [ask] if ask.open else [], [] if ask.open else [ask], ENGLISH
     ),
     "Slack's fallback text": lambda ask: fallback_text.fallback_text(view_of(ask), ENGLISH),
-    "Slack's reminder": lambda ask: reminders.build_reminder(view_of(ask), [], None, ENGLISH),
+    "Slack's reminder": lambda ask: reminders.build_reminder(ask, 0, None, ENGLISH),
     "Discord's inbox": lambda ask: discord_inbox.page(Page((ask,), None), ENGLISH),
 }
 

@@ -16,6 +16,8 @@ from answerback.presentation.sanitize import one_line
 
 Json: TypeAlias = Mapping[str, JsonValue]
 Action: TypeAlias = dict[str, JsonValue]
+_MAX_EARLIER_ANSWERS: Final = 5
+"""The number of earlier answers that are shown above the first question."""
 
 ANSWER: Final = "answer"
 SHOW_IN_FULL: Final = "show_in_full"
@@ -109,9 +111,19 @@ def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Key
     return fixed, {**keys, "y": Choice(labels.submit, {"action": "submit"})}
 
 
-def control_keys(prompt: Json, labels: Labels, *, approval: bool) -> Keys:
+def earlier_answers(ask: Json, prompt: Json, labels: Labels) -> list[str]:
+    """The last answers before this question, as lines."""
+    answered = get_dicts(prompt, "answered")
+    hidden, lines = len(answered) - _MAX_EARLIER_ANSWERS, []
+    for line in answered[-_MAX_EARLIER_ANSWERS:]:
+        words, by = answer_line(ask, line, labels), people_text.describe_answerer(line, labels)
+        lines.append(f"{words} ({by})" if by else words)
+    return [f"… {hidden} earlier", *lines] if hidden > 0 else lines
+
+
+def control_keys(prompt: Json, ask: Json, labels: Labels) -> Keys:
     """The controls that the prompt offers (Back, Reply, End Turn), and leaving the ask open."""
-    listed = prompt["controls"]
+    listed, approval = prompt["controls"], ask["dialect"] == "approval"
     offered = listed if isinstance(listed, list) else []
     controls = {
         "confirm": ("y", Choice(labels.confirm, {"action": "confirm"})),
@@ -124,6 +136,8 @@ def control_keys(prompt: Json, labels: Labels, *, approval: bool) -> Keys:
     keys = dict(controls[control] for control in controls if control in offered)
     if question_context.original_texts(prompt):
         keys["o"] = Choice(labels.original, "original")
+    if ask.get("hand_over_to") is not None:
+        keys["h"] = Choice(labels.hand_over, "hand_over")
     if approval:
         keys["f"] = Choice(labels.details, {"action": SHOW_IN_FULL})
     return {**keys, "q": Choice("Leave it open", "leave")}

@@ -8,7 +8,6 @@ sequences in texts from an agent are made visible before printing, so that none 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Final, assert_never
 
 from pydantic import JsonValue
@@ -38,8 +37,6 @@ from answerback.presentation.wording import end_turn_text, sentence
 _BOLD: Final = "bold"
 _DIM: Final = "fg:ansibrightblack"
 _ERROR: Final = "fg:ansired bold"
-_MAX_EARLIER_ANSWERS: Final = 5
-"""The number of earlier answers that are shown above the first question."""
 _AGAIN: Final[Action] = {}
 """A marker: nothing was done, so prompt again."""
 _MENU: Final = "menu"
@@ -55,8 +52,8 @@ class TerminalPrompter:
         self._has_started = False
         self.unsent_selection: Action | None = None
         """The boxes ticked when the person asked back instead of answering: the same prompt starts with them."""
+        self._ask: Json = {}
         self._asker = ""
-        self._control_keys = partial(answer_keys.control_keys, labels=labels, approval=False)
 
     def print_line(self, text: str, style: str = "") -> None:
         """Print a line to the terminal, with control characters made visible."""
@@ -132,9 +129,7 @@ class TerminalPrompter:
                 assert_never(kind)
 
     def _print_heading(self, ask: Json, prompt: Json) -> None:
-        self._asker = one_line(str(ask["asked_by"]))
-        labels, approval = self.labels, ask["dialect"] == "approval"
-        self._control_keys = partial(answer_keys.control_keys, labels=labels, approval=approval)
+        self._ask, self._asker = ask, one_line(str(ask["asked_by"]))
         print_lines(self._heading(ask, prompt))
         self._has_started = True
 
@@ -147,7 +142,8 @@ class TerminalPrompter:
         if audience := people_text.audience(ask, labels):
             yield text_line(audience, _DIM)
         if prompt["kind"] == "question" and not self._has_started:
-            yield from self._earlier_answers(ask, prompt)
+            earlier = answer_keys.earlier_answers(ask, prompt, labels)
+            yield from (text_line(line, _DIM) for line in earlier)
         for option in get_dicts(prompt, "options"):
             if option.get("preview"):
                 yield text_line(f"{option['label']}:", _DIM)
@@ -160,15 +156,6 @@ class TerminalPrompter:
         progress = f"{prompt['progress']} " if prompt["progress"] else ""
         yield text_line(f"{progress}{header}{people_text.title(ask, prompt, labels)}", _BOLD)
         yield from question_context.render_below_question(prompt, self._asker, labels)
-
-    def _earlier_answers(self, ask: Json, prompt: Json) -> Iterator[Fragments]:
-        answered = get_dicts(prompt, "answered")
-        if len(answered) > _MAX_EARLIER_ANSWERS:
-            yield text_line(f"… {len(answered) - _MAX_EARLIER_ANSWERS} earlier", _DIM)
-        for line in answered[-_MAX_EARLIER_ANSWERS:]:
-            by = people_text.describe_answerer(line, self.labels)
-            words = answer_keys.answer_line(ask, line, self.labels)
-            yield text_line(f"{words} ({by})" if by else words, _DIM)
 
     def _boolean_keys(self, prompt: Json) -> Keys:
         labels, prefill = self.labels, prompt["prefill"]
@@ -227,6 +214,8 @@ class TerminalPrompter:
                 return _AGAIN
             case "ask_back":
                 return await self._read_ask_back()
+            case "hand_over":
+                return await self._read_taker()
             case "reply":
                 return await self._read_reply()
             case "end_turn":
@@ -246,11 +235,23 @@ class TerminalPrompter:
         chosen = await self._read_choice(keys)
         return _AGAIN if chosen == _MENU else await self._follow(prompt, chosen)
 
+    def _control_keys(self, prompt: Json) -> Keys:
+        return answer_keys.control_keys(prompt, self._ask, self.labels)
+
     async def _read_ask_back(self) -> Action:
-        self.print_line(self.labels.ask_back_hint, _DIM)
         label = sentence(self.labels.ask_back_label, self._asker, self.labels)
-        text = await self._lines.read_text(label, "")
-        return {"action": "ask_back", "text": text} if text and text.strip() else _AGAIN
+        return await self._read_for("ask_back", "text", self.labels.ask_back_hint, label)
+
+    async def _read_taker(self) -> Action:
+        takers = self._ask["hand_over_to"]
+        listed = map(str, takers) if isinstance(takers, list) else ()
+        hint = " · ".join([self.labels.hand_over_hint, *listed])
+        return await self._read_for("hand_over", "to", hint, self.labels.hand_over_label)
+
+    async def _read_for(self, action: str, field: str, hint: str, label: str) -> Action:
+        self.print_line(hint, _DIM)
+        text = (await self._lines.read_text(label, "") or "").strip()
+        return {"action": action, field: text} if text else _AGAIN
 
     async def read_retry_text(self) -> str | None:
         """Return what a person tells the agent that should try again; None: they changed their mind."""
@@ -265,7 +266,7 @@ class TerminalPrompter:
         return {"action": "reply"} if sure else _AGAIN
 
     async def _confirm_end_turn(self) -> Action:
-        labels, deny = self.labels, self._control_keys.keywords["approval"]
+        labels, deny = self.labels, self._ask["dialect"] == "approval"
         text = f"{labels.end_turn_title} {end_turn_text(self._asker, labels, deny=deny)}"
         sure = await self._confirm(text)
         return {"action": "end_turn"} if sure else _AGAIN

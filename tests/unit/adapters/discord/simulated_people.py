@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.testing.simulated_people import ShownButton
+from answerback.testing.simulated_people import ShownButton, SimulatedPerson
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
 from answerback_discord.components import ButtonStyle
@@ -27,6 +27,7 @@ LABELS = Labels()
 OFFERS = {
     LABELS.back: "back",
     LABELS.ask_back: "ask_back",
+    LABELS.hand_over: "hand_over",
     LABELS.reply: "reply",
     LABELS.end_turn: "end_turn",
     LABELS.deny_with_message: "reply",
@@ -288,6 +289,12 @@ class SimulatedDiscordPerson(DiscordBatches):
     async def ask_back(self, text: str) -> None:
         label = fit_line(LABELS.ask_back_label.format(label="the assistant"), 45)
         await self._write(LABELS.ask_back, label, text)
+
+    async def hand_over(self, to: SimulatedPerson) -> str:
+        before = len(self._person.notes())
+        await self._write(LABELS.hand_over, LABELS.hand_over_label, to.user_id)
+        new = self._person.notes()[: len(self._person.notes()) - before]
+        return remove_escapes("".join(note.text for note in new))
 
     async def end_turn(self) -> None:
         """Press the button, and then the one in the private confirmation."""

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
-from answerback.testing.simulated_people import ShownButton
+from answerback.testing.simulated_people import ShownButton, SimulatedPerson
 from answerback.testing.surface_harness import SurfaceHarness, combine_replicas
 from answerback_chat import missed_changes
 from answerback_chat.control_codec import Verb
@@ -39,7 +39,7 @@ from tests.unit.adapters.slack.shown_buttons import shown_button
 
 _OFFERS = {
     **{name: name for name in ("back", "ask_back", "reply", "end_turn", "submit", "other")},
-    **{name: name for name in ("confirm", "object")},
+    **{name: name for name in ("confirm", "object", "hand_over")},
     "again": "try_again",
 }
 _CLICKED = {"button", "checkboxes", "multi_static_select"}
@@ -344,6 +344,10 @@ class SimulatedSlackPerson(SlackBatches):
 
     async def ask_back(self, text: str) -> None:
         await self._writes(Verb.ASK_BACK, text)
+
+    async def hand_over(self, to: SimulatedPerson) -> str:
+        await self._writes(Verb.HAND_OVER, to.user_id)
+        return "\n".join(self._person.modal.errors.values()) if self._person.modal else ""
 
     async def end_turn(self) -> None:
         await self._press(Verb.END_TURN)  # with Slack's own dialog

@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -133,9 +134,10 @@ def test_an_ending() -> None:
 def test_a_reminder_is_a_single_message_whoever_asked() -> None:
     for label in LONG:
         ask = single_question_ask(AnswerType.BOOLEAN, text="?")
-        view = view_of(ask_of(ask.form.model_copy(update={"tool": label})))
+        ask = ask_of(ask.form.model_copy(update={"tool": label}))
+        ask = replace(ask, responders=("@S0" + "X" * 29,) * 99)
         url = f"https://example.slack.com/archives/{'x' * 120}"
-        message = reminders.build_reminder(view, ("@S0" + "X" * 29,) * 99, url, LABELS)
+        message = reminders.build_reminder(ask, 0, url, LABELS)
         assert is_accepted(*message.blocks, text=message.text)
 
 

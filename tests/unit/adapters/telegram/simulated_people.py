@@ -14,7 +14,7 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.presentation.sanitize import visible
-from answerback.testing.simulated_people import ShownButton
+from answerback.testing.simulated_people import ShownButton, SimulatedPerson
 from answerback_chat import control_codec
 from answerback_telegram.html_text import fit_line
 from answerback_telegram.keyboards import BUTTON_LABEL
@@ -27,6 +27,7 @@ LABELS = Labels()
 OFFERS = {
     LABELS.back: "back",
     LABELS.ask_back: "ask_back",
+    LABELS.hand_over: "hand_over",
     LABELS.reply: "reply",
     LABELS.end_turn: "end_turn",
     LABELS.deny_with_message: "reply",
@@ -151,7 +152,8 @@ class SimulatedTelegramPerson(TelegramBatches):
             live = self._live().id
             below = [m for m in self._chat.messages.values() if m.reply_to == live]
             words = [
-                each.partition("{label}")[2] for each in (LABELS.reminder, LABELS.confirm_reminder)
+                each.rpartition("{label}")[2]
+                for each in (LABELS.reminder, LABELS.confirm_reminder, LABELS.handed_over)
             ]
             return sum(any(each in m.text for each in words) for m in below)
 
@@ -342,6 +344,15 @@ class SimulatedTelegramPerson(TelegramBatches):
 
     async def ask_back(self, text: str) -> None:
         await self._write(LABELS.ask_back, text)
+
+    async def hand_over(self, to: SimulatedPerson) -> str:
+        request = await self._open(LABELS.hand_over)
+        if request is None:
+            return ""
+        said = await self._type_reply(request, to.user_id)
+        if "👍" not in said.reactions:
+            await self._telegram.until(lambda: self._replies_to(said))
+        return "\n".join(reply.text for reply in self._replies_to(said))
 
     async def end_turn(self) -> None:
         """Press the button, and then the one in the confirmation."""

@@ -14,7 +14,7 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.walker import Person, question_index
 from answerback.ports.person_key import KeyHolder, operator_holder
-from answerback.testing.simulated_people import ShownButton
+from answerback.testing.simulated_people import ShownButton, SimulatedPerson
 from answerback.testing.surface_harness import (
     SWEEP,
     SurfaceHarness,
@@ -27,7 +27,17 @@ from tests.browser.site import SECRET, site
 from tests.surface_setups import LoadBalancer, Setup
 from tests.unit.adapters.web.reader import Document, Reader, reader
 
-_OFFERS = {"back", "ask_back", "reply", "end_turn", "submit", "confirm", "object", "try_again"}
+_OFFERS = {
+    "back",
+    "ask_back",
+    "hand_over",
+    "reply",
+    "end_turn",
+    "submit",
+    "confirm",
+    "object",
+    "try_again",
+}
 
 
 class WebStage:
@@ -113,7 +123,7 @@ class SimulatedWebPerson:
                 denies="deny" in classes[value].split(),
             )
             for value, text in self._page.buttons.items()
-            if value not in {"", "end_turn_now", "reply", "ask_back"}
+            if value not in {"", "end_turn_now", "reply", "ask_back", "hand_over"}
         ]
         summaries = re.findall(r"<summary[^>]*reply-sheet[^>]*>([^<]*)<", self._page.markup)
         return [*shown, *(ShownButton(text, "", False, False) for text in summaries)]
@@ -239,6 +249,9 @@ class SimulatedWebPerson:
     async def ask_back(self, text: str) -> None:
         await self._press("ask_back", [("ask_back", text)])
 
+    async def hand_over(self, to: SimulatedPerson) -> str:
+        return (await self._press("hand_over", [("hand_over", to.user_id)])).text
+
     async def end_turn(self) -> None:
         """Use its button, and confirm on the page that follows."""
         page = await self._press("end_turn")
@@ -254,7 +267,7 @@ class SimulatedWebPerson:
         assert do in self._page.buttons, (do, self._page.buttons)
         page = await self._stage.reader.press(self._page, self._path, do, entered or [])
         if page.status != 200:
-            refused = {422} if do in {"confirm", "back"} else set()
+            refused = {422} if do in {"confirm", "back", "hand_over"} else set()
             assert page.status in {403, 409, 410} | refused
             self._rejections.append(page.text)
         return page

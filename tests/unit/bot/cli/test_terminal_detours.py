@@ -12,6 +12,7 @@ import pytest
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.service.question_routing import ToolRule
+from answerback.service.submission_request import Route
 from tests.service_support import WAIT
 from tests.unit.bot.terminal_support import (
     CTRL_C,
@@ -235,3 +236,17 @@ async def test_an_answered_null_is_what_the_editor_starts_from_after_back(
     walked = await terminal.walked(ask, "a\rq\r")
     assert walked.answers == {"q": None}
     assert log.read_text() == "null\n"
+
+
+@pytest.mark.rule("HANDOVER-1", "HANDOVER-7")
+async def test_an_ask_is_handed_over_and_stays_open(tmp_path: Path) -> None:
+    route = Route.model_validate({"to": "web", "responders": ["ana", "bob", "cy"]})
+    async with open_terminal(tmp_path, routes={"ops": route}) as terminal:
+        ask = await terminal.asked(question("boolean"), to="ops", responders=["ana"])
+        left = await terminal.walked(ask, f"h\r{CTRL_C}h\r \rh\reve\rh\rbob\rq\r")
+        assert (left.open, left.json["responders"]) == (True, ["ana", "bob"])
+        assert "this person may not answer here" in terminal.screen.text.casefold()
+        assert "ana · bob · cy" in terminal.screen.text
+    async with open_terminal(tmp_path) as terminal:
+        ask = await terminal.asked(question("boolean"))
+        assert (await terminal.walked(ask, "h\rq\r")).json["responders"] == ["anyone"]

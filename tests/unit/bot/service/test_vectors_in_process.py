@@ -10,9 +10,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from answerback.api.action_bodies import ActionBody, action_from_body
-from answerback.core.actions import Action
-from answerback.core.clarification import AskBack
 from answerback.core.errors import InvalidCallError
+from answerback.core.intents import ResolvedAction
 from answerback.ports.surface import Acted, RejectReason
 from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
@@ -29,7 +28,7 @@ CASES = [
 _BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)
 
 
-def action_of(step: Any) -> Action | AskBack:
+def action_of(step: Any) -> ResolvedAction:
     """Return the action of a step."""
     return action_from_body(_BODY.validate_python(step).root)
 

@@ -1,0 +1,65 @@
+"""Handing over: a responder gives an open ask to somebody else whom its route allows. Pure.
+
+The other person becomes a responder and is told; the giver stays one. A direct message moves to the other person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from answerback.core.ask import ANYONE, Ask, Change, RecordEntry, restart_reminders
+from answerback.core.escalation import move
+from answerback.core.person import Person
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandOver:
+    """Hand the ask over to somebody, by an id on its surface or by ``person:`` and a name in the directory."""
+
+    action: ClassVar[str] = "hand_over"
+    to: str
+
+
+def ceiling_of(ask: Ask) -> tuple[str, ...] | None:
+    """Return those to whom an ask may be handed over: its route's list, and whom it was escalated to; None: nobody."""
+    ceiling, escalation = ask.request.ceiling, ask.request.escalation
+    if ceiling is None or escalation is None or not ask.escalated:
+        return ceiling
+    return (*ceiling, *escalation.responders)
+
+
+def takers_of(ask: Ask) -> tuple[str, ...] | None:
+    """Return the ids of those to whom an open ask can be handed over, without groups; None: it cannot be."""
+    ceiling = ceiling_of(ask) if ask.open else None
+    return None if ceiling is None else tuple(each for each in ceiling if not is_collective(each))
+
+
+def is_collective(name: str) -> bool:
+    """Whether a name stands for several people."""
+    return name == ANYONE or name.startswith("@")
+
+
+def told_by_reminder(ask: Ask, number: int) -> tuple[str, ...]:
+    """Return the ids of those whom a reminder tells: the one to whom the ask was handed over, or all it waits for."""
+    is_first = number == ask.reminded_before
+    return ask.handed_to if ask.handed_to and is_first else ask.waits_for
+
+
+def apply_hand_over(ask: Ask, to: tuple[str, ...], *, at: float, by: Person) -> Change:
+    """Hand an open ask over to the person who has these ids on its surface."""
+    place = ask.destination
+    handed = replace(
+        ask,
+        responders=tuple(dict.fromkeys((*ask.responders, *to))),
+        revision=ask.revision + 1,
+        updated_at=at,
+        acted_by=by,
+        acted_revision=ask.revision + 1,
+        handed_to=() if place.user else to,  # a direct message is its own notification
+        **restart_reminders(ask, at),
+    )
+    if place.user:
+        handed = move(handed, replace(place, user=to[0]))
+    entry = RecordEntry(at=at, kind="handed_over", by=by, body={"to": to[0]})
+    return Change(handed, (entry,))

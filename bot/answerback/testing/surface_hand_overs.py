@@ -1,0 +1,150 @@
+"""Contract tests for handing an ask over to somebody else."""
+
+from __future__ import annotations
+
+import pytest
+
+from answerback.core.ask import Ask, Status
+from answerback.core.confirmation import ConfirmationRule
+from answerback.core.form import Form
+from answerback.core.walker import Phase
+from answerback.ports.surface import SupportsReminders
+from answerback.testing.simulated_people import (
+    Capability,
+    HasReminders,
+    SimulatedPerson,
+    Stage,
+    requires_capability,
+)
+from answerback.testing.surface_people import read_normalized_text
+from answerback.testing.surface_questions import GO, LABELS, WHERE
+from answerback.testing.surface_walks import assert_sees
+
+
+class HandOversContract:
+    """A responder gives an ask to somebody else, within the list of its route."""
+
+    @pytest.mark.rule("HANDOVER-1", "HANDOVER-5", "HANDOVER-7")
+    async def test_the_other_person_can_answer_then_and_the_giver_still(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        ask = await _asked(stage, Form(questions=(GO, WHERE)), ada, bob)
+        await ada.look_at(ask)
+        assert ada.available_actions() == {"hand_over", "reply", "end_turn"}
+        assert LABELS.hand_over.casefold() in await read_normalized_text(ada)
+        await ada.hand_over(bob)
+        handed = await stage.harness.wait_until_shown(ask.id)
+        assert (handed.responders, handed.question) == ((ada.user_id, bob.user_id), GO)
+        [line] = await stage.harness.service.record(ask.id)
+        assert line.entry.kind == "handed_over"
+        assert line.entry.by is not None
+        assert (line.entry.by.user_id, line.entry.body) == (ada.user_id, {"to": bob.user_id})
+        await assert_sees(bob, handed)
+        await bob.answer(GO, True)
+        answered = await stage.harness.wait_until_shown(ask.id)
+        assert answered.question == WHERE
+        await assert_sees(ada, answered)
+        await ada.answer(WHERE, "p")
+        done = await stage.harness.wait_until_shown(ask.id)
+        assert (done.status, [given.by and given.by.user_id for given in done.walk.answers]) == (
+            Status.ANSWERED,
+            [bob.user_id, ada.user_id],
+        )
+        await assert_sees(bob, done)
+        assert bob.available_actions() == set()
+
+    @pytest.mark.rule("HANDOVER-2")
+    async def test_nobody_beyond_the_routes_list_gets_it(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        ask = await _asked(stage, Form(questions=(GO,)), ada, bob)
+        cy = await stage.add_person("Cy")
+        await ada.look_at(ask)
+        said = await ada.hand_over(cy)
+        assert "the route does not list them" in said
+        after = await stage.harness.wait_until_shown(ask.id)
+        assert (after.responders, after.revision) == (ask.responders, ask.revision)
+
+    @pytest.mark.rule("HANDOVER-2", "HANDOVER-7")
+    async def test_it_is_offered_only_where_the_route_has_a_list(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        ask = await stage.harness.create_ask(Form(questions=(GO,)), stage.place, (ada.user_id,))
+        await ada.look_at(ask)
+        assert "hand_over" not in ada.available_actions()
+
+    @pytest.mark.rule("HANDOVER-1")
+    async def test_a_hand_over_from_an_old_copy_changes_nothing(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        cy = await stage.add_person("Cy")
+        ask = await _asked(stage, Form(questions=(GO,)), ada, bob, cy)
+        await ada.look_at(ask)
+        for person in (bob, cy):
+            await ada.hand_over(person)
+        after = await stage.harness.wait_until_shown(ask.id)
+        assert (after.responders, after.revision) == ((ada.user_id, bob.user_id), ask.revision + 1)
+
+    @pytest.mark.rule("HANDOVER-1", "HANDOVER-7")
+    async def test_a_review_is_handed_over(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        ask = await _asked(stage, Form(questions=(GO, WHERE), review=True), ada, bob)
+        for question, value in ((GO, True), (WHERE, "p")):
+            await ada.look_at(ask)
+            await ada.answer(question, value)
+            ask = await stage.harness.wait_until_shown(ask.id)
+        await ada.look_at(ask)
+        await ada.hand_over(bob)
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert ask.walk.phase is Phase.REVIEW
+        await assert_sees(bob, ask)
+        await bob.submit()
+        assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
+
+    @pytest.mark.rule("HANDOVER-3", "HANDOVER-7")
+    async def test_a_confirmation_is_handed_over(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        form = Form(questions=(GO,), confirmation=ConfirmationRule(due=1))
+        ask = await _asked(stage, form, ada, bob)
+        await ada.look_at(ask)
+        await ada.answer(GO, True)
+        ask = await stage.harness.wait_until_shown(ask.id)
+        await ada.look_at(ask)
+        shown = {"confirm", "object", "back", "end_turn", "hand_over"}
+        assert ada.available_actions() == shown
+        await ada.hand_over(bob)
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert ask.walk.phase is Phase.CONFIRMATION
+        await assert_sees(bob, ask)
+        await bob.confirm()
+        done = await stage.harness.wait_until_shown(ask.id)
+        assert (done.status, [vote.by.user_id for vote in done.walk.votes]) == (
+            Status.ANSWERED,
+            [bob.user_id],
+        )
+
+    @pytest.mark.rule("HANDOVER-4")
+    @requires_capability(Capability.REMINDERS)
+    async def test_the_other_person_is_told(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        assert isinstance(bob, HasReminders)
+        ask = await _asked(stage, Form(questions=(GO,)), ada, bob)
+        await ada.look_at(ask)
+        await ada.hand_over(bob)
+        ask = await stage.harness.wait_until_shown(ask.id)
+        await bob.look_at(ask)
+        [surface] = stage.harness.service.surfaces.values()
+        assert isinstance(surface, SupportsReminders)
+        before = await bob.count_reminders(0)
+        for _ in range(2):  # posted once
+            await surface.remind(ask, ask.reminded_before)
+        assert await bob.count_reminders(before + 1) == before + 1
+
+
+async def _asked(stage: Stage, form: Form, ada: SimulatedPerson, *others: SimulatedPerson) -> Ask:
+    """Return an ask that Ada may answer, on a route that lists others too."""
+    request = {"ceiling": (ada.user_id, *(each.user_id for each in others))}
+    return await stage.harness.create_ask(form, stage.place, (ada.user_id,), request=request)

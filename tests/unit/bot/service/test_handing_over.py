@@ -1,0 +1,203 @@
+"""What follows when an ask is handed over: who is told, where it moves, and what becomes of its deadlines."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from answerback.core.actions import Answer, Back
+from answerback.core.ask import Ask, Status
+from answerback.core.erasure import erase_ask
+from answerback.core.errors import PlatformUnavailableError
+from answerback.core.handing_over import HandOver, told_by_reminder
+from answerback.core.labels import Labels
+from answerback.ports.surface import Acted, Rejected, RejectReason
+from answerback.presentation import wording
+from answerback.service.service import Service
+from answerback.service.submission_request import Route, Routes
+from tests.service_support import actor
+from tests.unit.bot.background_support import reopen_store, running, shows, submit
+from tests.unit.bot.conftest import Parts
+
+
+def routes(**table: object) -> Routes:
+    route = {"to": "chat:C1", "responders": ["U1", "U2", "U3"], **table}
+    return Routes("ops", {"ops": Route.model_validate(route)})
+
+
+async def asked(service: Service, *named: str) -> Ask:
+    return await submit(service, to=None, responders=[*named] if named else None)
+
+
+async def hand_over(service: Service, ask: Ask, to: str, by: str = "U1") -> Acted | Rejected:
+    return await service.act(ask.id, HandOver(to=to), actor(by))
+
+
+async def handed(service: Service, ask: Ask, to: str, by: str = "U1") -> Ask:
+    done = await hand_over(service, ask, to, by)
+    assert isinstance(done, Acted), done
+    return done.ask
+
+
+def reminded(parts: Parts, times: int) -> bool:
+    return len(parts.chat.reminders) == times
+
+
+@pytest.mark.rule("HANDOVER-4")
+async def test_the_other_person_alone_is_told_at_once_and_all_later(parts: Parts) -> None:
+    async with running(parts, routes=routes(remind_after=[60])) as (service, sync):
+        ask = await asked(service, "U1", "U2")
+        await sync.wait_until_idle()
+        await handed(service, ask, "U3")
+        await parts.chat.until(lambda: len(parts.chat.reminders) == 1)
+        [(_, number)] = parts.chat.reminders
+        now = await service.get(ask.id)
+        assert now is not None
+        assert told_by_reminder(now, number) == ("U3",)
+        assert wording.reminder(now, number, Labels()) == (
+            ("U3",),
+            "This was handed over to you: the assistant is waiting here.",
+        )
+        await parts.clock.advance(61)
+        await parts.chat.until(lambda: len(parts.chat.reminders) == 2)
+        number = parts.chat.reminders[-1][1]
+        assert wording.reminder(now, number, Labels())[0] == ("U1", "U2", "U3")
+
+
+@pytest.mark.rule("HANDOVER-4")
+async def test_somebody_who_might_have_answered_anyway_is_told_too_each_time(parts: Parts) -> None:
+    async with running(parts, routes=routes()) as (service, sync):
+        ask = await asked(service)
+        await sync.wait_until_idle()
+        for count, (by, to) in enumerate((("U1", "U2"), ("U2", "U3"), ("U1", "U3")), 1):
+            now = await handed(service, ask, to, by)
+            assert now.responders == ("U1", "U2", "U3")
+            await parts.chat.until(partial(reminded, parts, count))
+            assert told_by_reminder(now, parts.chat.reminders[-1][1]) == (to,)
+
+
+@pytest.mark.rule("HANDOVER-4", "CONFIRM-7")
+async def test_who_may_confirm_is_told_once_the_answer_is_there(parts: Parts) -> None:
+    async with running(parts, routes=routes(confirmations=1)) as (service, sync):
+        ask = await asked(service, "U1", "U2")
+        await handed(service, ask, "U3")
+        await sync.wait_until_idle()
+        done = await service.act(ask.id, Answer(value=True), actor("U3"))
+        assert isinstance(done, Acted)
+        assert told_by_reminder(done.ask, done.ask.reminded_before) == ("U1", "U2", "U3")
+        assert wording.reminder(done.ask, done.ask.reminded_before, Labels())[1].endswith(
+            "has an answer here that needs your confirmation."
+        )
+        given = await handed(service, ask, "U2")
+        assert told_by_reminder(given, given.reminded_before) == ("U2",)
+        back = await service.act(ask.id, Back(), actor("U3"))
+        assert isinstance(back, Acted)
+        assert (back.ask.handed_to, back.ask.responders) == ((), ("U1", "U2", "U3"))
+
+
+@pytest.mark.rule("HANDOVER-6")
+async def test_a_direct_message_moves_to_the_other_person(parts: Parts, tmp_path: Path) -> None:
+    table = routes(to="chat:@U1")
+    async with running(parts, routes=table) as (service, sync):
+        ask = await asked(service, "U1")
+        await sync.wait_until_idle()
+        parts.chat.hold = asyncio.Event()
+        now = await handed(service, ask, "U2")
+        assert (now.destination.user, now.responders) == ("U2", ("U1", "U2"))
+        again = await hand_over(service, ask, "U3", by="U2")
+        assert isinstance(again, Rejected)
+        assert [problem.code for problem in again.problems] == ["still_moving"]
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 2))
+        await sync.wait_until_idle()
+        assert [(to.user) for _, to in parts.chat.notes] == ["U2"]
+        assert parts.chat.reminders == []  # the message itself tells them
+    await reopen_store(parts, tmp_path)
+    async with running(parts, routes=table) as (service, sync):
+        back = await handed(service, ask, "U1", by="U2")
+        assert (back.destination.user, back.responders) == ("U1", ("U1", "U2"))
+        await parts.chat.until(shows(parts, ask, 3))
+        await sync.wait_until_idle()
+        refused = await hand_over(service, ask, "U1", by="U2")
+        assert isinstance(refused, Rejected)  # it is there already
+        done = await service.act(ask.id, Answer(value=True), actor("U2"))
+        assert isinstance(done, Acted)
+        assert done.ask.status is Status.ANSWERED
+
+
+@pytest.mark.rule("HANDOVER-6", "ROUTE-6")
+async def test_an_escalation_waits_for_the_message_that_was_left_behind(parts: Parts) -> None:
+    escalate = {"after": 60, "to": "chat:C2", "responders": ["BOSS", "VICE"]}
+    async with running(parts, routes=routes(to="chat:@U1", escalate=escalate)) as (service, sync):
+        ask = await asked(service, "U1")
+        await sync.wait_until_idle()
+        parts.chat.hold = asyncio.Event()
+        now = await handed(service, ask, "U2")
+        assert now.escalates_at is None
+        await parts.clock.advance(61)
+        now = await service.get(ask.id) or now
+        assert not now.escalated
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 3))
+        await sync.wait_until_idle()
+        now = await service.get(ask.id) or now
+        assert (now.destination.channel, now.responders) == ("C2", ("BOSS", "VICE"))
+        assert [to.user or to.channel for _, to in parts.chat.notes] == ["U2", "C2"]
+        assert (await handed(service, ask, "VICE", by="BOSS")).responders == ("BOSS", "VICE")
+        assert (await handed(service, ask, "U3", by="VICE")).responders == ("BOSS", "VICE", "U3")
+
+
+@pytest.mark.rule("HANDOVER-2")
+async def test_members_of_a_group_of_the_route_get_it(parts: Parts) -> None:
+    service = parts.service(routes=routes(responders=["@ops", "@leads"]))
+    parts.chat.groups = {"U1": frozenset({"ops"}), "U5": frozenset({"leads"})}
+    ask = await asked(service, "@ops")
+    refused = await hand_over(service, ask, "U5", by="U5")
+    assert isinstance(refused, Rejected)
+    assert refused.why is RejectReason.NOT_ALLOWED
+    assert (await handed(service, ask, "U5")).responders == ("@ops", "U5")
+    beyond = await hand_over(service, ask, "U6", by="U5")
+    assert isinstance(beyond, Rejected)
+    assert [problem.code for problem in beyond.problems] == ["responders_forbidden"]
+    parts.chat.failures = [PlatformUnavailableError("away")]
+    unchecked = await hand_over(service, ask, "U7", by="U5")
+    assert isinstance(unchecked, Rejected)
+    assert unchecked.why is RejectReason.UNCHECKED
+
+
+@pytest.mark.rule("HANDOVER-2")
+async def test_a_direct_message_goes_only_to_somebody_who_is_known(parts: Parts) -> None:
+    service = parts.service(routes=routes(to="chat:@U1", responders="anyone"))
+    ask = await asked(service, "U1")
+    refused = await hand_over(service, ask, "a typing error")
+    assert isinstance(refused, Rejected)
+    assert [problem.code for problem in refused.problems] == ["responders_forbidden"]
+
+
+@pytest.mark.rule("HANDOVER-2", "CONFIRM-6")
+async def test_who_may_only_confirm_by_a_group_hands_nothing_over(parts: Parts) -> None:
+    confirmations = {"count": 1, "from": ["@leads"]}
+    table = routes(responders=["@ops", "U2"], confirmations=confirmations)
+    service = parts.service(routes=table)
+    parts.chat.groups = {"U1": frozenset({"ops"}), "U5": frozenset({"leads"})}
+    ask = await asked(service)
+    assert isinstance(await service.act(ask.id, Answer(value=True), actor("U1")), Acted)
+    refused = await hand_over(service, ask, "U2", by="U5")
+    assert isinstance(refused, Rejected)
+    assert refused.why is RejectReason.NOT_ALLOWED
+    assert (await handed(service, ask, "U2", by="U1")).confirming
+
+
+@pytest.mark.rule("HANDOVER-5")
+async def test_an_erased_ask_names_nobody_to_whom_it_was_handed_over(parts: Parts) -> None:
+    service = parts.service(routes=routes())
+    ask = await asked(service, "U1")
+    await handed(service, ask, "U2")
+    done = await service.act(ask.id, Answer(value=True), actor("U2"))
+    assert isinstance(done, Acted)
+    erased = erase_ask(replace(done.ask, handed_to=("U2",)), 5.0, [])
+    assert (erased.handed_to, erased.responders, erased.request.ceiling) == ((), (), None)
