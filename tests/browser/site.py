@@ -22,7 +22,7 @@ from answerback.http.service_workers import service_worker_removal
 from answerback.ports.person_key import KeyHolder, operator, operator_holder
 from answerback.ports.surface import Acted, Actor, Surface
 from answerback.service.service import Service
-from answerback.service.submission_request import Agent, Routes, Submission
+from answerback.service.submission_request import Agent, Route, Routes, Submission
 from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
 from tests.service_support import FakeSurface
@@ -95,6 +95,11 @@ class Site:
         """Return the address where the operator answers an ask."""
         return self.url + answering_path(ask)
 
+    def page_of(self, ask: Ask, key: str, person: Person) -> str:
+        """Return the address where the holder of one of the ``keys`` answers an ask."""
+        link = PageLinks(SECRET).answering_link(ask.id, operator_holder(key, person))
+        return f"{self.url}/a/{link}"
+
     async def stored(self, ask: Ask) -> Ask:
         """Return the stored ask."""
         stored = await self.service.get(ask.id)
@@ -129,6 +134,7 @@ async def site(
     agents: Mapping[str, str] | None = None,
     link_days: float = math.inf,
     people: People = NOBODY_KNOWN,
+    routes: Mapping[str, Route] | None = None,
 ) -> AsyncIterator[Site]:
     """Run a site on two listeners, the local and the public one.
 
@@ -149,13 +155,13 @@ async def site(
     database = place / "answerback.db" if isinstance(place, Path) and place.is_dir() else place
     async with open_store(database) as (store, claim, clock):
         surfaces: dict[str, Surface] = {} if people is NOBODY_KNOWN else {"chat": FakeSurface()}
-        names, routes = frozenset({"web", *surfaces}), Routes(people=people)
+        names = frozenset({"web", *surfaces})
         service = Service(
             *(store, clock, surfaces),
             known_surfaces=names,
             labels=words,
             claim=claim,
-            routes=routes,
+            routes=Routes(by_name=routes or {}, people=people),
         )
         surface = surfaces["web"] = WebSurface(
             service,

@@ -60,6 +60,7 @@ MUTANTS = (
             ("confirmation", "people.name_of(by) == rule.requester:", "False:"),
             ("confirmation", "for one in (*answerers, *voters)):", "for one in ()):"),
             ("walker", "len(votes) >= form.confirmation.due", "len(votes) > 0"),
+            ("clarification", "walk=replace(ask.walk, votes=()),", "walk=ask.walk,"),
         )
     ),
     # Acting: late, stale, foreign and repeated actions.

@@ -23,7 +23,7 @@ from answerback.testing.simulated_people import (
 )
 from answerback.testing.surface_people import read_normalized_text
 from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
-from answerback.testing.surface_walks import assert_sees
+from answerback.testing.surface_walks import assert_sees, strip_whitespace
 
 ONE = ConfirmationRule(due=1)
 _CONTEXT = "It drops the table `users`."
@@ -207,6 +207,39 @@ class ConfirmationsContract:
         read = await read_normalized_text(bob)
         assert "is there a backup?" in read
         assert "of tonight" in read
+
+    @pytest.mark.rule("CONFIRM-2")
+    async def test_a_context_that_fits_no_message_can_be_read_in_full_before_confirming(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        lines = [f"Line {number} of what is dropped" for number in range(400)]
+        question = GO.model_copy(update={"context": "\n\n".join(lines)})
+        ask = await _answered(stage, Form(questions=(question,), confirmation=ONE), ada, bob)
+        await bob.look_at(ask)
+        read = strip_whitespace(await bob.read_all_text())  # pages may end between two words
+        assert [line for line in lines if strip_whitespace(line) not in read] == []
+        await bob.confirm()
+        assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
+
+    @pytest.mark.rule("CONFIRM-6", "CLARIFY-1")
+    @requires_capability(Capability.ASKING_BACK)
+    async def test_who_may_only_confirm_asks_back(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        assert isinstance(bob, HasAskingBack)
+        form = Form(questions=(GO,), confirmation=ONE)
+        more = {"request": {"accepts": ("clarify",)}, "confirmers": (bob.user_id,)}
+        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,), **more)
+        await ada.look_at(ask)
+        await ada.answer(GO, True)
+        await bob.look_at(await stage.harness.wait_until_shown(ask.id))
+        assert "ask_back" in bob.available_actions()
+        await bob.ask_back("Who wants this?")
+        ask = await stage.harness.wait_until_shown(ask.id)
+        assert [(each.by and each.by.user_id, each.text) for each in ask.asides] == [
+            (bob.user_id, "Who wants this?")
+        ]
+        assert ask.walk.phase is Phase.CONFIRMATION
 
     @pytest.mark.rule("CONFIRM-7")
     @requires_capability(Capability.REMINDERS)

@@ -295,3 +295,24 @@ async def test_a_permission_that_is_denied_ends_at_once(serve: Serve) -> None:
             ask = await submitted(api, APPROVAL, name="PermissionRequest")
             _, ask = await act(api, ask, "ann", action="answer", value=value)
             assert ask["status"] == status
+
+
+@pytest.mark.rule("CONFIRM-5", "CLARIFY-1")
+async def test_an_explanation_drops_what_was_confirmed_without_it(serve: Serve) -> None:
+    async with serving(serve, TWO) as api:
+        ask = await submitted(api, accepts=["clarify"])
+        _, ask = await act(api, ask, "ann", action="answer", value="so")
+        _, ask = await act(api, ask, "bob", action="confirm")
+        assert [each["user_id"] for each in ask["prompt"]["confirmations"]["given"]] == ["bob"]
+        path = f"/v1/asks/{ask['id']}/context"
+        async with api.http.post(
+            path, json={"text": "It is dear."}, headers=api.bearer("ci")
+        ) as told:
+            assert told.status == 200, await told.text()
+        _, still_open = await act(api, ask, "cy", action="confirm")
+        assert still_open["status"] == "open"
+        assert [each["user_id"] for each in still_open["prompt"]["confirmations"]["given"]] == [
+            "cy"
+        ]
+        _, done = await act(api, ask, "bob", action="confirm")  # with the explanation before them
+        assert done["status"] == "answered"
