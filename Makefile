@@ -122,6 +122,7 @@ bench: venv ## Run the benchmarks, with baselines in the same run (ARGS=store ru
 # Not --quiet: with it, mkdocs counts no warnings, and --strict has no effect.
 docs: venv ## Build the documentation into site/; broken links are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file .mkdocs.yml
+	@echo "Built site/. To read it with its search: python3 -m http.server --bind 127.0.0.1 --directory site"
 
 .PHONY: lock
 lock: venv ## Pin the newest releases allowed by pyproject.toml, with hashes
