@@ -217,7 +217,7 @@ class ChangeCommitter:
 
 def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
     """Tell changes of those for whom an ask waits, on which surface and to what, from all others."""
-    waits = (ask.waits_for, ask.confirming, ask.inquiring, ask.reminded_before)
+    waits = (ask.waits_for, ask.confirming, ask.inquiring, ask.handed_to, ask.reminded_before)
     return (ask.destination.surface, *waits) if ask.open else None
 
 

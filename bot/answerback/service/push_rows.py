@@ -32,7 +32,7 @@ def push_rows(
     was = frozenset[tuple[bool, str]]() if before is None else _waiting(surface, people, before)
     now = _waiting(surface, people, after)
     started, ended = ({name for _, name in names} for names in (now - was, was - now))
-    if before is not None and after.reminded_before != before.reminded_before:
+    if before is not None and _handed(after) != _handed(before):
         started |= {name for _, name in now if name in after.handed_to}
     rows = []
     if started:
@@ -40,6 +40,11 @@ def push_rows(
     if ended:
         rows.append(_row(OVER, after, sorted(ended), at))
     return tuple(rows)
+
+
+def _handed(ask: Ask) -> tuple[tuple[str, ...], int]:
+    """Tell one hand over from another, also to the same person."""
+    return ask.handed_to, ask.reminded_before
 
 
 def _waiting(surface: str, people: People, ask: Ask) -> frozenset[tuple[bool, str]]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pydantic import JsonValue
 
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.handing_over import HandOver
 from answerback.core.labels import ENGLISH
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.view import view_of
@@ -97,3 +100,19 @@ def test_a_view_without_a_question_asks_only_for_a_reply() -> None:
     view = view_of(form_ask())._replace(prompt=None)
     offered = [entry for entry in Entry if plan_form(view, entry, ENGLISH, NO_LIMITS)]
     assert offered == [Entry.REPLY]
+
+
+@pytest.mark.rule("HANDOVER-7")
+@pytest.mark.parametrize(
+    ("typed", "to"), [("2", "U2"), (" u1 ", "U1"), ("U9", "U9"), ("9", "9"), ("", "")]
+)
+def test_a_person_is_named_by_number_or_by_id(typed: str, to: str) -> None:
+    ask = form_ask()
+    request = ask.request.model_copy(update={"ceiling": ("U1", "@leads", "U2")})
+    spec = planned(replace(ask, request=request), Entry.HAND_OVER, NO_LIMITS)
+    assert [choice.label for choice in spec.inputs[0].choices] == ["U1", "U2"]
+    assert read_form(spec, {"0": typed}, None) == HandOver(to=to)
+
+
+def test_nobody_is_named_where_an_ask_cannot_be_handed_over() -> None:
+    assert plan_form(view_of(form_ask()), Entry.HAND_OVER, ENGLISH, NO_LIMITS) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,10 @@ from answerback.core.erasure import erase_ask
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.handing_over import HandOver, told_by_reminder
 from answerback.core.labels import Labels
+from answerback.core.people import NOBODY_KNOWN
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.presentation import wording
+from answerback.service.push_rows import push_rows
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
 from tests.service_support import actor
@@ -201,3 +204,14 @@ async def test_an_erased_ask_names_nobody_to_whom_it_was_handed_over(parts: Part
     assert isinstance(done, Acted)
     erased = erase_ask(replace(done.ask, handed_to=("U2",)), 5.0, [])
     assert (erased.handed_to, erased.responders, erased.request.ceiling) == ((), (), None)
+
+
+@pytest.mark.rule("HANDOVER-4")
+async def test_the_other_person_alone_is_notified_by_a_push(parts: Parts) -> None:
+    service = parts.service(routes=routes())
+    ask = await asked(service)
+    for to in ("U2", "U2"):  # each time
+        after = await handed(service, ask, to)
+        [row] = push_rows("chat", NOBODY_KNOWN, ask, after, 5.0)
+        assert (row.type, json.loads(row.body)) == ("push.waits", {"ask": ask.id, "names": [to]})
+        ask = after
