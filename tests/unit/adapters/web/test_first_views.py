@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from answerback.core.ask import AbandonedMessage, Destination
 from answerback.core.errors import StoreError
+from answerback.ports.store import Write
+from answerback.testing.store_examples import new_ask
 from answerback_web.site import HIDDEN_HEADER
 from tests.browser.site import INBOX, Site
 from tests.service_support import WAIT
@@ -43,3 +48,17 @@ async def test_a_page_is_shown_even_if_that_cannot_be_stored(
     ask = await web_site.ask(TEXT)
     monkeypatch.setattr(web_site.service.store.asks, "change", fails)
     assert (await visitor.open(path(ask))).status == 200
+
+
+@pytest.mark.rule("API-14")
+async def test_only_what_nobody_has_seen_anywhere_counts(web_site: Site) -> None:
+    shown: list[str] = []
+    service = web_site.service
+    service.hooks.shown.listen(lambda ask, _: shown.append(ask.id))
+    ask = await web_site.ask(TEXT)
+    left = AbandonedMessage(destination=Destination(surface="chat"), message={"id": "1"})
+    moved = replace(new_ask(9, to=ask.destination), left=left)
+    await service.store.asks.create(Write(moved), None)
+    await service.note_seen([ask, ask, moved])  # as two people who open it at the same time
+    assert shown == [ask.id]
+    assert (await web_site.stored(moved)).seen
