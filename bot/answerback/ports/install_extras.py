@@ -22,9 +22,17 @@ def missing_extra_message(extra: str, packages: Iterable[str], wanted_by: str) -
     Args:
         wanted_by: what needs it; the sentence begins with this.
     """
-    if all(find_spec(package) is not None for package in packages):
+    if all(map(_is_installed, packages)):
         return None
     return (
         f"{wanted_by} needs the extra {extra!r}, which is not installed: "
         f"run `pip install 'answerback[{extra}]'`."
     )
+
+
+def _is_installed(package: str) -> bool:
+    """Whether a package can be imported; one within another that is missing cannot."""
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:
+        return False

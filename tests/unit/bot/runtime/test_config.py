@@ -211,6 +211,7 @@ SAMPLES = {
     "callbacks.allow": "10.0.0.0/8",
     "callbacks.secret": WHSEC,
     "inquiry.url": "http://127.0.0.1:1/",
+    "tracing.endpoint": "http://127.0.0.1:1/",
     "inquiry.timeout": "7",
     "retention.days": "30",
     "retention.audit_days": "0.5",

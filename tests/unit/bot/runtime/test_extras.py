@@ -44,15 +44,32 @@ def test_the_table_matches_the_distribution() -> None:
     all_of_them = re.findall(r"\w+", declared["all"][0])[1:]
     needed = dict(
         [(plugin.name, plugin.packages) for plugin in installed_plugins()]
-        + [install_extras.MCP, install_extras.POSTGRES, install_extras.PUSH]
+        + [
+            install_extras.MCP,
+            install_extras.OTEL,
+            install_extras.POSTGRES,
+            install_extras.PUSH,
+        ]
     )
     named = {extra: packages for extra, packages in needed.items() if packages}
     assert set(all_of_them) == set(named)
     held = packages_distributions()
     for extra, packages in named.items():
         asked = {re.split(r"[\[>=]", line)[0].lower() for line in declared[extra]}
-        brought = {held[package][0].lower().replace("_", "-") for package in packages}
-        assert brought == asked
+        # A namespace belongs to several distributions, each named like its part.
+        brought = {
+            package.replace(".", "-") if "." in package else held[package][0]
+            for package in packages
+        }
+        assert {name.lower().replace("_", "-") for name in brought} == asked
+
+
+@pytest.mark.rule("CONFIG-12")
+@pytest.mark.parametrize("package", ["no_such_package.part", "opentelemetry.no_such_part"])
+def test_a_part_of_a_namespace_may_be_missing(package: str) -> None:
+    wrong = install_extras.missing_extra_message("otel", (package,), "`tracing.endpoint`")
+    assert wrong is not None
+    assert "answerback[otel]" in wrong
 
 
 @pytest.mark.rule("CONFIG-12")

@@ -154,4 +154,4 @@ async def test_claims_that_cannot_be_released_expire_and_are_logged(
 
     monkeypatch.setattr(parts.store.claims, "release_messages", failing)
     await release_claims(replica_service(parts))
-    assert "will expire on their own: no database for the messages of ann" in caplog.text
+    assert "take over within seconds: no database for the messages of ann" in caplog.text
