@@ -8,11 +8,13 @@ carries everything needed to act on it after any restart; no state is kept for i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from answerback.core.actions import Answer, Back, Confirm, EndTurn, Submit
+from answerback.core.granting import RevokeGrant
 from answerback.core.intents import Choose, EditAt, RequestedAction
 from answerback.presentation.form_spec import Entry
 
@@ -73,6 +75,10 @@ class Verb(StrEnum):
     """Choose in the inbox what to deny together, or deny it. Argument: as above."""
     TICK = "tick"
     """Tick a permission in the inbox, to be decided together with others."""
+    GRANT = "grant"
+    """Open the input for what is allowed again."""
+    REVOKE = "revoke"
+    """Revoke what was allowed again."""
     TRY_AGAIN = "again"
     """Open the input for what an agent is told that should try again what nobody allowed in time."""
     PREVIEW = "preview"
@@ -117,15 +123,9 @@ class Control(NamedTuple):
         """
         if self.verb in {Verb.ANSWER, Verb.REMEMBER} and self.argument in _BOOLEANS:
             return _BOOLEANS[self.argument][self.verb is Verb.REMEMBER]
+        if (plain := _PLAIN.get(self.verb)) is not None:
+            return plain
         match self.verb:
-            case Verb.BACK:
-                return _BACK
-            case Verb.END_TURN:
-                return EndTurn()
-            case Verb.SUBMIT:
-                return Submit()
-            case Verb.CONFIRM:
-                return Confirm()
             case Verb.SUBMIT_SELECTION:
                 return Choose(places)
             case Verb.ANSWER:
@@ -136,7 +136,14 @@ class Control(NamedTuple):
                 return None
 
 
-_BACK: Final = Back()
+_PLAIN: Final[Mapping[Verb, RequestedAction]] = {
+    Verb.BACK: Back(),
+    Verb.END_TURN: EndTurn(),
+    Verb.SUBMIT: Submit(),
+    Verb.REVOKE: RevokeGrant(),
+    Verb.CONFIRM: Confirm(),
+}
+"""What the controls request that say everything by their verb."""
 _BOOLEANS: Final = {
     str(value).lower(): (Answer(value=value), Answer(value=value, remember=True))
     for value in (True, False)

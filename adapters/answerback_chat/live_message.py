@@ -63,7 +63,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """See `answerback.ports.surface.Surface.show`."""
         ref, current = self.parse_ref(ask.message), False
         if ref is None:
-            if not ask.open:  # nobody has seen it, and nobody needs to
+            if not ask.is_to_post:  # nobody has seen it, and nobody needs to
                 return Shown(ask.revision, ask.message or {}, ask.thread or Thread())
             ref = await self.choose_place(ask)
         elif self.is_posted(ref):
@@ -73,7 +73,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
             current = checked
         else:
             ref = await self.find(ask, ref)
-            if not self.is_posted(ref) and not ask.open:
+            if not self.is_posted(ref) and not ask.is_to_post:
                 return self.shown(ref, ask.revision)
         if self.is_posted(ref) and not current:
             edited = await self._edit_or_report_gone(ask, ref)

@@ -46,6 +46,7 @@ MODAL_VERBS = frozenset(
     {
         *(Verb.WRITE, Verb.OTHER, Verb.NOTE, Verb.FILL),
         *(Verb.REPLY, Verb.OBJECT, Verb.ASK_BACK, Verb.HAND_OVER, Verb.SEARCH, Verb.TRY_AGAIN),
+        Verb.GRANT,
     }
 )
 """The controls that open a modal."""
@@ -307,6 +308,7 @@ def problems_note(
         Verb.FILL: labels.fill_in,
         Verb.REPLY: labels.reply_and_end(deny=view.approval)[0],
         Verb.OBJECT: labels.object,
+        Verb.GRANT: labels.allow_again,
         Verb.ASK_BACK: labels.ask_back,
         Verb.HAND_OVER: labels.hand_over,
     }

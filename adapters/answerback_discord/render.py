@@ -184,6 +184,10 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     plan = _walk_buttons(view.controls, *names, *labels.reply_and_end(deny=view.approval))
     if view.takers is not None:
         plan += plan_button(labels.hand_over, Verb.HAND_OVER)
+    if view.grants:
+        plan = plan_button(labels.allow_again, Verb.GRANT) + plan
+    if view.can_revoke:
+        plan += plan_button(labels.revoke, Verb.REVOKE)
     if more or view.approval:
         plan += plan_button(more or labels.details, Verb.SHOW_IN_FULL, "0")
     if view.can_try_again:

@@ -205,7 +205,8 @@ def prefill_fits_modal(prompt: Prompt) -> bool:
 
 def _navigation(builder: MessageBuilder) -> Block:
     labels = builder.labels
-    made = []
+    again = builder.control_button(labels.allow_again, Verb.GRANT)
+    made = [again] if builder.view.grants else []
     for control in builder.view.controls:
         match control:
             case Control.CONFIRM:
@@ -327,6 +328,8 @@ def _add_record(builder: MessageBuilder, *, collapse_long_records: bool) -> None
     made = []
     if builder.shortened or view.approval:
         made.append(builder.control_button(labels.details, Verb.SHOW_IN_FULL))
+    if view.can_revoke:
+        made.append(builder.control_button(labels.revoke, Verb.REVOKE))
     if view.can_try_again:
         made.append(builder.control_button(labels.tell_to_try_again, Verb.TRY_AGAIN))
     if made:

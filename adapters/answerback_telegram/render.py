@@ -193,8 +193,12 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Row]:
     laid = keyboards.rows([button(view, named[each], _CONTROLS[each]) for each in view.controls], 4)
     if view.takers is not None:
         laid.append([button(view, labels.hand_over, Verb.HAND_OVER)])
+    if view.grants:
+        laid.insert(0, [button(view, labels.allow_again, Verb.GRANT)])
     more = more or (labels.details if view.approval else None)
     shown = [button(view, more, Verb.SHOW_IN_FULL, 0)] if more else []
+    if view.can_revoke:
+        shown.append(button(view, labels.revoke, Verb.REVOKE))
     if view.can_try_again:
         shown.append(button(view, labels.tell_to_try_again, Verb.TRY_AGAIN))
     if view.prompt is not None and any(each.preview for each in view.prompt.question.options):

@@ -14,6 +14,7 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
+from answerback.core.granting import can_revoke
 from answerback.core.intents import Intent, ResolvedAction
 from answerback.core.people import People
 from answerback.core.too_late import can_try_again
@@ -286,6 +287,7 @@ class AskPages:
                 answering=visit.may_answer(ask),
                 identified=visit.person is not None,
                 try_again=can_try_again(ask, self._site.now()) and visit.may_answer(ask),
+                revoke=can_revoke(ask) and visit.may_answer(ask),
                 elsewhere=None if visit.may_answer(ask) else _elsewhere(ask),
                 record=await self._record(visit, ask),
                 you=render.visitor_line(visit.person, self._site.labels),

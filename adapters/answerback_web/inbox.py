@@ -20,7 +20,7 @@ from answerback.ports.search import Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, CommitSubscription
 from answerback_web import batch, history_filters, inbox_view, render, responses
-from answerback_web.inbox_view import SearchForm
+from answerback_web.inbox_view import GrantRow, SearchForm
 from answerback_web.push_pages import worker_name
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
@@ -186,7 +186,20 @@ class Inbox:
             notice=notice,
             push=push,
             installable=True,
+            grants=await self._grants(visitor, links),
         )
+
+    async def _grants(self, visitor: Visitor, links: _Links) -> list[GrantRow]:
+        """Return what the visitor has allowed again, or the operator what anybody has."""
+        service, labels = self._site.service, self._site.labels
+        person = None if visitor.is_operator else visitor.person
+        found = await service.list_grants(person)
+        return [
+            inbox_view.grant_row(
+                each, f"{links.root}a/{self._visitors.link(each.ask_id, visitor)}", labels
+            )
+            for each in found[:_PAGE]
+        ]
 
     async def _history_page(
         self, request: web.Request, visitor: Visitor, links: _Links

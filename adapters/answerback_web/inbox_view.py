@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from markupsafe import Markup
 
 from answerback.core.ask import Ask, Status
+from answerback.core.granting import describe_match
+from answerback.core.grants import Grant
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.presentation import answer_summary, batch_rows, durations, wording
+from answerback.presentation.attribution import utc_clock
 from answerback.presentation.list_row import row_detail
-from answerback.presentation.sanitize import one_line
+from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.text_fitting import shorten
 from answerback_web import limits, people_text, push_text, question_context
 from answerback_web.history_filters import Filters
@@ -56,6 +59,30 @@ class InboxItem:
     whole: bool = False
     """Whether its whole context stands in its row, so that it can be allowed there."""
     context: Markup | None = None
+
+
+class GrantRow(NamedTuple):
+    """Something that was allowed again."""
+
+    link: str
+    text: str
+    about: str
+    """Which agent may do it, until when, how often, and who allowed it."""
+
+
+def grant_row(grant: Grant, link: str, labels: Labels) -> GrantRow:
+    """Return the row of a grant."""
+    about = labels.grant_row.format(
+        agent=grant.agent,
+        folder=grant.folder,
+        time=utc_clock(grant.until),
+        use=grant.used,
+        uses=grant.uses,
+        name=wording.display_name(grant.by),
+    )
+    return GrantRow(
+        link, visible(describe_match(grant.match, grant.subject, labels)), one_line(about)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
+from answerback.core.granting import RevokeGrant
 from answerback.core.handing_over import HandOver
 from answerback.core.intents import ResolvedAction
 from answerback.core.labels import Labels
@@ -37,8 +38,10 @@ from answerback.core.option_labels import show_options
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.too_late import TryAgain
+from answerback.core.view import view_of
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
-from answerback.presentation.form_values import FormValues, read_fields
+from answerback.presentation.form_spec import Entry, plan_form
+from answerback.presentation.form_values import FormValues, read_fields, read_grant
 from answerback_web import limits
 from answerback_web.form_inputs import BOOLEAN_VALUES
 
@@ -75,6 +78,10 @@ class PageAction(StrEnum):
     SUBMIT = "submit"
     CONFIRM = "confirm"
     EDIT = "edit"
+    GRANT = "grant"
+    """Allow once, and again for a while."""
+    REVOKE = "revoke"
+    """Revoke what was allowed again."""
     TRY_AGAIN = "try_again"
     """Tell the agent to try again what nobody allowed in time."""
 
@@ -163,7 +170,7 @@ def without_ask_back(post: Post) -> Post | None:
     return replace(post, fields=rest | question) if has_input else None
 
 
-def action_without_input(post: Post) -> Action | TryAgain | None:
+def action_without_input(post: Post) -> Action | TryAgain | RevokeGrant | None:
     """Return the action of a post that depends on neither its question nor its input; None for any other."""
     match post.do:
         case PageAction.BACK:
@@ -176,6 +183,8 @@ def action_without_input(post: Post) -> Action | TryAgain | None:
             return EndTurn()
         case PageAction.TRY_AGAIN:
             return TryAgain(text=post.first("text") or None)
+        case PageAction.REVOKE:
+            return RevokeGrant()
         case _:
             return None
 
@@ -193,6 +202,8 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
         ):
             question = _question(post, ask)
             return _answer(post, do, question, labels) if question else _unknown(labels)
+        case PageAction.GRANT:
+            return _grant(post, ask, labels)
         case PageAction.ASK_BACK:
             return AskBack(text=post.first("ask_back"))
         case PageAction.HAND_OVER:
@@ -210,6 +221,16 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
             return Edit(question_id=edited.id) if edited else _unknown(labels)
         case _:
             return action_without_input(post) or _unknown(labels)
+
+
+def _grant(post: Post, ask: Ask, labels: Labels) -> Action | InvalidPost:
+    view = view_of(ask, labels)
+    spec = plan_form(view, Entry.GRANT, labels, NO_LIMITS)
+    if spec is None or spec.grants is None or view.prompt is None:
+        return _unknown(labels)
+    values = parse_entries(post, spec.fields)
+    answer = read_grant(spec.grants, spec.fields, spec.inputs, values, view.prompt.question)
+    return InvalidPost(answer) if isinstance(answer, tuple) else answer
 
 
 def parse_entries(post: Post, fields: Sequence[Field]) -> FormValues:

@@ -7,7 +7,7 @@ people pass through `visible` once, here; input values are left unchanged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from markupsafe import Markup
@@ -16,18 +16,21 @@ from answerback.core.ask import Ask
 from answerback.core.clarification import walk_revision
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
+from answerback.core.granting import describe_offer
 from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Control, Line, Prompt, View, answer_lines, view_of
 from answerback.core.walker import GivenAnswer, Person, question_index
 from answerback.presentation import durations, wording
-from answerback.presentation.form_spec import field_index, native_fields
+from answerback.presentation.form_inputs import NO_LIMITS
+from answerback.presentation.form_spec import Entry, field_index, native_fields, plan_form
 from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.sent_call import SentCallText, sent_call_text
 from answerback.presentation.text_fitting import shorten
-from answerback_web import limits, people_text, question_context
-from answerback_web.parse import PageAction, Post
+from answerback_web import form_inputs, limits, people_text, question_context
+from answerback_web.form_inputs import Input
+from answerback_web.parse import PageAction, Post, parse_entries
 from answerback_web.prompt_part import OPTION_LIMITS, PromptPart, prompt_part
 
 _MAX_FORMATTED: Final = 10_000
@@ -72,6 +75,15 @@ class Summary:
     title: str
     text: str
     context: Markup | None
+
+
+@dataclass(frozen=True, slots=True)
+class GrantPart:
+    """What may be allowed again, and the inputs for how much of it."""
+
+    texts: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    is_open: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +159,8 @@ class AskPage:
     notice: str | None = None
     unsaved_texts: tuple[str, ...] = ()
     """Texts that a person entered into a page that was out of date."""
+    grant: GrantPart | None = None
+    """What may be allowed again; None: nothing."""
 
     def errors_of(self, target: str) -> tuple[Error, ...]:
         """Return the errors in one input."""
@@ -225,6 +239,21 @@ def ask_page(
         errors=errors,
         notice=visible(notice) if notice else None,
         unsaved_texts=tuple(visible(text) for text in unsaved_texts),
+        grant=_grant(view, labels, post),
+    )
+
+
+def _grant(view: View, labels: Labels, post: Post | None) -> GrantPart | None:
+    spec = plan_form(view, Entry.GRANT, labels, NO_LIMITS)
+    if spec is None:
+        return None
+    inputs, is_open = spec.inputs, post is not None and post.do is PageAction.GRANT
+    if post is not None and is_open:
+        entered = parse_entries(post, spec.fields)
+        inputs = tuple(replace(each, start=entered[each.id]) for each in inputs)
+    said = describe_offer(spec.grants, labels) if spec.grants else []
+    return GrantPart(
+        (labels.grant_about, *map(visible, said)), form_inputs.inputs_of(inputs, labels), is_open
     )
 
 
@@ -306,7 +335,7 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
     do = post.do if post else None
     if do in {PageAction.REPLY, PageAction.OBJECT}:
         return "reply"
-    if do in {PageAction.ASK_BACK, PageAction.HAND_OVER}:
+    if do in {PageAction.ASK_BACK, PageAction.HAND_OVER, PageAction.GRANT}:
         return do.value
     if prompt is None or do is not PageAction.ANSWER:
         return None

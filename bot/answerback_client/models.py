@@ -151,8 +151,8 @@ class Ask:
 
     @property
     def by_person(self) -> bool:
-        """Whether a person gave all answers, rather than a deadline, the configuration or another machine."""
-        return self.status == "answered" and self.json.get("source") == "human"
+        """Whether a person gave all answers, or a grant before, rather than a deadline or a machine."""
+        return self.status == "answered" and self.json.get("source") in ("human", "grant")
 
     @property
     def open(self) -> bool:

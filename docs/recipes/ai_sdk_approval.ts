@@ -47,7 +47,7 @@ async function decide(
     const ask = await wait(asked.id);
     if (ask.tool_result === null) return null;
     if (ask.tool_result.is_error) return deny(ask.tool_result.content);
-    if (ask.status === "answered" && ask.source !== "human") return deny("No person decided.");
+    if (ask.status === "answered" && ask.source !== "human" && ask.source !== "grant") return deny("No person decided.");
     return ask.tool_result.structured;
   } catch (error) {
     if (error instanceof RefusedError) return deny(error.message);

@@ -20,6 +20,7 @@ from answerback.ports.store_values import (
     Created,
     DeliveryState,
     Existing,
+    GrantGone,
     Idempotency,
     LimitReached,
     Page,
@@ -65,7 +66,7 @@ class BaseAsks(Part[D], AskStore):
 
     async def create(
         self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
-    ) -> Created | Existing | LimitReached:
+    ) -> Created | Existing | LimitReached | GrantGone:
         began = time.perf_counter()
         try:
             return await self._create(write, idempotency, limits)
@@ -75,7 +76,7 @@ class BaseAsks(Part[D], AskStore):
     @abstractmethod
     def _create(
         self, write: Write, idempotency: Idempotency | None, limits: AskLimits
-    ) -> Awaitable[Created | Existing | LimitReached]:
+    ) -> Awaitable[Created | Existing | LimitReached | GrantGone]:
         """Store a new ask; see `AskStore.create`."""
 
     async def change(

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple, Protocol
 
 from answerback.core.errors import StoreError
-from answerback_storage import rows
+from answerback_storage import grant_rows, rows
 
 TABLES: Final[Mapping[str, Sequence[str]]] = {
     "requests": ("seq", "request"),
@@ -25,6 +25,7 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "deliveries": ("seq", *rows.DELIVERY_COLUMNS.split(", ")),
     "receipts": ("seq", "receipt", "beside", "n", "link"),
     "receipt_keys": ("seq", "x", "at"),
+    "grants": tuple(grant_rows.COLUMNS.split(", ")),
     "owed": ("seq", "ask_id", "agent", "conversation", "told", "number", "at"),
     "listed": ("id", "last"),
     "seen": ("id", "at", "digest"),

@@ -20,6 +20,7 @@ from answerback.core.actions import (
     Submit,
 )
 from answerback.core.clarification import AskBack
+from answerback.core.grants import GrantTerms
 from answerback.core.handing_over import HandOver
 from answerback.core.intents import ResolvedAction
 
@@ -41,17 +42,26 @@ class _Acting(Wire):
     actor: ActorBody | None = None
 
 
+class GrantBody(Wire):
+    """What is allowed again along with an answer: one of the prompt's ``grants``, for how long and how often."""
+
+    match: Annotated[str, Field(min_length=1, max_length=1_000)]
+    minutes: Annotated[int, Field(strict=True, ge=1)]
+    uses: Annotated[int, Field(strict=True, ge=1)]
+
+
 class AnswerBody(_Acting):
     """Answer the prompted question.
 
     ``remember`` keeps the answer for the rest of the turn, if the prompt offers that; ``note`` is a note to go with
-    the answer, allowed if the prompt's ``note`` is true.
+    the answer, allowed if the prompt's ``note`` is true; ``grant`` allows the same again.
     """
 
     action: Literal["answer"]
     value: JsonValue
     remember: StrictBool = False
     note: str | None = None
+    grant: GrantBody | None = None
 
 
 class OtherBody(_Acting):
@@ -165,7 +175,8 @@ def action_from_body(body: ActionModel) -> ResolvedAction:
     """Convert a request body to the core action."""
     match body:
         case AnswerBody():
-            return Answer(value=body.value, remember=body.remember, note=body.note)
+            grant = None if body.grant is None else GrantTerms(**body.grant.model_dump())
+            return Answer(value=body.value, remember=body.remember, note=body.note, grant=grant)
         case OtherBody():
             return Other(text=body.text, value=body.value)
         case EditBody():

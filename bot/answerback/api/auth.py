@@ -54,6 +54,15 @@ class AgentTokens:
             )
         return agent
 
+    def front_end_hash(self, name: str) -> str | None:
+        """The hash of a front end's token; None if there is none of this name any more."""
+        named = [
+            known
+            for known, agent in self._agents.items()
+            if agent.name == name and agent.role == "surface"
+        ]
+        return named[0] if named else None
+
     def find_agent(self, token: str) -> Agent | None:
         """The agent that has this token."""
         hashed = hash_of(token)

@@ -19,7 +19,7 @@ from answerback.ports.search import Search, project_word, split_words
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor
 
-_PERSON: Final = r"^[^:]{1,64}:.{1,128}$"
+PERSON: Final = r"^[^:]{1,64}:.{1,128}$"
 
 
 def _check_time_format(value: object) -> object:
@@ -38,7 +38,7 @@ class InboxQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     responder: str = Field(
-        pattern=_PERSON, description="The person, as `surface:id`.", examples=["chat:U012"]
+        pattern=PERSON, description="The person, as `surface:id`.", examples=["chat:U012"]
     )
     after: str | None = Field(None, description="The `next` of the page before.")
     limit: Annotated[int, Field(ge=1, le=200, description="Asks on a page.")] = 50
@@ -65,7 +65,7 @@ class SearchQuery(BaseModel):
     answered_by: Annotated[
         str | None,
         Field(
-            pattern=_PERSON,
+            pattern=PERSON,
             description="Only ended asks that this person answered, as `surface:id`.",
             examples=["chat:U012"],
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.api import asks, batches, inbox_and_search, wire
+from answerback.api import asks, batches, grants, inbox_and_search, wire
 from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
 from answerback.api.responses import BAD, KEY_OF_ACTION, NEXT, NOT_FOUND, NOT_JSON, TOO_LARGE
 
@@ -47,6 +47,33 @@ PEOPLE_OPERATIONS: Final = (
         query=inbox_and_search.InboxQuery,
         description="The open asks of all agents that this person may answer. For custom front ends, and for callers "
         "with the person's key. Never for agents.",
+    ),
+    Operation(
+        "grants",
+        "GET",
+        "/v1/grants",
+        "List what people have allowed again",
+        grants.list_grants,
+        {200: ResponseSpec("The grants that can still be used.", grants.GrantList)},
+        roles=SURFACE_ONLY,
+        description="With a personal link's key, those of its person. Never for agents.",
+    ),
+    Operation(
+        "revoke_grant",
+        "DELETE",
+        "/v1/grants/{id}",
+        "Revoke what somebody has allowed again",
+        grants.revoke,
+        {
+            200: ResponseSpec("The grant, which allows nothing any more.", grants.GrantBody),
+            400: BAD,
+            404: NOT_FOUND,
+            422: ResponseSpec("The front end names nobody.", wire.ProblemBody),
+            503: ResponseSpec("It cannot be checked now who may.", wire.ProblemBody),
+        },
+        roles=SURFACE_ONLY,
+        query=grants.RevokeQuery,
+        description="A right of those who may answer where the grant was made, and of the operator.",
     ),
     Operation(
         "search",

@@ -37,6 +37,7 @@ COMMANDS: Final = {
     "key": "Print the key that lets a person answer on the page and in the terminal.",
     "person": "Manage personal links, which let people answer on the page under their own names.",
     "token": "Manage tokens for agents and custom front ends.",
+    "grant": "List and revoke what people have allowed again for a while.",
     "verify": "Check a receipt without a service, or the chain of receipts in the database.",
     "receipts": "Manage the key that signs receipts.",
     "export": "Print everything as JSON lines: asks, their records, and webhook deliveries.",

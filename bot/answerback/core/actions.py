@@ -8,6 +8,17 @@ from typing import ClassVar
 from pydantic import JsonValue
 
 
+@dataclass(frozen=True, slots=True)
+class GrantTerms:
+    """What a person grants along with an answer."""
+
+    match: str
+    minutes: int
+    uses: int
+    credential: str = ""
+    """What proves who they are, and so has to be valid for as long as the grant; empty: their platform does."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """Answer the current question with a value of its type and, if the question takes one, a note."""
@@ -16,6 +27,8 @@ class Answer:
     value: JsonValue
     remember: bool = False
     note: str | None = None
+    grant: GrantTerms | None = None
+    """What is allowed again along with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,10 @@ from typing import Final
 
 from answerback.core.walker import GivenAnswer, Source
 
-_STRENGTH: Final = (Source.HUMAN, Source.REMEMBERED, Source.CONFIG, Source.DEFAULT, Source.INQUIRY)
+_STRENGTH: Final = (
+    *(Source.HUMAN, Source.GRANT, Source.REMEMBERED),
+    *(Source.CONFIG, Source.DEFAULT, Source.INQUIRY),
+)
 
 
 def weakest_source(answers: tuple[GivenAnswer, ...]) -> Source | None:

@@ -16,8 +16,10 @@ from answerback.core.actions import Action, Answer, Back, Confirm, Object, Other
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
 from answerback.core.form import Form, Question, options_json
 from answerback.core.giving_up import GaveUp, TriedAgain
+from answerback.core.grants import GrantChange, GrantNote
 from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.request import DEFAULT_ASKER as DEFAULT_ASKER
+from answerback.core.request import AbandonedMessage as AbandonedMessage
 from answerback.core.request import Destination as Destination
 from answerback.core.request import Escalation as Escalation
 from answerback.core.request import Request as Request
@@ -66,18 +68,6 @@ class Outcome(StrictDataclass):
     """For ``failed``: the message to the model."""
     gave_up: GaveUp | None = None
     """How the host stopped waiting, if that ended an approval."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AbandonedMessage(StrictDataclass):
-    """A live message left behind by an escalation: visible ``since`` a time of the platform's clock, if that is known,
-    and a note since ``until`` at the latest; None: it has yet to become one."""
-
-    destination: Destination
-    message: dict[str, JsonValue]
-    thread: Thread | None = None
-    since: float | None = None
-    until: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +130,8 @@ class Ask(StrictDataclass):
     uncollected: bool = False
     collected_at: EpochSeconds | None = None
     """When its agent got the outcome, or what a person has told it since; ``uncollected``: it has yet to."""
+    grant: GrantNote | None = None
+    """The grant that was made with the answer, or that allowed this."""
     consumed_at: EpochSeconds | None = None
     """When what an approval allowed was done, for those who make sure that it is done once."""
     erased_at: EpochSeconds | None = None
@@ -164,6 +156,11 @@ class Ask(StrictDataclass):
     def open(self) -> bool:
         """Whether the ask is still waiting for a person."""
         return self.outcome is None
+
+    @property
+    def is_to_post(self) -> bool:
+        """Whether people are to see it even if they have not yet: it is open, or a grant has allowed it."""
+        return self.open or bool(self.grant and self.grant.number and not self.erased_at)
 
     @property
     def to_retire(self) -> AbandonedMessage | None:
@@ -242,10 +239,11 @@ class RecordEntry:
 
 
 class Change(NamedTuple):
-    """The new state of an ask, and the record entries for the change."""
+    """The new state of an ask, the record entries for the change, and what becomes of a grant."""
 
     ask: Ask
     entries: tuple[RecordEntry, ...]
+    grant: GrantChange | None = None
 
 
 def current_question(form: Form, walk: Walk) -> Question | None:

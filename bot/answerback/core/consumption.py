@@ -15,12 +15,13 @@ _ALLOWING: Final = {OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS}
 
 
 def is_allowed(ask: Ask) -> bool:
-    """Return whether people allowed everything that an approval asked for."""
+    """Return whether people allowed everything that an approval asked for, or had granted it."""
     ended = ask.outcome
     if ended is None or ended.status is not Status.ANSWERED or ask.request.dialect != APPROVAL:
         return False
     kinds = {*ask.form.kinds_of(ask.walk.values).values()}
-    return ended.source is Source.HUMAN and bool(kinds) and kinds <= _ALLOWING
+    by_people = ended.source in {Source.HUMAN, Source.GRANT}
+    return by_people and bool(kinds) and kinds <= _ALLOWING
 
 
 def consume(ask: Ask, *, at: float) -> Change | Refused:

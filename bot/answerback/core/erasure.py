@@ -23,6 +23,7 @@ _KEPT: Final = frozenset(
     {
         *("answer_type", "exclusive", "persistence", "source", "other", "remembered"),
         *("reason", "status", "reminded", "erased", "gave_up", "consumed"),
+        *("grant", "made_in", "use", "uses", "minutes", "grant_revoked"),
     }
 )
 """The keys that stay in the body of a record entry: kinds, never content."""
@@ -59,6 +60,12 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         uncollected=False,
         tried_again=ask.tried_again
         and replace(ask.tried_again, text=None, by=_person(ask.tried_again.by, opaque)),
+        grant=ask.grant
+        and replace(
+            ask.grant,
+            by=_known(ask.grant.by, opaque),
+            revoked_by=_person(ask.grant.revoked_by, opaque),
+        ),
     )
 
 
@@ -92,7 +99,9 @@ def erase_entry(entry: RecordEntry, opaque: Collection[str]) -> RecordEntry:
 
 
 def _person(person: Person | None, opaque: Collection[str]) -> Person | None:
-    if person is None:
-        return None
+    return None if person is None else _known(person, opaque)
+
+
+def _known(person: Person, opaque: Collection[str]) -> Person:
     kept = person.surface in opaque
     return Person(surface=person.surface, user_id=person.user_id if kept else ERASED)

@@ -14,6 +14,7 @@ class Source(StrEnum):
     """Where an answer came from."""
 
     HUMAN = "human"
+    GRANT = "grant"
     DEFAULT = "default"
     CONFIG = "config"
     REMEMBERED = "remembered"

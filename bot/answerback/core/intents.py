@@ -14,6 +14,7 @@ from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, OptionKind, Question
+from answerback.core.granting import RevokeGrant
 from answerback.core.handing_over import HandOver
 from answerback.core.labels import Labels
 from answerback.core.option_labels import show_options
@@ -60,7 +61,7 @@ class Decide:
 
 UnresolvedAction = Choose | EditAt | TypedText | Decide
 OpenAction = Action | AskBack | HandOver
-ResolvedAction = OpenAction | TryAgain
+ResolvedAction = OpenAction | TryAgain | RevokeGrant
 RequestedAction = ResolvedAction | UnresolvedAction
 
 

@@ -63,6 +63,10 @@ NO_SUCH_OPTION: Final = Refusal(
     "This ask has no option, or several, that would do just that. Decide about it by itself.",
     "/decision",
 )
+NOT_GRANTABLE: Final = Refusal(
+    "not_grantable", "This cannot be allowed again: the prompt does not offer it.", "/grant"
+)
+NO_GRANT: Final = Refusal("no_grant", "There is no grant to revoke here any more.")
 NOTHING_TO_TRY_AGAIN: Final = Refusal(
     "nothing_to_try_again", "Only an approval that nobody answered in time can be tried again."
 )

@@ -8,6 +8,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from answerback.core.form import Form
+from answerback.core.grants import GrantOffer
 from answerback.core.origin import UNKNOWN_ASKER, Origin
 from answerback.core.person import StrictDataclass
 
@@ -35,6 +36,18 @@ class Thread(StrictDataclass):
     channel: str | None = None
     id: str | None = None
     url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbandonedMessage(StrictDataclass):
+    """A live message left behind by an escalation: visible ``since`` a time of the platform's clock, if that is known,
+    and a note since ``until`` at the latest; None: it has yet to become one."""
+
+    destination: Destination
+    message: dict[str, JsonValue]
+    thread: Thread | None = None
+    since: float | None = None
+    until: float | None = None
 
 
 class Escalation(_Frozen):
@@ -80,6 +93,8 @@ class Request(_Frozen):
     join: str | None = None
     """Identifies the calls that repeat this one; see `answerback.service.repeated_calls`."""
     origin: Origin = Origin()
+    grants: GrantOffer | None = None
+    """What of it may be allowed again; None: nothing."""
     route: str | None = None
     """The configured route that it took; None: a place."""
     carrier: str | None = None

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from answerback.core import walker
+from answerback.core.answer_lines import answer_lines as answer_lines
 from answerback.core.asides import Aside
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Outcome
 from answerback.core.confirmation import Vote
@@ -18,14 +19,14 @@ from answerback.core.controls import Control as Control
 from answerback.core.controls import controls_of
 from answerback.core.form import AnswerType, ContextFormat, Option, Question
 from answerback.core.giving_up import TriedAgain
+from answerback.core.granting import can_revoke, option_to_grant
+from answerback.core.grants import GrantNote, GrantOffer
 from answerback.core.handing_over import takers_of
 from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
 from answerback.core.remembering import offers_to_remember
-from answerback.core.schema_fields import Field, FieldKind, fields_from_schema, json_value_key
 from answerback.core.sent_call import SentCall, sent_call
-from answerback.core.strict_json import pretty_json
 from answerback.core.too_late import can_try_again
 from answerback.core.walker import GivenAnswer, Person, Phase
 
@@ -168,6 +169,12 @@ class View(NamedTuple):
     """Who has confirmed the answers."""
     takers: tuple[str, ...] | None = None
     """The ids of those to whom the open ask can be handed over, of whom groups are left out; None: it cannot be."""
+    grants: GrantOffer | None = None
+    """What may be allowed again along with the answer that allows once."""
+    grant: GrantNote | None = None
+    """The grant that was made with the answer, or that allowed this."""
+    can_revoke: bool = False
+    """Whether people can revoke it here."""
 
     @property
     def is_review(self) -> bool:
@@ -223,6 +230,9 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         confirmation=_confirmation(ask) if ask.confirming else None,
         votes=ask.walk.votes,
         takers=takers_of(ask),
+        grants=ask.request.grants if option_to_grant(ask) else None,
+        grant=ask.grant,
+        can_revoke=can_revoke(ask),
     )
 
 
@@ -258,60 +268,6 @@ def _outcome(ask: Ask) -> Outcome | None:
     if ask.outcome is None or ask.erased_at is None:
         return ask.outcome
     return replace(ask.outcome, ended_by=None, source=None)
-
-
-def answer_lines(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
-    """Return an answer as lines for people, unabridged: one per option, schema field or note, and at least one."""
-    note = [] if given.note is None else [labels.noted.format(text=given.note)]
-    return [*_answer_texts(question, given, labels), *note]
-
-
-def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
-    value, kind = given.value, question.answer_type
-    if kind is AnswerType.SCHEMA:
-        return _schema_lines(question, value, labels)
-    if kind is AnswerType.BOOLEAN:
-        if given.remembered:
-            return [labels.yes_for_turn if value else labels.no_for_turn]
-        yes, no = labels.yes_no(consent=question.consent)
-        return [yes if value else no]
-    if isinstance(value, str):
-        option = None if given.other else question.option(value)
-        return [option.label if option else value or labels.none_chosen]
-    chosen = given.chosen if isinstance(given.chosen, list) else []
-    named = {option.value: option.label for option in question.options}
-    rows = [named[item] for item in chosen if isinstance(item, str) and item in named]
-    return [*rows, *([given.words] if given.words else [])] or [labels.none_chosen]
-
-
-def _schema_lines(question: Question, value: JsonValue, labels: Labels) -> list[str]:
-    """Return a schema answer as lines of field titles and values, or as JSON if it has no fields."""
-    fields = fields_from_schema(question.json_schema)
-    if fields is None:
-        return [pretty_json(value)]
-    if fields[0].is_whole:
-        return [_format_entry(fields[0], value, labels)]
-    entries = value if isinstance(value, dict) else {}
-    titles = {field.name: field for field in fields}
-    lines = [
-        f"{field.title}: {_format_entry(field, entries[name], labels)}"
-        for name, field in titles.items()
-        if name in entries
-    ]
-    lines += [f"{key}: {pretty_json(each)}" for key, each in entries.items() if key not in titles]
-    return lines or [labels.none_chosen]
-
-
-def _format_entry(field: Field, value: JsonValue, labels: Labels) -> str:
-    if value is None or value in ([], ""):
-        return labels.none_chosen
-    if field.kind is FieldKind.BOOLEAN:
-        return labels.yes if value else labels.no
-    if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
-        chosen = value if field.kind is FieldKind.CHOICES and isinstance(value, list) else [value]
-        titles = {json_value_key(choice.value): choice.title for choice in field.choices}
-        return ", ".join(titles.get(json_value_key(each)) or pretty_json(each) for each in chosen)
-    return value if isinstance(value, str) else pretty_json(value)
 
 
 def _prompt(ask: Ask, question: Question, labels: Labels) -> Prompt:

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from typing import Final
 
+from pydantic import JsonValue
+
+from answerback.core import headline
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import Problem
 from answerback.core.form import Form
+from answerback.core.grants import ToolCall
+from answerback.core.headline import ToolKind
 from answerback.dialects import results
 from answerback.dialects.approvals import agents, codex, codex_permissions, frameworks, mcp_proxy
 from answerback.dialects.approvals.approval_request import Variant
-from answerback.dialects.call_reader import ArgumentNode, did_you_mean
+from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 
 _MCP_TOOL: Final = "mcpServer/elicitation/request"
@@ -56,6 +61,19 @@ def parse(call: ArgumentNode) -> Form | None:
         return None
     questions = tuple(question for each in requests for question in each.questions())
     return Form(questions=questions, decided_by_hand=True)
+
+
+def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | None:
+    """Return the one use of a tool that a valid call asks for; None if it asks for anything else as well."""
+    requests = VARIANTS[name].read(ArgumentNode(arguments, ProblemCollector(arguments, name)))
+    if len(requests) != 1 or requests[0].headline is not None or requests[0].lead:
+        return None
+    [one] = requests
+    kind = ToolKind.MCP if one.server else headline.kind_of(one.tool, one.acp_kind)
+    folder = (
+        {"cwd": arguments["cwd"]} if "cwd" in arguments else {}
+    )  # it decides what a relative name means
+    return ToolCall(name, one.tool, one.server, kind, one.arguments, {**one.notes, **folder})
 
 
 def render(ask: Ask) -> ToolResult:

@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, RecordEntry, Status
+from answerback.core.grants import Grant, GrantChange
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
 from answerback.ports.late_answers import LateAnswerStore
 from answerback.ports.live_messages import MessageQueries
@@ -26,6 +27,7 @@ from answerback.ports.store_values import (
     Delivery,
     DeliveryState,
     Existing,
+    GrantGone,
     Idempotency,
     LimitReached,
     Page,
@@ -51,6 +53,8 @@ class Write(NamedTuple):
     """Claims the message together with the change, if it is outdated and nobody else holds it."""
     receipt: NewReceipt | None = None
     """The receipt of the outcome, if this change ends the ask."""
+    grant: GrantChange | None = None
+    """What becomes of a grant. Only a new ask uses one."""
 
 
 class Decision(NamedTuple, Generic[T]):
@@ -65,11 +69,12 @@ class AskStore(Protocol):
 
     async def create(
         self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
-    ) -> Created | Existing | LimitReached:
+    ) -> Created | Existing | LimitReached | GrantGone:
         """Store a new ask, or find the one that this idempotency key stored before.
 
-        Nothing is stored beyond the limits of the ask's agent, even if several processes create its asks at once. Time
-        is that of the new ask.
+        Nothing is stored beyond the limits of the ask's agent, even if several processes create its asks at once, nor
+        if it uses a grant that cannot be used any more or of which that is not the next use. Time is that of the new
+        ask.
         """
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
@@ -202,8 +207,8 @@ class Erasure(Protocol):
 
         `answerback.core.erasure` decides what stays, with ``opaque``. One transaction erases the ask's request, the
         lines of its record, its deliveries (which are no longer sent), drafts, remembered answers, its idempotency key,
-        what stands beside its receipt, and the late answer that its agent has not seen. An open or already erased ask
-        stays as it is.
+        what stands beside its receipt, the grant made with it, and the late answer that its agent has not seen. An open
+        or already erased ask stays as it is.
         """
 
     async def scrub(self) -> None:
@@ -211,6 +216,19 @@ class Erasure(Protocol):
 
     async def list_erasable(self, before: float, limit: int) -> Sequence[str]:
         """Ids of asks that ended before then and have not been erased, first to end first."""
+
+
+class GrantStore(Protocol):
+    """What people have allowed again. It is made, used and revoked with the changes of asks: see `Write.grant`."""
+
+    async def find(self, scopes: Collection[str]) -> Sequence[Grant]:
+        """The grants for these scopes that were not revoked and are not used up, those that end first first."""
+
+    async def get(self, grant_id: str) -> Grant | None:
+        """A grant, or None."""
+
+    async def newest(self, limit: int) -> Sequence[Grant]:
+        """The newest grants, newest first."""
 
 
 class Maintenance(Protocol):
@@ -230,7 +248,7 @@ class Maintenance(Protocol):
         """Reschedule, once for each ``at``, because the clock was set back by this many seconds to that time.
 
         Pending deliveries, reminders and escalations happen when they would have happened anyway; a deadline stays at
-        the time that was announced.
+        the time that was announced. All grants end: nobody knows how long they have been valid.
         """
 
 
@@ -242,6 +260,7 @@ class Store(Protocol):
     search: AskSearch
     record: Record
     receipts: ReceiptStore
+    grants: GrantStore
     late_answers: LateAnswerStore
     outbox: Outbox
     claims: Claims

@@ -65,6 +65,11 @@ class LimitReached:
 
 
 @dataclass(frozen=True, slots=True)
+class GrantGone:
+    """The ask was not stored, because its grant was used, ended or revoked in the meantime."""
+
+
+@dataclass(frozen=True, slots=True)
 class RememberedAnswer:
     """An answer to reuse in the same turn, for the same agent (empty: there are no tokens)."""
 

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.errors import Problem
+from answerback.core.grants import Grant
 from answerback.core.intents import Intent, ResolvedAction
 from answerback.core.people import People
 from answerback.core.walker import Person
@@ -168,6 +169,9 @@ class Asks(LiveMessages, Protocol):
 
     async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first; ``after`` as in `answerback.ports.store.AskStore.page`."""
+
+    async def list_grants(self, person: Person | None) -> Sequence[Grant]:
+        """The grants that can still be used, newest first; with a person, only theirs."""
 
     async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
         """The open asks that a person may answer on their surface, from all agents, oldest first.

@@ -14,13 +14,17 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
+from answerback.core import grants
 from answerback.core.form import AnswerType, Question
+from answerback.core.granting import describe_offer
+from answerback.core.grants import GrantOffer
 from answerback.core.json_schema.skeleton import skeleton
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import entries_from_value
-from answerback.core.schema_fields import Field, fields_from_schema
+from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
 from answerback.core.view import Control, Prompt, View
 from answerback.presentation import text_fitting
+from answerback.presentation.durations import duration
 from answerback.presentation.form_inputs import (
     FormLimits,
     Input,
@@ -35,6 +39,8 @@ from answerback.presentation.sanitize import as_json, one_line
 from answerback.presentation.text_fitting import utf16_length
 from answerback.presentation.wording import sentence
 
+_USES: Final = 10
+"""How many uses are suggested."""
 SELECTION_BUDGET: Final = 1_000
 """Units of the selected options that a form names above its text."""
 
@@ -54,6 +60,8 @@ class Entry(StrEnum):
     ASK_BACK = "ask_back"
     HAND_OVER = "hand_over"
     SEARCH = "search"
+    GRANT = "grant"
+    """What is allowed again along with the answer that allows once."""
     TRY_AGAIN = "again"
 
 
@@ -80,6 +88,7 @@ class FormSpec:
     """The schema to read beside its JSON editor; None without one."""
     is_cut: bool = False
     """Whether something to read is cut, so that it has to be offered in full elsewhere."""
+    grants: GrantOffer | None = None
 
     def pages(self, size: int) -> list[tuple[Input, ...]]:
         """Return the inputs of each page."""
@@ -109,6 +118,7 @@ def form_title(entry: Entry | None, labels: Labels) -> str:
         Entry.HAND_OVER: labels.hand_over,
         Entry.SEARCH: labels.search,
         Entry.TRY_AGAIN: labels.tell_to_try_again,
+        Entry.GRANT: labels.allow_again,
     }.get(entry or Entry.TEXT, labels.answer)
 
 
@@ -133,7 +143,8 @@ def plan_form(
         selected: the indexes of the selected options; None: those of the prefill.
         json_editor: whether a schema is answered as JSON, even if it has fields.
     """
-    return _Planner(view, labels, limits, selected).plan(entry, json_editor=json_editor)
+    planner = _Planner(view, labels, limits, selected)
+    return planner.grant() if entry is Entry.GRANT else planner.plan(entry, json_editor=json_editor)
 
 
 class _Planner(NamedTuple):
@@ -235,6 +246,17 @@ class _Planner(NamedTuple):
             Entry.OTHER, title, inputs, question.text, prompt.about_other, selection=selection
         )
 
+    def grant(self) -> FormSpec | None:
+        """Plan the form of what is allowed again."""
+        offer, prompt, labels = self.view.grants, self.view.prompt, self.labels
+        if offer is None or prompt is None:
+            return None
+        fields = grant_fields(offer, labels)
+        inputs = field_inputs(fields, entries_from_value(fields, None), labels, self.limits)
+        about = "\n".join([labels.grant_about, *describe_offer(offer, labels)])
+        title, question = labels.allow_again, prompt.question.text
+        return FormSpec(Entry.GRANT, title, inputs, question, about, fields=fields, grants=offer)
+
     def _selected_options(self, question: Question) -> str:
         selected = self.selected or ()
         names = " · ".join(one_line(question.options[i].label) for i in selected)
@@ -264,6 +286,39 @@ class _Planner(NamedTuple):
             fields=fields,
             is_cut=any(each.is_cut for each in inputs),
         )
+
+
+def grant_fields(offer: GrantOffer, labels: Labels) -> tuple[Field, ...]:
+    """Return the fields of what a person may allow again: what, if there is a choice, for how long and how often."""
+    texts = describe_offer(offer, labels)
+    matches = [Choice(i, text) for i, text in enumerate(texts)]
+    offered = [each for each in grants.MINUTES if each <= offer.minutes]
+    minutes = [Choice(each, duration(60 * each, labels)) for each in offered]
+    uses = min(_USES, offer.uses)
+    fields = (
+        _choice_field("match", labels.grant_match, matches),
+        _choice_field("minutes", labels.grant_minutes, minutes),
+        Field(
+            "uses",
+            labels.grant_uses,
+            None,
+            required=True,
+            kind=FieldKind.INTEGER,
+            minimum=1,
+            maximum=offer.uses,
+            default=uses,
+            has_default=True,
+        ),
+    )
+    return fields[len(matches) == 1 :]
+
+
+def _choice_field(name: str, title: str, choices: Sequence[Choice]) -> Field:
+    first = choices[0].value
+    kind = FieldKind.CHOICE
+    return Field(
+        name, title, None, True, kind, choices=tuple(choices), default=first, has_default=True
+    )
 
 
 def offers_note(question: Question, limits: FormLimits) -> bool:

@@ -14,7 +14,8 @@ from pydantic import JsonValue
 from answerback.core.actions import Action, Answer, Object, Other, Reply
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType, OptionKind, Question
+from answerback.core.grants import GrantOffer, GrantTerms
 from answerback.core.handing_over import HandOver
 from answerback.core.intents import ResolvedAction
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer, value_from_entries
@@ -35,6 +36,8 @@ def read_form(
     spec: FormSpec, values: FormValues, prompt: Prompt | None
 ) -> ResolvedAction | tuple[Problem, ...]:
     """Return the action that the entered values stand for, or all problems with them."""
+    if prompt is not None and spec.grants is not None:
+        return read_grant(spec.grants, spec.fields, spec.inputs, values, prompt.question)
     if spec.fields:
         return read_fields(spec.fields, spec.inputs, values)
     if prompt is not None and spec.entry is Entry.NOTE:
@@ -50,6 +53,24 @@ def read_form(
         selected = option_values(prompt.question, _indexes(values.get(first.id)))
         return with_selection(action, prompt, selected)
     return action
+
+
+def read_grant(
+    offer: GrantOffer,
+    fields: Sequence[Field],
+    inputs: Sequence[Input],
+    values: FormValues,
+    question: Question,
+) -> Answer | tuple[Problem, ...]:
+    """Return the answer that allows once, with what is allowed again along with it, or all problems."""
+    entered = read_fields(fields, inputs, values)
+    if isinstance(entered, tuple) or not isinstance(entered.value, dict):
+        return entered
+    chosen = {name: value for name, value in entered.value.items() if isinstance(value, int)}
+    match = offer.matches[chosen.get("match", 0)].match
+    terms = GrantTerms(match, chosen["minutes"], chosen["uses"])
+    once = next(each for each in question.options if each.kind is OptionKind.ALLOW_ONCE)
+    return Answer(value=once.value, grant=terms)
 
 
 def action_from_text(entry: Entry, text: str) -> ResolvedAction | Problem:

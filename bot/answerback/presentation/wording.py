@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Destination, Outcome, Status
 from answerback.core.errors import NO_RETRY
 from answerback.core.giving_up import GaveUp
+from answerback.core.grants import GrantNote
 from answerback.core.handing_over import told_by_reminder
 from answerback.core.headline import fit
 from answerback.core.labels import Labels
@@ -162,15 +163,26 @@ def ending_status(view: View) -> Status | None:
 def ending_with_person(view: View, labels: Labels, marks: AttributionFormat) -> str:
     """Return how an ask ended and by whom, marked up; empty while it is open.
 
-    If somebody told the agent to try again after that, it says so, too.
+    What followed is said, too: somebody told the agent to try again, or allowed it again, or revoked that.
     """
-    told = view.tried_again.by if view.tried_again and not view.erased else None
-    ended = _ending_with_person(view, labels, marks)
-    return (
-        f"{ended} · {fill(labels.told_to_try_again, marks.text, name=marks.person(told))}"
-        if told
-        else ended
-    )
+    said = [_ending_with_person(view, labels, marks)]
+    if view.erased:
+        return said[0]
+    if view.tried_again and (told := view.tried_again.by):
+        said.append(fill(labels.told_to_try_again, marks.text, name=marks.person(told)))
+    if view.grant:
+        said += _grant_lines(view.grant, labels, marks)
+        said = said[1:] if view.grant.number else said
+    return " · ".join(said)
+
+
+def _grant_lines(grant: GrantNote, labels: Labels, marks: AttributionFormat) -> Iterator[str]:
+    """Say that something is allowed again or was, without notifying its maker, and whether that was revoked."""
+    name, until = marks.text(display_name(grant.by)), marks.clock(grant.until)
+    values = {"name": name, "uses": str(grant.uses), "time": until, "use": str(grant.number)}
+    yield fill(labels.granted_use if grant.number else labels.granted, marks.text, **values)
+    if grant.revoked_by is not None:
+        yield fill(labels.revoked, marks.text, name=marks.text(display_name(grant.revoked_by)))
 
 
 def _ending_with_person(view: View, labels: Labels, marks: AttributionFormat) -> str:
@@ -225,6 +237,7 @@ def source_note(source: Source, labels: Labels) -> str | None:
     return {
         Source.DEFAULT: labels.source_default,
         Source.CONFIG: labels.source_config,
+        Source.GRANT: labels.source_grant,
         Source.REMEMBERED: labels.source_remembered,
         Source.INQUIRY: labels.source_inquiry,
     }.get(source)

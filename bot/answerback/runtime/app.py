@@ -45,6 +45,7 @@ from answerback.runtime.replica_lifecycle import Replica, release_claims
 from answerback.runtime.sockets import bind_socket, serve_app, serve_public, socket_url
 from answerback.runtime.supervision import run_supervised
 from answerback.service.agent_requests import Callers
+from answerback.service.grants import CredentialOf
 from answerback.service.notify import Hooks
 from answerback.service.question_routing import Rules
 from answerback.service.receipts import Receipts
@@ -101,7 +102,9 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         http = await stack.enter_async_context(chat_http_session())
         connected: dict[str, Surface] = {}
         receipts = await _build_receipts(settings, opened, connected)
-        service = _build_service(settings, opened, connected, routes, callbacks, metrics, receipts)
+        parts = (settings, opened, connected, routes, callbacks, metrics, receipts)
+        tokens = build_agent_tokens(settings)
+        service = _build_service(*parts, person_keys.build_credential_reader(holders, tokens))
         tracing = await _build_tracing(settings, service, stack)
         desks = PushDesks(service, holders, sockets.address, stack)
         surfaces = await _build_surfaces(settings, opened, sockets, holders, http, service, desks)
@@ -116,7 +119,6 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         message_sync, replica = await _start_background(
             settings, service, dispatcher, cut_off, stack, receipts
         )
-        tokens = build_agent_tokens(settings)
         api = Api(
             service=service,
             store=opened.store,
@@ -235,6 +237,7 @@ def _build_service(
     callbacks: CallbackPolicy,
     metrics: Metrics,
     receipts: Receipts | None,
+    credential_of: CredentialOf,
 ) -> Service:
     store, claim, clock = opened
     hooks = Hooks()
@@ -256,6 +259,7 @@ def _build_service(
         claim=claim,
         hooks=hooks,
         receipts=receipts,
+        credential_of=credential_of,
     )
 
 

@@ -1,4 +1,4 @@
-"""The valid person's keys: the operator's, and those of personal links."""
+"""The valid person's keys: the operator's, and those of personal links; and what proves who a person is."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import logging
 from functools import partial
 
+from answerback.api.auth import AgentTokens
 from answerback.core.errors import StoreError
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
@@ -18,6 +19,7 @@ from answerback.ports.person_key import (
 )
 from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.plugins import installed_plugins
+from answerback.service.grants import CredentialOf
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.personal_links_file import PersonalLink, PersonalLinksFile
 
@@ -68,3 +70,22 @@ async def build_holders_reader(settings: Settings) -> KeyHolderSource:
         return (operator_holder(key, operator(home)), *people)
 
     return partial(asyncio.to_thread, read)
+
+
+def build_credential_reader(holders: KeyHolderSource, tokens: AgentTokens) -> CredentialOf:
+    """Build the function that reads what is valid now: what rests on a revoked or replaced credential ends."""
+
+    async def credential_of(person: Person) -> str | None:
+        if person.via is not None:
+            return tokens.front_end_hash(person.via)
+        if person.known not in {AuthMethod.KEY, AuthMethod.LINK}:
+            return ""
+        valid = await holders()
+        if person.known is AuthMethod.KEY:
+            return valid[0].key_hash if valid else None
+        account = (person.surface, person.user_id)
+        links = [each for each in valid if (each.person.surface, each.person.user_id) == account]
+        # A personal link's pages also depend on the service's own key.
+        return f"{links[0].key_hash} {valid[0].key_hash}" if links else None
+
+    return credential_of

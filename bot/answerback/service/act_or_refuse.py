@@ -14,14 +14,17 @@ from dataclasses import replace
 from functools import partial
 
 from answerback.core import ask as asks
-from answerback.core import clarification, intents, refusals
+from answerback.core import clarification, granting, intents, refusals
 from answerback.core.actions import Answer, Confirm
 from answerback.core.ask import Ask, Change, Status
 from answerback.core.clarification import AskBack
+from answerback.core.granting import RevokeGrant
+from answerback.core.grants import GrantEnd
 from answerback.core.handing_over import HandOver
 from answerback.core.intents import Intent, OpenAction, ResolvedAction, UnresolvedAction
 from answerback.core.labels import Labels
 from answerback.core.people import People
+from answerback.core.person import Person
 from answerback.core.remembering import offers_to_remember
 from answerback.core.too_late import TryAgain, apply_try_again
 from answerback.core.walker import Refused, Source
@@ -76,7 +79,7 @@ class ChangeCommitter:
         self.hooks = hooks
         self.push_surface: str | None = None
         """Where people have themselves notified; None: nowhere."""
-        self._has_inquiry = has_inquiry
+        self.has_inquiry = has_inquiry
         self._claim = claim
         self._receipts = receipts
 
@@ -100,28 +103,6 @@ class ChangeCommitter:
         result, _ = await self.store.asks.change(ask_id, decision, then=self.publish_result)
         return Acted(result.ask) if isinstance(result, Write) else result
 
-    def misconfigured_write(self, ask: Ask) -> Write | None:
-        """Fail a new ask if the configuration for any of its questions can never work; None: it can.
-
-        A condition may skip that question, but the operator's mistake should not wait for the answer that does not.
-        """
-        for index, question in enumerate(ask.form.questions):
-            wrong = question_routing.route_by_rule(
-                ask, question, self.rules, inquiry=self._has_inquiry
-            )
-            if isinstance(wrong, question_routing.Fail):
-                asked = replace(ask, walk=replace(ask.walk, at=index))
-                failed = asks.end_ask(
-                    asked,
-                    Status.FAILED,
-                    at=ask.created_at,
-                    reason=wrong.reason,
-                    message=wrong.message,
-                )
-                entries = asks.request_entry(asked, ask.created_at) + failed.entries
-                return self.build_write(Change(failed.ask, entries), ask.created_at)
-        return None
-
     def apply_routing(self, change: Change, at: float, *, reached: bool = False) -> Change:
         """Continue for as long as nobody has to be asked: take fixed answers, and fail what nobody can answer.
 
@@ -135,7 +116,7 @@ class ChangeCommitter:
             return change  # the configuration has no rules: people are asked
         while (question := ask.question) is not None and not ask.inquiring:
             routed = question_routing.route(
-                ask, question, self.rules, surface=reachable, inquiry=self._has_inquiry
+                ask, question, self.rules, surface=reachable, inquiry=self.has_inquiry
             )
             if isinstance(routed, question_routing.AskPerson):
                 break
@@ -160,7 +141,7 @@ class ChangeCommitter:
                     )
                 following = taken
             ask, entries = following.ask, (*entries, *following.entries)
-        return Change(ask, entries)
+        return change._replace(ask=ask, entries=entries)
 
     def build_write(
         self,
@@ -183,12 +164,13 @@ class ChangeCommitter:
         ):
             deliveries += push_rows(self.push_surface, self.people, before, ask, at)
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
-        if owed:
+        if owed := owed and not isinstance(change.grant, GrantEnd):
             ask = replace(ask, uncollected=True, collected_at=None)
         receipt = None
         if self._receipts is not None and change.entries and change.entries[-1].kind == "ended":
             receipt = self._receipts.make(ask)
-        return Write(ask, change.entries, deliveries, memory, owed, self._claim, receipt)
+        related = (deliveries, memory, owed, self._claim, receipt, change.grant)
+        return Write(ask, change.entries, *related)
 
     def publish_result(self, result: object) -> None:
         """Notify of a change if the decision was one, even if the caller has hung up meanwhile."""
@@ -233,6 +215,7 @@ class AskActions:
     Args:
         wait_until_reported: returns once no response is reporting an ask's outcome, so that what a person adds to the
             outcome does not count as reported with it.
+        vouch: adds to a grant what proves who gives it.
     """
 
     def __init__(
@@ -240,8 +223,10 @@ class AskActions:
         commits: ChangeCommitter,
         labels: Labels,
         wait_until_reported: Callable[[str], Awaitable[None]],
+        vouch: Callable[[Intent, Person], Awaitable[Intent]],
     ) -> None:
         self._commits = commits
+        self._vouch = vouch
         self._wait_until_reported = wait_until_reported
         self.labels = labels
 
@@ -285,6 +270,8 @@ class AskActions:
         if isinstance(intent.wanted, TryAgain):
             await self._wait_until_reported(intent.ask_id)
         taker: Actor | None = None
+        if isinstance(intent.wanted, Answer) and intent.wanted.grant is not None:
+            intent = await self._vouch(intent, actor.person)
         while True:
             decide = partial(self._decide, intent, actor, taker, commits.clock.now())
             outcome, repeated = await commits.store.asks.change(
@@ -324,8 +311,8 @@ class AskActions:
                 why = RejectReason.STALE if resolved.early else RejectReason.INVALID
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
             action = resolved
-        if isinstance(action, TryAgain):
-            return self._tell_to_try_again(ask, action, actor, now)
+        if isinstance(action, TryAgain | RevokeGrant):
+            return self._act_on_ended(ask, action, actor.person, now)
         change = self._change(ask, action, actor, taker, now)
         if not isinstance(change, Change):
             return Decision(None, change)
@@ -359,6 +346,8 @@ class AskActions:
             change = clarification.apply_ask_back(ask, action, at=now, by=by)
         else:
             change = asks.apply_action(ask, action, at=now, by=by, people=people)
+        if isinstance(action, Answer) and action.grant and isinstance(change, Change):
+            change = granting.give(ask, action, action.grant, change, by)
         if isinstance(change, Refused):
             forbidden = change.problems[0].code in refusals.FORBIDDEN
             why = RejectReason.NOT_ALLOWED if forbidden else RejectReason.INVALID
@@ -366,21 +355,25 @@ class AskActions:
         refused = may_act.refused_to_confirm(actor, ask) if isinstance(action, Confirm) else None
         return refused or change
 
-    def _tell_to_try_again(
-        self, ask: Ask, action: TryAgain, actor: Actor, now: float
+    def _act_on_ended(
+        self, ask: Ask, action: TryAgain | RevokeGrant, by: Person, now: float
     ) -> Decision[Write | Acted | Rejected | NeedsGroups]:
-        change = apply_try_again(ask, action, at=now, by=actor.person)
+        change = (
+            apply_try_again(ask, action, at=now, by=by)
+            if isinstance(action, TryAgain)
+            else granting.revoke(ask, at=now, by=by)
+        )
         if isinstance(change, Refused):
             return Decision(None, Rejected(RejectReason.INVALID, ask, change.problems))
-        if action.is_draft:
+        if isinstance(action, TryAgain) and action.is_draft:
             return Decision(None, Acted(ask))
-        shown_again = Change(mark_outdated(change.ask), change.entries)
+        shown_again = change._replace(ask=mark_outdated(change.ask))
         write = self._commits.build_write(shown_again, now)._replace(deliveries=())
         return Decision(write, write)
 
     def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | NeedsGroups | None:
         """Refuse an ended ask, a person who may not act, or a revision that is not the current one."""
-        if not ask.open and not isinstance(intent.wanted, TryAgain):
+        if not ask.open and not isinstance(intent.wanted, TryAgain | RevokeGrant):
             return Rejected(RejectReason.ENDED, ask)
         if actor.ids == ():
             problem = refusals.NOT_IN_DIRECTORY.problem(ask.destination.surface)

@@ -5,7 +5,7 @@ Errors in a tool call's arguments are reported by `answerback.dialects.call_read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from pydantic import JsonValue, ValidationError
@@ -105,3 +105,14 @@ def problems_of(
         f"/{name}" for name in _UNION_FIELDS if any(w.startswith(f"/{name}/") for w in problems)
     }
     return tuple(problem for where, problem in problems.items() if where not in fields_with_details)
+
+
+def unknown_surface(surface: str, configured: Iterable[str]) -> Problem:
+    """Return the problem with a surface that exists, but is not configured."""
+    there = ", ".join(f'"{name}"' for name in sorted(configured))
+    message = (
+        f'The surface "{surface}" is not configured here, so nobody can be asked there. '
+        f"The operator can configure it (the settings {surface}.*, then restart). "
+        f"Configured: {there}."
+    )
+    return Problem(pointer="/to", code="unknown_surface", message=message)

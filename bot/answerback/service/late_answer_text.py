@@ -15,6 +15,7 @@ from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.service.wire import JsonObject, ask_json
 
+_BY_PEOPLE: Final = {Source.HUMAN, Source.GRANT}
 _MAX_QUESTION_CHARS: Final = 200
 """Characters of a question that are enough to remind a model of it."""
 
@@ -26,7 +27,7 @@ def describe_late_answer(ask: Ask) -> str:
     asked = f"{_questions(ask)} (asked earlier with {ask.request.name}, {ask.id})"
     if ask.status is Status.TURN_ENDED:
         return f"The user was asked {asked} and ended the turn. Stop, and wait for the user."
-    if ask.status is Status.ANSWERED and ask.outcome and ask.outcome.source is not Source.HUMAN:
+    if ask.status is Status.ANSWERED and ask.outcome and ask.outcome.source not in _BY_PEOPLE:
         return f"No person answered {asked}, but a deadline or a machine:\n{_answer(ask)}"
     if ask.status not in {Status.ANSWERED, Status.CANCELLED}:
         return f"There is no answer to {asked}:\n{_answer(ask)}"

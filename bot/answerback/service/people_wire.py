@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
 from answerback.core.giving_up import TriedAgain
+from answerback.core.grants import GrantNote
 from answerback.core.walker import Person
 
 Timestamp = Annotated[
@@ -41,6 +42,20 @@ class TriedAgainBody(TypedDict):
     at: Timestamp
 
 
+@strict
+class GrantNoteBody(TypedDict):
+    """The grant that was made with the answer, or that allowed the ask."""
+
+    id: str
+    by: PersonBody
+    use: int | None
+    """The number of this use; null: the grant was made here."""
+    uses: int
+    expires_at: Timestamp
+    revoked_at: Timestamp | None
+    revoked_by: PersonBody | None
+
+
 @lru_cache(256)  # an ask has few times, and each is written often
 def iso(at: float) -> str:
     """Format a time as RFC 3339 in UTC, to the millisecond."""
@@ -52,6 +67,22 @@ def person_body(person: Person | None) -> PersonBody | None:
     if person is None:
         return None
     return {"surface": person.surface, "user_id": person.user_id, "name": person.name}
+
+
+def grant_note_body(note: GrantNote | None) -> GrantNoteBody | None:
+    """The grant that an ask made or used, or null."""
+    if note is None:
+        return None
+    by = note.by
+    return {
+        "id": note.id,
+        "by": {"surface": by.surface, "user_id": by.user_id, "name": by.name},
+        "use": note.number or None,
+        "uses": note.uses,
+        "expires_at": iso(note.until),
+        "revoked_at": None if note.revoked_at is None else iso(note.revoked_at),
+        "revoked_by": person_body(note.revoked_by),
+    }
 
 
 def tried_again_body(again: TriedAgain | None) -> TriedAgainBody | None:

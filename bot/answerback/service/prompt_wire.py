@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from answerback.core.asides import Aside
 from answerback.core.confirmation import Vote
 from answerback.core.form import AnswerType, ContextFormat, Option, OptionKind
+from answerback.core.granting import describe_offer
 from answerback.core.labels import ENGLISH
 from answerback.core.view import Confirmation, Control, View, answer_lines
 from answerback.core.walker import Person
@@ -82,6 +83,19 @@ class ClarifyBody(AsideBody):
 
 
 @strict
+class GrantOfferBody(TypedDict):
+    """Something that may be allowed again for a while."""
+
+    match: str
+    text: str
+    """What people are told that it allows."""
+    minutes: int
+    """For how long at most."""
+    uses: int
+    """How many times at most."""
+
+
+@strict
 class QuestionPromptBody(TypedDict):
     """The question that is open now."""
 
@@ -120,6 +134,8 @@ class QuestionPromptBody(TypedDict):
     answered: list[AnsweredBody]
     reviewed: bool
     """Whether the form ends in a review; if so, `back` and `edit` keep the answers."""
+    grants: list[GrantOfferBody]
+    """What may be allowed again along with the answer that allows once."""
 
 
 @strict
@@ -248,7 +264,24 @@ def prompt_body(
         "kind": "question",
         "answered": _answers_so_far(view),
         "reviewed": view.reviewed,
+        "grants": _grants(view),
     }
+
+
+def _grants(view: View) -> list[GrantOfferBody]:
+    """What may be allowed again, in English."""
+    if view.grants is None:
+        return []
+    texts = describe_offer(view.grants, ENGLISH)
+    return [
+        {
+            "match": each.match,
+            "text": text,
+            "minutes": view.grants.minutes,
+            "uses": view.grants.uses,
+        }
+        for each, text in zip(view.grants.matches, texts, strict=True)
+    ]
 
 
 def _hidden(view: View) -> HiddenPromptBody:

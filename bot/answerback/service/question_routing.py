@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
 
 from answerback.core.answers import Invalid, check_answer
-from answerback.core.ask import Ask, Reason
+from answerback.core.ask import Ask, Change, Reason, Status, end_ask, request_entry
 from answerback.core.errors import NO_RETRY
 from answerback.core.form import Question
 from answerback.dialects import detection
@@ -167,6 +167,22 @@ def route_by_rule(
         "(inquiry.url), which the operator has to do"
     )
     return Fail(Reason.NO_PROMPT_BACKEND, no_retry_message(message, WITHOUT_PEOPLE))
+
+
+def fail_misconfigured(ask: Ask, rules: Rules, *, inquiry: bool) -> Change | None:
+    """Fail a new ask if the configuration for any of its questions can never work; None: it can.
+
+    A condition may skip that question, but the operator's mistake should not wait for the answer that does not.
+    """
+    for index, question in enumerate(ask.form.questions):
+        wrong = route_by_rule(ask, question, rules, inquiry=inquiry)
+        if isinstance(wrong, Fail):
+            asked, at = replace(ask, walk=replace(ask.walk, at=index)), ask.created_at
+            failed = end_ask(
+                asked, Status.FAILED, at=at, reason=wrong.reason, message=wrong.message
+            )
+            return Change(failed.ask, request_entry(asked, at) + failed.entries)
+    return None
 
 
 def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry: bool) -> Routing:

@@ -126,6 +126,11 @@ def _proves(
         given = _object(_object(payload["answered_by"]).get(question))
         who = _name(given.get("by"), read) or f", by no person ({given.get('source')})"
         yield f"The answer to {question} is {read(value)}{who}, at {given.get('at')}."
+    if grant := _object(payload.get("grant")):
+        by, until = _name(grant["by"], read), grant["expires_at"]
+        is_made = grant["use"] is None
+        what = "With it goes" if is_made else f"It is use {grant['use']} of"
+        yield f"{what} the grant {grant['id']}{by}: {grant['uses']} uses, until {until}."
     confirmed = payload["confirmed_by"]
     for vote in confirmed if isinstance(confirmed, list) else ():
         yield f"It was confirmed{_name(_object(vote)['by'], read)}, at {_object(vote)['at']}."

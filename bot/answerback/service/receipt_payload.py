@@ -100,6 +100,14 @@ def payload_of(
         "reason": outcome.reason and outcome.reason.value,
         "gave_up": outcome.gave_up and outcome.gave_up.value,
     }
+    if (note := ask.grant) is not None:
+        payload["grant"] = {
+            "id": note.id,
+            "by": _person(note.by, hidden, opaque),
+            "use": note.number or None,
+            "uses": note.uses,
+            "expires_at": iso(note.until),
+        }
     return payload, hidden.disclosed
 
 
@@ -177,6 +185,7 @@ def strength_of(ask: Ask) -> str | None:
     """Return how well it is known who decided, by the person who is known least; None if nobody did."""
     people = [given.by for given in ask.walk.answers if given.source is Source.HUMAN]
     people += [vote.by for vote in ask.walk.votes]
+    people.append(None if ask.grant is None else ask.grant.by)
     people.append(None if ask.outcome is None else ask.outcome.ended_by)
     found = {_strength(person) for person in people if person is not None}
     return next((each for each in ("vouched", "links", "accounts") if each in found), None)
@@ -200,6 +209,6 @@ def surfaces_in_the_clear(payload: JsonObject) -> set[str]:
             for member in value.values() if isinstance(value, dict) else value:
                 collect(member)
 
-    for name in ("answered_by", "confirmed_by", "ended_by"):
-        collect(payload[name])
+    for name in ("answered_by", "confirmed_by", "ended_by", "grant"):
+        collect(payload.get(name))
     return found

@@ -40,6 +40,7 @@ from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
 from answerback.service.carriers import Carriers
 from answerback.service.expiry import expire_change
+from answerback.service.grants import CredentialOf, Grants, need_no_credential
 from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.notify import Follower, Hooks
 from answerback.service.receipts import Receipts
@@ -67,6 +68,7 @@ class Service(AskActions):
         hooks: what else in this process reacts to commits.
         claim: this process's claim on the work that others with the same store could also do.
         receipts: makes the receipts of asks that end; None: there are to be none.
+        credential_of: returns what proves who a person is.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Service(AskActions):
         claim: Claim = SOLE_CLAIM,
         hooks: Hooks | None = None,
         receipts: Receipts | None = None,
+        credential_of: CredentialOf = need_no_credential,
     ) -> None:
         self.store, self.clock, self.surfaces = store, clock, surfaces
         self.rules = rules or question_routing.Rules()
@@ -96,8 +99,10 @@ class Service(AskActions):
             receipts=receipts,
         )
         self.late_answer_tracker = LateAnswerTracker(store, clock, commits.publish_result)
-        wait_until_reported = self.late_answer_tracker.wait_until_reported
-        super().__init__(commits, labels or Labels(), wait_until_reported)
+        self.grants = Grants(commits, credential_of)
+        self.list_grants = self.grants.list_live
+        told = self.late_answer_tracker.wait_until_reported
+        super().__init__(commits, labels or Labels(), told, self.grants.vouch)
         self.signals = commits.signals
         self.carriers = Carriers(commits, clock)
         self.presence = AgentPresence(
@@ -105,13 +110,8 @@ class Service(AskActions):
         )
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
         self.submit = Submitter(
-            commits,
-            known_surfaces,
-            routes,
-            check_callback,
-            self.presence,
-            self._repeats,
-            limits,
+            *(commits, known_surfaces, routes, check_callback),
+            *(self.presence, self._repeats, limits, self.grants),
         ).submit
         """Stores a tool call as an ask; see `Submitter.submit`."""
         self._waiters = Waiters(self._commits, self.presence)

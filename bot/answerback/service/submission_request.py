@@ -13,6 +13,7 @@ from answerback.core.ask import Destination, Escalation
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.errors import ConfigError, InvalidCallError, Problem
 from answerback.core.form import ContextFormat
+from answerback.core.grants import GrantRule
 from answerback.core.origin import Origin
 from answerback.core.people import NOBODY_KNOWN, People
 from answerback.dialects.call_reader import did_you_mean
@@ -165,6 +166,7 @@ class Route(_StrictModel):
     """How many other people have to confirm the answers, and who may."""
     requester: Literal["may_confirm"] | None = None
     """Whether the person on whose behalf the agent asks may confirm."""
+    grants: GrantRule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +223,7 @@ class Plan:
     """Who may confirm; empty: the responders."""
     ceiling: tuple[str, ...] | None
     """To whom responders may hand it over; None: to nobody."""
+    grants: GrantRule | None
 
 
 def read_submission(body: JsonValue) -> Submission:
@@ -312,6 +315,7 @@ def plan(
         confirmation=confirmation,
         confirmers=confirmers or (),
         ceiling=normalize_responders(ceiling.responders, surface, routes.people),
+        grants=route.grants if route else None,
     )
 
 

@@ -16,7 +16,6 @@ from answerback.core.ask import (
     DEFAULT_ASKER,
     Ask,
     Change,
-    Destination,
     Reason,
     RecordEntry,
     Request,
@@ -36,6 +35,9 @@ from answerback.service import carriers
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE, AgentPresence
 from answerback.service.ask_limits import too_many_asks
+from answerback.service.body_errors import unknown_surface
+from answerback.service.grants import Grants, plan_offer
+from answerback.service.question_routing import fail_misconfigured
 from answerback.service.repeated_calls import RepeatedCalls, join_key
 from answerback.service.responder_rules import (
     find_confirmation_problem,
@@ -76,6 +78,7 @@ class Submitter:
         presence: AgentPresence,
         repeats: RepeatedCalls,
         limits: AskLimits,
+        grants: Grants,
     ) -> None:
         self._commits = commits
         self._known_surfaces = known_surfaces
@@ -84,6 +87,7 @@ class Submitter:
         self._presence = presence
         self._repeats = repeats
         self._limits = limits
+        self._grants = grants
         self._parse_lock = asyncio.Lock()
 
     async def submit(
@@ -130,23 +134,22 @@ class Submitter:
         if join:  # first: if this process is killed in between, the ask does not exist
             await self._repeats.save_wait(write.ask)
         limits = agent.limits if agent else self._limits
-        stored = await self._commits.store.asks.create(write, key, limits)
+        if write.ask.request.grants is None:
+            stored = await self._commits.store.asks.create(write, key, limits)
+        else:
+            stored, write = await self._grants.create(write, key, limits)
         if isinstance(stored, Existing):
             await self._repeats.save_wait(stored.ask)
             return _submitted_before(stored)
         if isinstance(stored, LimitReached):
             self._commits.hooks.limited(agent.name if agent else _NO_AGENT, stored.limit)
             raise too_many_asks(write.ask, stored, limits)
-        extra = {
-            "action": "submitted",
-            "ask_id": stored.ask.id,
-            "agent": stored.ask.request.agent,
-            "dialect": stored.ask.request.dialect,
-            "surface": stored.ask.destination.surface,
-        }
+        ask, request = write.ask, write.ask.request
+        extra = {"action": "submitted", "ask_id": ask.id, "agent": request.agent}
+        extra |= {"dialect": request.dialect, "surface": ask.destination.surface}
         logger.info("An ask was submitted", extra=extra)
         self._commits.publish(write)
-        return Submitted(stored.ask, created=True)
+        return Submitted(ask, created=True)
 
     async def _read(
         self, body: Submission, agent: Agent | None, carrier: str | None
@@ -176,7 +179,11 @@ class Submitter:
         surface, person = surfaces.get(to.surface), (to.user,) if to.user is not None else ()
         if surface is None:  # if no person has to answer, none is needed: see _check_askable
             unplaced = replace(planned, responders=planned.responders or person)
-            return unplaced if planned.confirmation is None else (self._unknown_surface(to),)
+            return (
+                unplaced
+                if planned.confirmation is None
+                else (unknown_surface(to.surface, surfaces),)
+            )
         if (wrong := surface.destination_problem(to)) is not None:
             return (Problem(pointer="/to", code="unknown_route", message=wrong),)
         if responders := planned.responders or person or surface.default_responders(to):
@@ -235,21 +242,10 @@ class Submitter:
         raise DeclinedCallError(
             ask.request.name[:100],
             "Nobody can be asked",
-            self._unknown_surface(ask.destination),
-            ask.request.dialect,
-            registry.render_ended(ask).model_dump(),
+            unknown_surface(surface, self._commits.surfaces),
+            *(ask.request.dialect, registry.render_ended(ask).model_dump()),
             reason=outcome.reason,
         )
-
-    def _unknown_surface(self, destination: Destination) -> Problem:
-        there = ", ".join(f'"{name}"' for name in sorted(self._commits.surfaces))
-        surface = destination.surface
-        message = (
-            f'The surface "{surface}" is not configured here, so nobody can be asked there. '
-            f"The operator can configure it (the settings {surface}.*, then restart). "
-            f"Configured: {there}."
-        )
-        return Problem(pointer="/to", code="unknown_surface", message=message)
 
     def _new_ask(
         self,
@@ -294,6 +290,7 @@ class Submitter:
             origin=planned.origin,
             route=planned.route,
             ceiling=planned.ceiling,
+            grants=plan_offer(agent, body, parsed, planned) if planned.grants else None,
             carrier=carrier,
             leased=(body.leased or carrier is not None) and parsed.dialect == APPROVAL,
             trace={} if begin_trace is None else begin_trace(ask_id),
@@ -328,9 +325,12 @@ class Submitter:
         if surface is not None and not surface.live:  # it knows the place without posting anything
             shown = await surface.show(ask, _save_nothing)
             ask = replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
-        if self._commits.rules.tools and (misconfigured := self._commits.misconfigured_write(ask)):
-            return misconfigured
-        write = self._commits.build_write(await self._first_change(ask), ask.created_at)
+        commits = self._commits
+        if commits.rules.tools and (
+            failed := fail_misconfigured(ask, commits.rules, inquiry=commits.has_inquiry)
+        ):
+            return commits.build_write(failed, ask.created_at)
+        write = commits.build_write(await self._first_change(ask), ask.created_at)
         if write.ask.outcome is not None:
             self._check_askable(write.ask)
         return write

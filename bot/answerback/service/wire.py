@@ -21,9 +21,11 @@ from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.dialects.interim_results import render_interim_result
 from answerback.service.people_wire import (
+    GrantNoteBody,
     PersonBody,
     Timestamp,
     TriedAgainBody,
+    grant_note_body,
     iso,
     person_body,
     strict,
@@ -118,6 +120,8 @@ class AskBody(TypedDict):
     """What a person told the agent to try again after that."""
     collected_at: Timestamp | None
     """When its agent got the outcome, or what a person has told it since; null if it has not yet."""
+    grant: GrantNoteBody | None
+    """The grant that was made with the answer, or that allowed the ask (with `source` `grant`)."""
     tool_call_id: str | None
     conversation: str | None
     turn: str | None
@@ -177,6 +181,7 @@ def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
         "gave_up": outcome.gave_up if outcome else None,
         "tried_again": tried_again_body(ask.tried_again),
         "collected_at": iso(ask.collected_at) if ask.collected_at is not None else None,
+        "grant": grant_note_body(ask.grant),
         "tool_call_id": ask.request.tool_call_id,
         "conversation": ask.request.conversation,
         "turn": ask.request.turn,

@@ -31,6 +31,7 @@ class Capability(StrEnum):
     TOKENS = "tokens"
     UNNOTICED_CHANGES = "unnoticed changes"
     BATCHES = "batches"
+    GRANTS = "grants"
 
 
 class Stage(Protocol):
@@ -275,6 +276,20 @@ class HasBatches(Protocol):
         """Tick asks in the list as it was last opened, and allow or deny them; returns what the person then reads."""
 
 
+@runtime_checkable
+class HasGrants(Protocol):
+    """People can allow again for a while what an approval asks for, and revoke that."""
+
+    async def read_grant_form(self) -> str:
+        """Open the form of "Allow again for…" and return its text; it is closed again."""
+
+    async def allow_again(self, uses: int) -> None:
+        """Allow the same again so many times, for as long and for what the form starts with."""
+
+    async def revoke(self) -> None:
+        """Use Revoke on an approval that a grant was made with, or that a grant allowed."""
+
+
 CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.BUTTONS: HasButtons,
     Capability.MODALS: HasModals,
@@ -291,6 +306,7 @@ CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.TOKENS: HasTokens,
     Capability.UNNOTICED_CHANGES: HasUnnoticedChanges,
     Capability.BATCHES: HasBatches,
+    Capability.GRANTS: HasGrants,
 }
 """The protocol that a simulated person, or the stage, implements for each capability."""
 STAGE_CAPABILITIES: Final = frozenset(

@@ -15,6 +15,7 @@ from answerback.testing.store_asks import AsksContract
 from answerback.testing.store_changes import ChangesContract
 from answerback.testing.store_claims import ClaimsContract
 from answerback.testing.store_erasure import ErasureContract
+from answerback.testing.store_grants import GrantsContract
 from answerback.testing.store_late_answers import LateAnswersContract
 from answerback.testing.store_limits import AskLimitsContract
 from answerback.testing.store_lists import ListsContract
@@ -37,6 +38,7 @@ class StoreContract(
     ChangesContract,
     ReceiptsContract,
     PushContract,
+    GrantsContract,
     ClaimsContract,
 ):
     """The behaviour of every store."""

@@ -13,6 +13,7 @@ from answerback.ports.store_values import (
     AskLimits,
     Created,
     Existing,
+    GrantGone,
     Idempotency,
     LimitReached,
 )
@@ -26,7 +27,9 @@ def _ask(number: int, *, at: float = 1_000.0, agent: str | None = _AGENT, **requ
 
 
 async def _create(store: Store, ask: Ask, limits: AskLimits) -> Created | Existing | LimitReached:
-    return await store.asks.create(Write(ask), None, limits)
+    stored = await store.asks.create(Write(ask), None, limits)
+    assert not isinstance(stored, GrantGone)
+    return stored
 
 
 @pytest.mark.rule("LIMIT-1")

@@ -166,7 +166,7 @@ class ListsContract:
 
         def decide(ask: Ask | None) -> Decision[None]:
             assert ask is not None
-            return Decision(Write(*apply_hand_over(ask, ("U2",), at=1_000.0, by=ANN)), None)
+            return Decision(Write(*apply_hand_over(ask, ("U2",), at=1_000.0, by=ANN)[:2]), None)
 
         await store.asks.change("ask_1", decide)
         assert await store.claims.next_due(0.0) == 1_000.0

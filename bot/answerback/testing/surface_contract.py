@@ -25,6 +25,7 @@ from answerback.testing.surface_buttons import ButtonsContract
 from answerback.testing.surface_clicks import ClicksContract
 from answerback.testing.surface_confirmations import ConfirmationsContract
 from answerback.testing.surface_gaps import GapsContract
+from answerback.testing.surface_grants import GrantsContract
 from answerback.testing.surface_hand_overs import HandOversContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_payloads import PayloadsContract
@@ -79,6 +80,7 @@ class SurfaceContract(
     PeopleContract,
     TooLateContract,
     ManyContract,
+    GrantsContract,
 ):
     """The behaviour of every surface."""
 

@@ -236,7 +236,7 @@ class MessageSync:
         """Update the message where the ask is now; None: that was no longer necessary."""
         if not _is_outdated(ask, surface):
             return None
-        if ask.message is None and (not ask.open or ask.inquiring):
+        if ask.message is None and (not ask.is_to_post or ask.inquiring):
             # Nobody has ever seen it, and nobody has to.
             shown = Shown(ask.revision, {}, ask.thread or Thread())
             await self._service.store.asks.save_shown(ask.id, shown, ask)

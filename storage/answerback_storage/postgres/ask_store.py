@@ -14,6 +14,7 @@ from answerback.ports.store_values import (
     AskLimits,
     Created,
     Existing,
+    GrantGone,
     Idempotency,
     LimitReached,
     Page,
@@ -40,8 +41,8 @@ class PostgresAsks(BaseAsks[PostgresDatabase]):
 
     async def _create(
         self, write: Write, idempotency: Idempotency | None, limits: AskLimits
-    ) -> Created | Existing | LimitReached:
-        async def run() -> Created | Existing | LimitReached:
+    ) -> Created | Existing | LimitReached | GrantGone:
+        async def run() -> Created | Existing | LimitReached | GrantGone:
             statement, params = ask_writes.build_insert(write, idempotency, limits)
             while True:
                 [(stored, limit, wait)] = await self._db.connections.write(statement, params.values)
@@ -53,6 +54,8 @@ class PostgresAsks(BaseAsks[PostgresDatabase]):
                     return existing
                 if limit is not None:
                     return LimitReached(limit, wait)
+                if write.grant is not None:
+                    return GrantGone()
 
         return await self._db.run(run)
 

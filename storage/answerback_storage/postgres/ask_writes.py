@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from answerback.core.ask import Ask
+from answerback.core.grants import Grant, GrantEnd, GrantUse
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Write
 from answerback.ports.store_values import NO_LIMITS, AskLimits, Delivery, Idempotency
 from answerback_storage import rows
 from answerback_storage.postgres import (
     asks,
+    grants,
     late_answers,
     outbox,
     receipts,
@@ -58,6 +60,8 @@ class AskWriteRows:
     owed: Ask | None = None
     ended: Ask | None = None
     receipt: rows.Row | None = None
+    made: Grant | None = None
+    revoked: tuple[str, GrantEnd] | None = None
 
     def add(self, write: Write, delivery: str | None = None, digest: str = "") -> None:
         """Add a write. If it contains something that is not text, raise StoreError and add nothing."""
@@ -91,6 +95,10 @@ class AskWriteRows:
             self.ended = ask
         if write.receipt is not None:
             self.receipt = (ask.id, *write.receipt)
+        if isinstance(write.grant, Grant):
+            self.made = write.grant
+        if isinstance(write.grant, GrantEnd):
+            self.revoked = (ask.id, write.grant)
         if delivery is not None:
             self.seen.append((ask.id, delivery, ask.updated_at, digest))
 
@@ -153,11 +161,17 @@ def build_insert(
         else f"SELECT reached, wait FROM limit_reached({_limit_arguments(params, ask, limits)})"
     }
     source = "admitted WHERE reached IS NULL"
+    names = () if idempotency is None else (idempotency.agent, idempotency.key)
+    if isinstance(write.grant, GrantUse):
+        # A repeated submission uses no grant. Of two at the same time, one use is not the next any more.
+        known = params.add(asks.unique_hash(*names), "bytea")
+        unknown = f"AND NOT EXISTS (SELECT 1 FROM idempotency WHERE hash = {known})"
+        parts["granted"] = grants.use(params, write.grant, f"{source} {unknown}")
+        source = "granted"
     if idempotency is not None:
-        names = (idempotency.agent, idempotency.key)
         values = (asks.unique_hash(*names), *names, idempotency.digest, ask.id, ask.created_at)
         parts["key_stored"] = f"""INSERT INTO idempotency (hash, agent, key, digest, ask_id, at)
-            SELECT {params.row(values, _KEY_TYPES)} FROM admitted WHERE reached IS NULL
+            SELECT {params.row(values, _KEY_TYPES)} FROM {source}
             ON CONFLICT DO NOTHING RETURNING 1"""
         source = "key_stored"
     parts["requested"] = f"""INSERT INTO requests (request)
@@ -201,6 +215,10 @@ def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mappin
         parts["outcomes_owed"] = late_answers.insert_owed(params, ended)
     if new_receipts := [unit.receipt for unit in writes if unit.receipt is not None]:
         parts["receipts_stored"] = receipts.insert(params, new_receipts)
+    if made := [unit.made for unit in writes if unit.made is not None]:
+        parts["grants_made"] = grants.insert(params, made)
+    if revoked := [unit.revoked for unit in writes if unit.revoked is not None]:
+        parts["grants_revoked"] = grants.end(params, revoked)
     if seen := [row for unit in writes for row in unit.seen]:
         parts["deliveries_seen"] = f"""INSERT INTO seen (id, at, digest) SELECT c1, c2, c3
             FROM ({params.rows(seen, _SEEN_TYPES)}) AS new ({column_list(0, len(_SEEN_TYPES) - 1)}, n)

@@ -10,7 +10,7 @@ from answerback.core.erasure import erase_ask, erase_entry
 from answerback.ports.store import Erasure
 from answerback_storage import rows
 from answerback_storage.base_store import Part
-from answerback_storage.postgres import asks, receipts, record_lines
+from answerback_storage.postgres import asks, grants, receipts, record_lines
 from answerback_storage.postgres.connections import Connection
 from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.listen_notify import ChangeNotifier
@@ -25,6 +25,7 @@ _DELETE_RELATED: Final = (
     # Keys of drafts consist of ids, after a word for the kind of draft.
     "DELETE FROM drafts WHERE strpos(':' || key || ':', ':' || $1 || ':') > 0",
     receipts.ERASE,
+    grants.ERASE,
 )
 """What is deleted along with an ask's content, by the ask's id."""
 _ERASE_DELIVERIES: Final = """UPDATE deliveries SET body = $1, url = $2, state = $3, next_at = $4, last_error = $5,

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from answerback.core.ask import RecordEntry
 from answerback_storage import rows
 from answerback_storage.base_store import BaseMaintenance
-from answerback_storage.postgres import asks, record_lines
+from answerback_storage.postgres import asks, grants, record_lines
 from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.sql import Parameters
 
@@ -26,6 +26,7 @@ class PostgresMaintenance(BaseMaintenance[PostgresDatabase]):
         "idempotency": "hash",
         "remembered": "hash",
         "drafts": "hash",
+        "grants": "id",
         "owed": "seq",
         "record": "seq",
     }
@@ -51,6 +52,7 @@ class PostgresMaintenance(BaseMaintenance[PostgresDatabase]):
                 "UPDATE deliveries SET next_at = next_at - $1 WHERE state = 'pending' AND next_at > $2",
                 (seconds, at),
             )
+            await connection.execute(grants.END_ALL.encode(), (at,))
             due = await connection.execute(
                 asks.load_statement("WHERE due IS NOT NULL ORDER BY id FOR UPDATE OF asks").encode()
             )

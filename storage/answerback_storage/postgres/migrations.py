@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from answerback.core.errors import DatabaseTooNewError, StoreError
 from answerback_storage.postgres import ask_limits, content_statistics, push, receipts, search
 from answerback_storage.postgres.connections import Connection, Database
+from answerback_storage.postgres.grants import TABLES as GRANT_TABLES
 from answerback_storage.postgres.sql import index_expression
 from answerback_storage.schema_upgrades import log_upgrade
 
@@ -244,10 +245,8 @@ _SEARCHED: Final = (
     """CREATE TRIGGER words_are_erased AFTER UPDATE ON requests
         FOR EACH ROW EXECUTE FUNCTION erase_words()""",
 )
-
 _DIGESTS: Final = ("ALTER TABLE seen ADD COLUMN digest text NOT NULL DEFAULT ''",)
 """Tell deliveries apart that share a caller-chosen id but have different content."""
-
 _IN_PLACE: Final = (
     # Nobody writes in the meantime, and no reader waits for this transaction to write.
     "LOCK TABLE asks IN ACCESS EXCLUSIVE MODE",
@@ -308,6 +307,7 @@ MIGRATIONS: Final = (
     Migration("changes", _CHANGES),
     Migration("receipts", receipts.TABLES),
     Migration("pushed", push.STATEMENTS),
+    Migration("grants", GRANT_TABLES),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

@@ -27,6 +27,7 @@ from answerback_storage.postgres.claims import (
 )
 from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.erasure import PostgresErasure
+from answerback_storage.postgres.grants import PostgresGrants
 from answerback_storage.postgres.late_answers import PostgresLateAnswers
 from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.postgres.maintenance import PostgresMaintenance
@@ -62,6 +63,7 @@ class PostgresStore(Store):
         self.search = PostgresSearch(db)
         self.record = PostgresRecord(db)
         self.receipts = PostgresReceipts(db)
+        self.grants = PostgresGrants(db)
         self.late_answers = PostgresLateAnswers(db)
         self.outbox = PostgresOutbox(db)
         self.claims = PostgresClaims(db)

@@ -21,7 +21,14 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback_storage import rows
-from answerback_storage.sqlite import asks, late_answers, outbox, receipts, record_lines
+from answerback_storage.sqlite import (
+    asks,
+    grants,
+    late_answers,
+    outbox,
+    receipts,
+    record_lines,
+)
 from answerback_storage.sqlite import claim_statements as claims
 
 T = TypeVar("T")
@@ -211,7 +218,9 @@ class Batch:
         new = write.ask
         if new.id != old.id:
             raise AssertionError(f"a decision about {old.id} stored {new.id}")
-        if rows.is_step(old, new) and not (write.deliveries or write.memory or write.owed):
+        if rows.is_step(old, new) and not (
+            write.deliveries or write.memory or write.owed or write.grant
+        ):
             entries = rows.entry_rows(new.id, write.entries)
             before = self._steps.get(new.id)
             on_disk = before[1] if before else old.revision
@@ -222,6 +231,8 @@ class Batch:
             self.finish(db)
             asks.update(db, old, new, write.claim)
             insert_related(db, write)
+            if write.grant is not None:
+                grants.store(db, write.grant)
             self.lines_moved = True
         self._asks[new.id] = new
         self._recent.update(new)

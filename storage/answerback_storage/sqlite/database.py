@@ -25,13 +25,14 @@ from answerback.ports.store_values import (
     AskLimits,
     Created,
     Existing,
+    GrantGone,
     Idempotency,
     LimitReached,
     Page,
 )
 from answerback_storage import rows
 from answerback_storage.base_store import BaseAsks, Filters
-from answerback_storage.sqlite import ask_limits, asks
+from answerback_storage.sqlite import ask_limits, asks, grants
 from answerback_storage.sqlite.change_batches import Batch, ChangeJob, insert_related
 from answerback_storage.sqlite.connections import Connections
 from answerback_storage.sqlite.runner import Runner
@@ -96,8 +97,8 @@ class SqliteAsks(BaseAsks[SqliteDatabase]):
 
     def _create(
         self, write: Write, idempotency: Idempotency | None, limits: AskLimits
-    ) -> Future[Created | Existing | LimitReached]:
-        def run(db: sqlite3.Connection) -> Created | Existing | LimitReached:
+    ) -> Future[Created | Existing | LimitReached | GrantGone]:
+        def run(db: sqlite3.Connection) -> Created | Existing | LimitReached | GrantGone:
             # The ask may have been stored in this very transaction, so it must not be cached.
             if idempotency is not None and (
                 existing := asks.find_created(db, rows.RequestCache(), idempotency)
@@ -105,6 +106,8 @@ class SqliteAsks(BaseAsks[SqliteDatabase]):
                 return existing
             if limits != NO_LIMITS and (reached := ask_limits.find_reached(db, write.ask, limits)):
                 return reached
+            if write.grant is not None and not grants.store(db, write.grant):
+                return GrantGone()
             if idempotency is not None:
                 asks.insert_idempotency_key(db, idempotency, write.ask)
             asks.insert(db, write.ask, write.claim)

@@ -12,7 +12,7 @@ from answerback.core.erasure import erase_ask, erase_entry
 from answerback.ports.store import Erasure
 from answerback_storage import rows
 from answerback_storage.base_store import Part
-from answerback_storage.sqlite import asks, receipts, record_lines
+from answerback_storage.sqlite import asks, grants, receipts, record_lines
 from answerback_storage.sqlite.database import SqliteDatabase
 
 _MAX_LINES: Final = 1_000
@@ -23,6 +23,7 @@ _DELETE_RELATED: Final = (
     # Keys of drafts consist of ids, after a word for the kind of draft.
     "DELETE FROM drafts WHERE instr(':' || key || ':', ':' || ?1 || ':') > 0",
     receipts.ERASE,
+    grants.ERASE,
 )
 """What is deleted along with an ask's content, by the ask's id."""
 _DELETE_REMEMBERED: Final = """DELETE FROM remembered

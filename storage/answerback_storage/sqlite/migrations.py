@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from answerback_storage.sqlite import full_text_index, push, receipts, record_lines
+from answerback_storage.sqlite import full_text_index, grants, push, receipts, record_lines
 
 # Dozens of modules, which a start needs only if there is something to migrate.
 if TYPE_CHECKING:
@@ -374,4 +374,11 @@ def receipts_and_keys(db: Database) -> None:
 def pushed(db: Database) -> None:
     """Keep the browsers in which people are notified, and count no pushes."""
     for statement in push.STATEMENTS:
+        db.execute(statement)
+
+
+@_step
+def granted(db: Database) -> None:
+    """Keep what people have allowed again."""
+    for statement in grants.TABLES:
         db.execute(statement)

@@ -17,6 +17,7 @@ from answerback_storage.rate_limit_pauses import RateLimitPauses
 from answerback_storage.sqlite.claims import SqliteClaims, SqliteLeases, SqliteRemoteChanges
 from answerback_storage.sqlite.database import BUSY_TIMEOUT, SqliteAsks, SqliteDatabase
 from answerback_storage.sqlite.erasure import SqliteErasure
+from answerback_storage.sqlite.grants import SqliteGrants
 from answerback_storage.sqlite.late_answers import SqliteLateAnswers
 from answerback_storage.sqlite.maintenance import SqliteMaintenance
 from answerback_storage.sqlite.messages import SqliteMessageQueries
@@ -53,6 +54,7 @@ class SqliteStore(Store):
         self.search = SqliteSearch(db)
         self.record = SqliteRecord(db)
         self.receipts = SqliteReceipts(db)
+        self.grants = SqliteGrants(db)
         self.late_answers = SqliteLateAnswers(db)
         self.outbox = SqliteOutbox(db)
         self.claims = SqliteClaims(db)

@@ -18,7 +18,7 @@ from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.receipt_key import SigningKey, new_private_key
 from answerback.ports.receipts import NewLink
 from answerback.ports.search import Search, split_words
-from answerback.ports.store import Store, Write
+from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState, Existing, Idempotency, RememberedAnswer
 from answerback.ports.surface import Shown
 from answerback.service.receipt_checks import check, check_store
@@ -31,6 +31,7 @@ from answerback.testing.store_examples import (
     new_delivery,
     read_only_decision,
 )
+from answerback.testing.store_grants import new_grant
 from answerback.testing.store_push import new_subscription
 from answerback.testing.store_receipts import end_with_receipt, take_lease
 from answerback_storage import rows
@@ -79,6 +80,9 @@ async def fill(store: Store) -> None:
     await end_with_receipt(store, 10)
     await store.receipts.add_links([NewLink("ask_10", 1, ODD)], await take_lease(store))
     await end_with_receipt(store, 11)
+    await store.asks.change(
+        "ask_11", lambda ask: Decision(Write(ask, grant=new_grant(11)) if ask else None, None)
+    )
     await store.receipts.use_key("first", [], 1.0)
     await store.receipts.use_key("second", ["first"], 2.0)
     ended = end_decision()(await store.asks.get("ask_3")).write

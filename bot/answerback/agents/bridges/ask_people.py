@@ -146,7 +146,7 @@ class RequestAsker:
 
 def is_machine_made(ask: Ask) -> bool:
     """Whether a deadline, the configuration or another machine answered: only a person's answer counts."""
-    return ask.status == "answered" and ask.json.get("source") != "human"
+    return ask.status == "answered" and ask.json.get("source") not in ("human", "grant")
 
 
 def structured_result(ask: Ask) -> Json | None:

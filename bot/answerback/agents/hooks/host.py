@@ -108,9 +108,10 @@ def is_turn_ended(outcome: Outcome) -> bool:
 
 
 def is_answered(outcome: Outcome) -> bool:
-    """Whether people answered the ask, rather than a deadline, the configuration or another machine."""
+    """Whether people answered the ask or had granted it, rather than a deadline, the configuration or a machine."""
     ended = outcome.ask.outcome if outcome.ask else None
-    return ended is not None and ended.status is Status.ANSWERED and ended.source is Source.HUMAN
+    by_people = ended is not None and ended.source in {Source.HUMAN, Source.GRANT}
+    return by_people and ended is not None and ended.status is Status.ANSWERED
 
 
 def structured_result(outcome: Outcome) -> Json | None:

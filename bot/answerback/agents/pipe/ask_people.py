@@ -133,9 +133,9 @@ class AskClient:
 
 
 def is_decided(outcome: AskOutcome) -> bool:
-    """Whether people ended the ask. Otherwise a deadline, a default or another machine did."""
+    """Whether people ended the ask or had granted it. Otherwise a deadline, a default or another machine did."""
     ask = outcome.ask or {}
-    by_people = ask.get("status") == "answered" and ask.get("source") == "human"
+    by_people = ask.get("status") == "answered" and ask.get("source") in ("human", "grant")
     return by_people or ask.get("status") in ("cancelled", "turn_ended")
 
 

@@ -22,6 +22,8 @@ _MAX_EARLIER_ANSWERS: Final = 5
 ANSWER: Final = "answer"
 SHOW_IN_FULL: Final = "show_in_full"
 """What looks like an action, but only shows the call as it was sent."""
+GRANT: Final = "grant"
+"""What looks like an action, but asks first what is allowed again."""
 
 
 class Choice(NamedTuple):
@@ -134,6 +136,8 @@ def control_keys(prompt: Json, ask: Json, labels: Labels) -> Keys:
         "end_turn": ("s", Choice(labels.reply_and_end(deny=approval)[1], "end_turn")),
     }
     keys = dict(controls[control] for control in controls if control in offered)
+    if get_dicts(prompt, "grants"):
+        keys["g"] = Choice(labels.allow_again, {"action": GRANT})
     if question_context.original_texts(prompt):
         keys["o"] = Choice(labels.original, "original")
     if ask.get("hand_over_to") is not None:

@@ -15,8 +15,9 @@ from answerback.cli.api_client import call_service
 from answerback.cli.ask_output import describe_status, subject
 from answerback.cli.output import fail, say
 from answerback.cli.person_key import resolve_access
-from answerback.cli.terminal.answer_keys import SHOW_IN_FULL, Action
+from answerback.cli.terminal.answer_keys import GRANT, SHOW_IN_FULL, Action
 from answerback.cli.terminal.batch import BatchList
+from answerback.cli.terminal.grant_entry import read_grant
 from answerback.cli.terminal.line_input import LineInput, PipedInput, TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.sent_call import SentCall
@@ -128,6 +129,12 @@ class Walk:
             if action["action"] == SHOW_IN_FULL:
                 await self._show_in_full(ask)
                 continue
+            if action["action"] == GRANT:
+                prompter = self._prompter
+                granted = await read_grant(ask.json, prompter.choose, prompter.labels)
+                if granted is None:
+                    continue
+                action = granted
             ask, start = await self._act(ask, action)
         self._report_end(ask)
         if ask.json["gave_up"] is not None and ask.json["tried_again"] is None:

@@ -21,10 +21,12 @@ from answerback.ports.store_values import (
     AskLimits,
     Created,
     Existing,
+    GrantGone,
     Idempotency,
     LimitReached,
     Page,
 )
+from answerback.testing.memory_store import grants
 from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback.testing.memory_store.search import build_page, matches
 from answerback_storage import rows
@@ -40,13 +42,15 @@ class MemoryAsks(BaseAsks[MemoryDatabase]):
 
     async def _create(
         self, write: Write, idempotency: Idempotency | None, limits: AskLimits
-    ) -> Created | Existing | LimitReached:
+    ) -> Created | Existing | LimitReached | GrantGone:
         tables, ask = self._db.tables(), write.ask
         _validate(tables, write)
         if idempotency is not None and (existing := await self.find_created(idempotency)):
             return existing
         if (reached := _find_reached(tables.asks.values(), ask, limits)) is not None:
             return reached
+        if write.grant is not None and not grants.store(tables, write.grant):
+            return GrantGone()
         if idempotency is not None:
             key = (idempotency.agent, idempotency.key)
             tables.keys[key] = (idempotency.digest, ask.id, ask.created_at)
@@ -85,6 +89,8 @@ class MemoryAsks(BaseAsks[MemoryDatabase]):
             _validate(tables, write)
             self._db.save(write.ask, write.claim)
             _add_related(tables, write)
+            if write.grant is not None:
+                grants.store(tables, write.grant)
             if delivery is not None:
                 tables.seen[delivery] = write.ask.updated_at, digest
         if then is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import LeaseLostError, StoreError
+from answerback.core.grants import Grant
 from answerback.ports.claims import Claim, ClaimKind, Fence
 from answerback.ports.push import PushSubscription
 from answerback.ports.receipts import StoredReceipt
@@ -39,6 +40,7 @@ class Tables:
     """The holder, the epoch, and when the lease ends."""
     receipts: dict[str, StoredReceipt] = field(default_factory=dict)
     receipt_keys: list[str] = field(default_factory=list)
+    grants: dict[str, Grant] = field(default_factory=dict)
     late_answers: LateAnswersTable = field(default_factory=LateAnswersTable)
     rate_limit_pauses: RateLimitPauses = field(default_factory=RateLimitPauses)
     listeners: list[tuple[object, Callable[[str | None], None]]] = field(default_factory=list)

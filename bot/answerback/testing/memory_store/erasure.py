@@ -10,6 +10,7 @@ from answerback.core.erasure import erase_ask, erase_entry
 from answerback.ports.claims import ClaimKind
 from answerback.ports.store import Erasure
 from answerback.ports.store_values import DeliveryState, StoredEntry
+from answerback.testing.memory_store import grants
 from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback_storage import rows
 from answerback_storage.base_store import Part
@@ -64,5 +65,6 @@ def _forget(tables: Tables, ask: Ask) -> None:
     for names in rows.memory_keys(ask.request):
         tables.remembered.pop(names, None)
     tables.late_answers.rows.pop(ask.id, None)
+    grants.forget(tables, ask.id)
     if (receipt := tables.receipts.get(ask.id)) is not None:
         tables.receipts[ask.id] = receipt._replace(beside=None)

@@ -10,6 +10,7 @@ from itertools import islice
 from pydantic import JsonValue
 
 from answerback.core.ask import RecordEntry, Status
+from answerback.core.grants import GrantEnd
 from answerback.ports.late_answers import (
     LateAnswer,
     LateAnswerQuery,
@@ -19,6 +20,7 @@ from answerback.ports.late_answers import (
 from answerback.ports.push import PushSubscription, PushSubscriptions
 from answerback.ports.store import Maintenance, Record, Store
 from answerback.ports.store_values import ChangedAsks, DeliveryState, StoredEntry
+from answerback.testing.memory_store import grants
 from answerback.testing.memory_store.asks import MemoryAsks, MemoryMessageQueries
 from answerback.testing.memory_store.claims import (
     MemoryClaims,
@@ -27,6 +29,7 @@ from answerback.testing.memory_store.claims import (
 )
 from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback.testing.memory_store.erasure import MemoryErasure
+from answerback.testing.memory_store.grants import MemoryGrants
 from answerback.testing.memory_store.outbox import MemoryOutbox
 from answerback.testing.memory_store.receipts import MemoryReceipts
 from answerback.testing.memory_store.search import MemorySearch
@@ -48,6 +51,7 @@ class MemoryStore(Store):
         self.search = MemorySearch(db)
         self.record = MemoryRecord(db)
         self.receipts = MemoryReceipts(db)
+        self.grants = MemoryGrants(db)
         self.late_answers = MemoryLateAnswers(db)
         self.outbox = MemoryOutbox(db)
         self.claims = MemoryClaims(db)
@@ -179,6 +183,7 @@ class MemoryMaintenance(Part[MemoryDatabase], Maintenance):
                 if at < before
             ),
             *((tables.drafts, key) for key, (_, at) in tables.drafts.items() if at < before),
+            *((tables.grants, key) for key, grant in tables.grants.items() if grant.at < before),
             *((tables.late_answers.rows, key) for key in tables.late_answers.forgettable(before)),
         ]
         for table, key in old:
@@ -206,5 +211,7 @@ class MemoryMaintenance(Part[MemoryDatabase], Maintenance):
                 and not at - rows.CLOCK_CHANGE_WINDOW <= ask.created_at <= at
             ):
                 self._db.save(replace(ask, set_back=ask.set_back + seconds))
+        for grant in list(tables.grants.values()):
+            grants.store(tables, GrantEnd(grant.id, at))
         entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
         tables.add_lines([(None, entry)])

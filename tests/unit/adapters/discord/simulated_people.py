@@ -67,7 +67,9 @@ class SimulatedDiscordPerson(DiscordBatches):
         self._copy = self._person.copy(self._live())
 
     def _live(self) -> Message:
-        return self._channel.messages[int(str((self._ask.message or {})["id"]))]
+        ref = self._ask.message or {}
+        channel = self._discord.world.channel(int(str(ref["channel"])))
+        return channel.messages[int(str(ref["id"]))]
 
     def _messages_with_controls(self) -> list[Message]:
         """The messages with controls of the ask."""
@@ -309,6 +311,19 @@ class SimulatedDiscordPerson(DiscordBatches):
     async def try_again(self, text: str | None = None) -> None:
         label = fit_line(LABELS.reply_label.format(label="the assistant"), 45)
         await self._write(LABELS.tell_to_try_again, label, text or "")
+
+    async def read_grant_form(self) -> str:
+        await self._click(LABELS.allow_again)
+        modal = self._person.modal
+        assert modal is not None
+        self._person.dismiss()
+        return remove_escapes(modal.everything)
+
+    async def allow_again(self, uses: int) -> None:
+        await self._write(LABELS.allow_again, LABELS.grant_uses, str(uses))
+
+    async def revoke(self) -> None:
+        await self._click(LABELS.revoke)
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
         if not meant:

@@ -27,21 +27,10 @@ from tests.fakes.slack.workspace import Message, Snapshot, View
 from tests.surface_setups import LoadBalancer, Setup
 from tests.unit.adapters.slack.batch_lists import SlackBatches
 from tests.unit.adapters.slack.example_events import EXAMPLE_EVENTS
-from tests.unit.adapters.slack.rig import (
-    CHANNEL,
-    LABELS,
-    Mode,
-    belongs,
-    run_app,
-    workspace,
-)
+from tests.unit.adapters.slack.offers import OFFERS
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Mode, belongs, run_app, workspace
 from tests.unit.adapters.slack.shown_buttons import shown_button
 
-_OFFERS = {
-    **{name: name for name in ("back", "ask_back", "reply", "end_turn", "submit", "other")},
-    **{name: name for name in ("confirm", "object", "hand_over")},
-    "again": "try_again",
-}
 _CLICKED = {"button", "checkboxes", "multi_static_select"}
 
 
@@ -165,7 +154,7 @@ class SimulatedSlackPerson(SlackBatches):
         return look(self._copy)
 
     def available_actions(self) -> set[str]:
-        return {_OFFERS[c.action_id] for c in self._sight().controls if c.action_id in _OFFERS}
+        return {OFFERS[c.action_id] for c in self._sight().controls if c.action_id in OFFERS}
 
     def buttons(self) -> list[ShownButton]:
         return [shown_button(each) for each in self._sight().controls if each.kind == "button"]
@@ -180,10 +169,14 @@ class SimulatedSlackPerson(SlackBatches):
         sight = self._sight()
         found = [sight.words]
         if any(control.action_id == Verb.SHOW_IN_FULL for control in sight.controls):
-            await self._press(Verb.SHOW_IN_FULL)
-            found.append(look(await self._person.sees_modal()).words)
-            await self._person.close_modal()
+            found.append(await self._read_modal(Verb.SHOW_IN_FULL))
         return "\n".join(found)
+
+    async def _read_modal(self, verb: Verb) -> str:
+        await self._press(verb)
+        words = look(await self._person.sees_modal()).words
+        await self._person.close_modal()
+        return words
 
     async def read_prefill(self, question: Question) -> JsonValue:
         sight = self._sight()
@@ -208,8 +201,7 @@ class SimulatedSlackPerson(SlackBatches):
 
     async def _entry_start(self, question: Question) -> JsonValue:
         await self._press(Verb.WRITE if question.answer_type is AnswerType.TEXT else Verb.FILL)
-        view = await self._person.sees_modal()
-        [entry] = look(view).controls
+        [entry] = look(await self._person.sees_modal()).controls
         text = str(initial(entry)["value"] or "")
         await self._person.close_modal()
         if question.answer_type is AnswerType.TEXT:
@@ -294,8 +286,8 @@ class SimulatedSlackPerson(SlackBatches):
     async def _writes(self, verb: Verb, value: JsonValue) -> None:
         if not await self._opens(verb):
             return
-        view = await self._person.sees_modal()
-        [entry] = [c for c in look(view).controls if c.kind not in _CLICKED]
+        shown = look(await self._person.sees_modal()).controls
+        [entry] = [c for c in shown if c.kind not in _CLICKED]
         text = value
         if verb is Verb.FILL:
             whole = value["n"] if isinstance(value, dict) and entry.label == "n" else value
@@ -354,6 +346,16 @@ class SimulatedSlackPerson(SlackBatches):
 
     async def try_again(self, text: str | None = None) -> None:
         await self._writes(Verb.TRY_AGAIN, text or "")
+
+    async def read_grant_form(self) -> str:
+        return await self._read_modal(Verb.GRANT)
+
+    async def allow_again(self, uses: int) -> None:
+        if await self._opens(Verb.GRANT):
+            assert (await self._person.submit({LABELS.grant_uses: str(uses)})).ok
+
+    async def revoke(self) -> None:
+        await self._press(Verb.REVOKE)
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
         self._slack.clock.advance(2)  # nobody types at the very moment when a question appears

@@ -22,22 +22,9 @@ from answerback_telegram.parse import message_id
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, Message, User
 from tests.unit.adapters.telegram.batch_lists import TelegramBatches
+from tests.unit.adapters.telegram.offers import OFFERS
 
 LABELS = Labels()
-OFFERS = {
-    LABELS.back: "back",
-    LABELS.ask_back: "ask_back",
-    LABELS.hand_over: "hand_over",
-    LABELS.reply: "reply",
-    LABELS.end_turn: "end_turn",
-    LABELS.deny_with_message: "reply",
-    LABELS.deny_and_stop: "end_turn",
-    LABELS.confirm: "confirm",
-    LABELS.object: "object",
-    LABELS.tell_to_try_again: "try_again",
-    LABELS.submit: "submit",
-    LABELS.other: "other",
-}
 
 
 class SimulatedTelegramPerson(TelegramBatches):
@@ -363,6 +350,26 @@ class SimulatedTelegramPerson(TelegramBatches):
             end = _named(confirmation, button["text"])
             assert end is not None
             await self._click(end, confirmation)
+
+    async def read_grant_form(self) -> str:
+        return (await self._open(LABELS.allow_again) or self._copy).text
+
+    async def allow_again(self, uses: int) -> None:
+        request = await self._open(LABELS.allow_again)
+        if request is None:
+            return
+        before = {*self._chat.messages}
+        await self._telegram.person_sends(self._user, self._chat, "1", request.id)
+
+        def new() -> list[Message]:
+            added = self._chat.messages.keys() - before
+            return [m for i in added if LABELS.grant_uses in (m := self._chat.messages[i]).text]
+
+        await self._telegram.until(new)
+        await self._type_reply(new()[0], str(uses))
+
+    async def revoke(self) -> None:
+        await self._press(LABELS.revoke)
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
         self._telegram.pass_time()

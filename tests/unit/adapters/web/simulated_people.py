@@ -263,6 +263,15 @@ class SimulatedWebPerson:
     async def try_again(self, text: str | None = None) -> None:
         await self._press("try_again", [("text", text or "")])
 
+    async def read_grant_form(self) -> str:
+        return self._page.text
+
+    async def allow_again(self, uses: int) -> None:
+        await self._press("grant", [("f1", str(uses))])
+
+    async def revoke(self) -> None:
+        await self._press("revoke")
+
     async def _press(self, do: str, entered: list[tuple[str, str]] | None = None) -> Document:
         assert do in self._page.buttons, (do, self._page.buttons)
         page = await self._stage.reader.press(self._page, self._path, do, entered or [])

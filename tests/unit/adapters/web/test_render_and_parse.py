@@ -18,6 +18,7 @@ from answerback.core.ask import Ask, Destination, Outcome, Request, Status
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.granting import RevokeGrant
 from answerback.core.handing_over import HandOver
 from answerback.core.headline import MAX_HEADLINE
 from answerback.core.labels import Labels
@@ -182,7 +183,7 @@ def test_no_combination_of_our_own_fields_breaks_it(
     if isinstance(meaning, ConfirmEndTurn | KeepTurn | InvalidPost):
         problems = meaning.problems if isinstance(meaning, InvalidPost) else ()
         assert shown(ask_of(form), post=post, problems=problems).text
-    elif not isinstance(meaning, AskBack | TryAgain | HandOver):
+    elif not isinstance(meaning, AskBack | TryAgain | HandOver | RevokeGrant):
         change = asks.apply_action(ask_of(form), meaning, at=1.0, by=None)
         assert isinstance(change, asks.Change) or change.problems
 

@@ -169,6 +169,7 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "key": ([], set()),
     "verify": (["form.json"], set()),
     "receipts": (["rotate"], set()),
+    "grant": (["list", "--url", SERVICE], set()),
     "person": (["list"], set()),
     "token": (["list"], set()),
     "export": (["--url", SERVICE], set()),

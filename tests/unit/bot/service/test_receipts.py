@@ -279,7 +279,7 @@ async def test_only_what_a_person_allowed_can_be_consumed(
     ask = await Signed(store).decided()
     assert ask.outcome is not None
     by_source = replace(ask, outcome=replace(ask.outcome, source=source))
-    assert is_allowed(by_source) is (source is Source.HUMAN)
+    assert is_allowed(by_source) is (source in {Source.HUMAN, Source.GRANT})
 
 
 @pytest.mark.rule("RCPT-7")

@@ -1,0 +1,65 @@
+"""Answers as lines for people to read. Pure."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from answerback.core.form import AnswerType, Question
+from answerback.core.given_answer import GivenAnswer
+from answerback.core.labels import Labels
+from answerback.core.schema_fields import Field, FieldKind, fields_from_schema, json_value_key
+from answerback.core.strict_json import pretty_json
+
+
+def answer_lines(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
+    """Return an answer as lines for people, unabridged: one per option, schema field or note, and at least one."""
+    note = [] if given.note is None else [labels.noted.format(text=given.note)]
+    return [*_answer_texts(question, given, labels), *note]
+
+
+def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
+    value, kind = given.value, question.answer_type
+    if kind is AnswerType.SCHEMA:
+        return _schema_lines(question, value, labels)
+    if kind is AnswerType.BOOLEAN:
+        if given.remembered:
+            return [labels.yes_for_turn if value else labels.no_for_turn]
+        yes, no = labels.yes_no(consent=question.consent)
+        return [yes if value else no]
+    if isinstance(value, str):
+        option = None if given.other else question.option(value)
+        return [option.label if option else value or labels.none_chosen]
+    chosen = given.chosen if isinstance(given.chosen, list) else []
+    named = {option.value: option.label for option in question.options}
+    rows = [named[item] for item in chosen if isinstance(item, str) and item in named]
+    return [*rows, *([given.words] if given.words else [])] or [labels.none_chosen]
+
+
+def _schema_lines(question: Question, value: JsonValue, labels: Labels) -> list[str]:
+    """Return a schema answer as lines of field titles and values, or as JSON if it has no fields."""
+    fields = fields_from_schema(question.json_schema)
+    if fields is None:
+        return [pretty_json(value)]
+    if fields[0].is_whole:
+        return [_format_entry(fields[0], value, labels)]
+    entries = value if isinstance(value, dict) else {}
+    titles = {field.name: field for field in fields}
+    lines = [
+        f"{field.title}: {_format_entry(field, entries[name], labels)}"
+        for name, field in titles.items()
+        if name in entries
+    ]
+    lines += [f"{key}: {pretty_json(each)}" for key, each in entries.items() if key not in titles]
+    return lines or [labels.none_chosen]
+
+
+def _format_entry(field: Field, value: JsonValue, labels: Labels) -> str:
+    if value is None or value in ([], ""):
+        return labels.none_chosen
+    if field.kind is FieldKind.BOOLEAN:
+        return labels.yes if value else labels.no
+    if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
+        chosen = value if field.kind is FieldKind.CHOICES and isinstance(value, list) else [value]
+        titles = {json_value_key(choice.value): choice.title for choice in field.choices}
+        return ", ".join(titles.get(json_value_key(each)) or pretty_json(each) for each in chosen)
+    return value if isinstance(value, str) else pretty_json(value)

@@ -1,0 +1,63 @@
+"""What carries a host's prompt takes an Allow from a person's grant, and from nothing else that is no person's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from answerback.agents.bridges.ask_people import is_machine_made
+from answerback.agents.pipe.ask_people import AskOutcome, is_decided
+from answerback.core.walker import Source
+from answerback_client.models import Ask
+from tests.unit.bot.agents.test_claude_hooks_permission import get_decision, permission
+from tests.unit.bot.api.conftest import Serve, serve
+from tests.unit.bot.api.test_grants import act, record, route
+
+__all__ = ["serve"]
+pytestmark = pytest.mark.rule("GRANT-5")
+BY_PEOPLE = {Source.HUMAN, Source.GRANT}
+
+
+async def test_a_hook_hands_on_what_a_grant_allows(serve: Serve) -> None:
+    roles = {"ci": "agent", "console": "surface"}
+    async with serve(roles, routes={"ops": route()}, default_route="ops") as api:
+
+        async def hook(command: str) -> dict[str, Any]:
+            event = permission(tool_input={"command": command, "description": "x"})
+            path, headers = "/hooks/claude?wait=0.2", api.bearer("ci")
+            async with api.http.post(path, json=event, headers=headers) as response:
+                assert response.status == 200, await response.text()
+                answer: dict[str, Any] = await response.json()
+                return answer
+
+        assert get_decision(await hook("make test"))["behavior"] == "deny"
+        body = {
+            "name": "PermissionRequest",
+            "arguments": {**permission(tool_input={"command": "make test"})},
+            "to": "ops",
+            "origin": {"folder": "/srv/a/project"},
+        }
+        async with api.http.post("/v1/asks", json=body, headers=api.bearer("ci")) as response:
+            ask = await response.json()
+        grant = {"match": "command", "minutes": 15, "uses": 1}
+        status, _ = await act(api, ask, action="answer", value="allow", grant=grant)
+        assert status == 200
+        assert get_decision(await hook("make test")) == {"behavior": "allow"}
+        assert get_decision(await hook("make test"))["behavior"] == "deny", "it is used up"
+        assert await record(api, ask)
+
+
+@pytest.mark.parametrize("source", Source)
+def test_only_people_and_their_grants_decide(source: Source) -> None:
+    body: dict[str, Any] = {"id": "ask_1", "status": "answered", "source": source.value}
+    assert is_decided(AskOutcome(body, "")) is (source in BY_PEOPLE)
+    ask = Ask.of(
+        {
+            **body,
+            "revision": 2, "tool_result": None, "end_turn": False, "reply": None, "answers": {},
+            "prompt": None, "thread": None,
+        }
+    )  # fmt: skip
+    assert ask.by_person is (source in BY_PEOPLE)
+    assert is_machine_made(ask) is (source not in BY_PEOPLE)
