@@ -173,7 +173,7 @@ class ListsContract:
         assert await store.claims.claim_due(SOLE_CLAIM, 1_000.0, 10) == ["ask_1"]
         stored = await store.asks.get("ask_1")
         assert stored is not None
-        assert (stored.handed_to, stored.responders) == (("U2",), ("anyone", "U2"))
+        assert (stored.handed_to, stored.responders) == (("U2",), (*new_ask(1).responders, "U2"))
         assert [line.entry.kind for line in await store.record.read("ask_1")] == ["handed_over"]
 
     # --- pages ---
