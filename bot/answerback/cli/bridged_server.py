@@ -17,9 +17,10 @@ import aiohttp
 
 from answerback.agents.bridges.ask_people import MAX_LINE, LineTooLongError, RequestAsker
 from answerback.agents.bridges.codex import CodexBridge
+from answerback.agents.bridges.frame import ForeignServerError
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.opencode import OpencodeBridge
-from answerback.agents.bridges.opencode_server import NotOpencodeError, OpencodeServer
+from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.cli.api_client import START_HINT
 from answerback.cli.output import fail, say
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
@@ -137,7 +138,7 @@ def _run(work: Coroutine[object, object, None]) -> None:
 
     try:
         asyncio.run(until_stopped())
-    except* (NotOpencodeError, ClientError, LineTooLongError) as group:
+    except* (ForeignServerError, ClientError, LineTooLongError) as group:
         fail(str(group.exceptions[0]))
     except* asyncio.CancelledError:
         sys.exit(128 + stopped[0])

@@ -11,7 +11,6 @@ import json
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -24,6 +23,7 @@ from answerback.agents.bridges.ask_people import (
     structured_result,
 )
 from answerback.agents.bridges.codex_mcp_calls import MCP_TOOL_CALL, McpCalls, approval_kind
+from answerback.agents.bridges.frame import PendingRequests, Report
 from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
 from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
 from answerback.agents.pipe.origins import Folders
@@ -59,18 +59,6 @@ class _Call(NamedTuple):
     arguments: Json
 
 
-@dataclass(slots=True)
-class _Pending:
-    """A request that people are asked about. Codex reports when it is resolved, whether by people or by its client."""
-
-    id: JsonValue
-    method: str
-    gone: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when Codex no longer waits for an answer."""
-    task: asyncio.Task[None] = field(init=False)
-    """Waits for the answer."""
-
-
 class CodexBridge:
     """One client and one app server.
 
@@ -78,7 +66,6 @@ class CodexBridge:
         late: the source of answers given after an earlier run had ended.
         to_server: sends a line to Codex.
         to_client: sends a line to the client.
-        report: shows a line to the person who started the bridge.
     """
 
     def __init__(
@@ -87,7 +74,7 @@ class CodexBridge:
         late: LateAnswerSource,
         to_server: Callable[[bytes], None],
         to_client: Callable[[bytes], None],
-        report: Callable[[str], None],
+        report: Report,
     ) -> None:
         self._people = people
         self._late_answers = late
@@ -96,7 +83,8 @@ class CodexBridge:
         self._report = report
         self._run = secrets.token_hex(8)
         """Makes request ids unique: a server restarts its count of requests each time that it starts."""
-        self._pending: dict[str, _Pending] = {}
+        self._tasks = asyncio.TaskGroup()
+        self._pending = PendingRequests(people, self._tasks)
         self._receipts: dict[str, DeliveryReceipt] = {}
         """Receipts for the client's requests that carry late answers, until Codex has accepted them."""
         self._mcp_calls = McpCalls()
@@ -110,13 +98,12 @@ class CodexBridge:
         of the thread.
         """
         await self._people.withdraw_stale_asks([], _is_needed)
-        async with asyncio.TaskGroup() as tasks:
-            from_client = tasks.create_task(self._relay_from_client(client))
+        async with self._tasks:
+            from_client = self._tasks.create_task(self._relay_from_client(client))
             async for line in server:
-                self._relay_from_server(line, tasks)
+                self._relay_from_server(line)
             from_client.cancel()
-            for pending in self._pending.values():
-                pending.task.cancel()
+            self._pending.end()
             for receipt in self._receipts.values():
                 receipt.abandon()
 
@@ -146,17 +133,16 @@ class CodexBridge:
         self._receipts[json.dumps(message.get("id"))] = words.receipt
         return _encode_line({**message, "params": {**params, "additionalContext": context}})
 
-    def _relay_from_server(self, line: bytes, tasks: asyncio.TaskGroup) -> None:
+    def _relay_from_server(self, line: bytes) -> None:
         match message := _parse_message(line) or {}:
             case {"id": request_id, "method": str(method), "params": dict() as params} if (
                 call := self._call(method, params)
             ):
-                pending = self._pending[json.dumps(request_id)] = _Pending(request_id, method)
-                pending.task = tasks.create_task(self._forward(pending, call, line))
+                self._forward(request_id, method, call, line)
             case {"method": "serverRequest/resolved", "params": {"requestId": request_id}} if (
-                resolved := self._pending.pop(json.dumps(request_id), None)
+                self._pending.mark_gone(json.dumps(request_id))
             ):
-                resolved.gone.set()
+                pass
             case {"id": str(request_id)} if request_id.startswith(self._run):
                 pass  # the response to our own interrupt
             case {"id": request_id}:
@@ -190,36 +176,37 @@ class CodexBridge:
         ):
             receipt.abandon() if "error" in response else receipt.confirm()
 
-    async def _forward(self, pending: _Pending, call: _Call, line: bytes) -> None:
+    def _forward(self, request_id: JsonValue, method: str, call: _Call, line: bytes) -> None:
         """Ask people about a request, and send their answer to Codex."""
-        params = call.arguments
-        try:
-            ask = await self._people.ask_and_wait(self._request(pending, call), pending.gone)
-        except ClientError as error:
-            if self._pending.pop(json.dumps(pending.id), None) is not None:
-                self._report(f"Passed {pending.method} on to Codex's own client: {error}")
-                self._to_client(line)
-            return
-        if ask is not None:
+        key, params = json.dumps(request_id), call.arguments
+
+        async def answer(ask: Ask) -> None:
             if ask.end_turn and params.get("turnId") is not None:
                 self._interrupt(params)
-            self._to_server(_encode_line({"id": pending.id, **_answer(pending.method, ask)}))
+            self._to_server(_encode_line({"id": request_id, **_answer(method, ask)}))
 
-    def _request(self, pending: _Pending, call: _Call) -> Request:
+        def refused(error: ClientError) -> None:
+            self._pending.mark_gone(key)  # what follows about it is for the client
+            self._report(f"Passed {method} on to Codex's own client: {error}")
+            self._to_client(line)
+
+        self._pending.forward(key, self._request(request_id, method, call), answer, refused)
+
+    def _request(self, request_id: JsonValue, method: str, call: _Call) -> Request:
         thread, turn, item = (
             value if isinstance(value := call.arguments.get(key), str) else None
             for key in ("threadId", "turnId", "itemId")
         )
         return Request(
-            id=f"{self._run}:{pending.id}",
-            name=pending.method,
+            id=f"{self._run}:{request_id}",
+            name=method,
             dialect=call.dialect,
             arguments=call.arguments,
             conversation=thread,
             turn=turn,
             tool_call_id=item,
             folder=self._folders.folder(thread),
-            process=None if pending.method == _QUESTION else os.getpid(),
+            process=None if method == _QUESTION else os.getpid(),
         )
 
     def _interrupt(self, params: Json) -> None:

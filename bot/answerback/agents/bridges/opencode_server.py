@@ -16,10 +16,8 @@ import aiohttp
 from pydantic import JsonValue
 
 from answerback.agents.bridges.ask_people import MAX_LINE
-from answerback.core.base_error import AnswerbackError
+from answerback.agents.bridges.frame import ForeignServerError, Json, ServerUnavailableError
 from answerback_client.connection_errors import reason_of
-
-Json = dict[str, JsonValue]
 
 _USER: Final = "opencode"
 """The default user name of a server with a password."""
@@ -28,14 +26,6 @@ _MAX_SESSIONS: Final = 50
 """The number of sessions that are checked for late answers."""
 _STREAM_TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)
 """A server sends a heartbeat every ten seconds."""
-
-
-class ServerUnavailableError(Exception):
-    """The server cannot be reached, or is temporarily unable to answer."""
-
-
-class NotOpencodeError(AnswerbackError):
-    """The address is not that of an opencode server, or the server refuses the bridge."""
 
 
 class OpencodeServer:
@@ -72,7 +62,7 @@ class OpencodeServer:
         """
         async with self._response("GET", "/event", timeout=_STREAM_TIMEOUT) as response:
             if response.status != HTTPStatus.OK or response.content_type != "text/event-stream":
-                raise NotOpencodeError(self._describe_foreign_server(response))
+                raise ForeignServerError(self._describe_foreign_server(response))
             yield self._events(response.content)
 
     async def pending(self, kind: str) -> list[Json]:
@@ -104,7 +94,7 @@ class OpencodeServer:
     async def _rows(self, path: str) -> list[Json]:
         rows = await self._read(path)
         if not isinstance(rows, list):
-            raise NotOpencodeError(f"The server at {self.url} is not an opencode server.")
+            raise ForeignServerError(f"The server at {self.url} is not an opencode server.")
         return [row for row in rows if isinstance(row, dict)]
 
     async def _read(self, path: str) -> JsonValue:
@@ -113,7 +103,7 @@ class OpencodeServer:
             try:
                 return parse_json(raw)
             except ValueError as error:
-                raise NotOpencodeError(self._describe_foreign_server(response)) from error
+                raise ForeignServerError(self._describe_foreign_server(response)) from error
 
     async def post(self, path: str, body: Json | None = None) -> bool:
         """Post to the server; returns whether it accepted. It refuses an answer to a request that is not pending."""
@@ -126,7 +116,7 @@ class OpencodeServer:
         async for chunk in response.content.iter_any():
             chunks += chunk
             if len(chunks) > MAX_LINE:
-                raise NotOpencodeError(self._describe_foreign_server(response))
+                raise ForeignServerError(self._describe_foreign_server(response))
         return bytes(chunks)
 
     @asynccontextmanager
@@ -138,7 +128,7 @@ class OpencodeServer:
                 method, self.url + path, params=self._query, headers=self._headers, **more
             ) as response:
                 if response.status == HTTPStatus.UNAUTHORIZED:
-                    raise NotOpencodeError(
+                    raise ForeignServerError(
                         f"The server at {self.url} requires a password. Put it into the environment variable "
                         "OPENCODE_SERVER_PASSWORD, or name another variable with --password-env."
                     )
@@ -146,7 +136,7 @@ class OpencodeServer:
                     raise ServerUnavailableError(f"{self.url} answered HTTP {response.status}.")
                 yield response
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
-            raise NotOpencodeError(
+            raise ForeignServerError(
                 f"{self.url} is not a server address. Use http://host:port."
             ) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -161,7 +151,7 @@ class OpencodeServer:
             head, *lines = chunk.split(b"\n")
             rest += head
             if len(rest) > MAX_LINE:
-                raise NotOpencodeError(f"{self.url} sent a line of more than {MAX_LINE} bytes.")
+                raise ForeignServerError(f"{self.url} sent a line of more than {MAX_LINE} bytes.")
             for following in lines:
                 if rest.startswith(b"data:"):
                     yield self._event(bytes(rest).removeprefix(b"data:"))
@@ -173,7 +163,7 @@ class OpencodeServer:
         except ValueError:
             event = None
         if not isinstance(event, dict):
-            raise NotOpencodeError(f"{self.url} sent an event that is not an opencode server's.")
+            raise ForeignServerError(f"{self.url} sent an event that is not an opencode server's.")
         return event
 
     def _describe_foreign_server(self, response: aiohttp.ClientResponse) -> str:

@@ -15,9 +15,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from answerback.agents.bridges.ask_people import Request, RequestAsker
+from answerback.agents.bridges.ask_people import RequestAsker
 from answerback.agents.bridges.late_answers import LateAnswerSource
-from answerback.agents.bridges.opencode import OpencodeBridge, _Pending
+from answerback.agents.bridges.opencode import OpencodeBridge
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.core.ask import Ask, Reason, Status
 from answerback.runtime.config import ServerSettings
@@ -293,22 +293,13 @@ async def test_a_restart_of_the_service_loses_nothing(tmp_path: Path, opencode: 
 async def test_a_request_answered_while_a_bridge_catches_up_is_left_alone() -> None:
     """The answers arrive while the bridge asks opencode about other requests."""
 
-    class Interrupted(OpencodeServer):
-        async def was_interrupted(self, session: str, call_id: str) -> bool:
-            bridge._pending.clear()
-            return True
-
     async with AsyncClient("http://127.0.0.1:1") as client, aiohttp.ClientSession() as http:
         people = RequestAsker(client, {"bridge": "opencode"}, None)
         late = LateAnswerSource("http://127.0.0.1:1", None)
-        bridge = OpencodeBridge(Interrupted(http, "http://127.0.0.1:1"), people, late, print)
-        request = Request("r1", "question", "opencode", {}, "session", "call")
-        pending = bridge._pending["r1"] = _Pending("question", request)
-        pending.task = asyncio.create_task(asyncio.sleep(WAIT))
+        bridge = OpencodeBridge(OpencodeServer(http, "http://127.0.0.1:1"), people, late, print)
         await bridge._handle_missing("r1")
-        await bridge._handle_missing("r1")
-        await asyncio.wait([pending.task])
-        assert pending.task.cancelled()
+        bridge._pending.drop("r1")
+        assert not bridge._pending.waiting
 
 
 async def test_a_request_that_cannot_be_asked_stays_in_opencodes_own_window(

@@ -13,7 +13,8 @@ from aiohttp import web
 
 from answerback.agents.bridges import opencode_server
 from answerback.agents.bridges.ask_people import LineTooLongError
-from answerback.agents.bridges.opencode_server import NotOpencodeError, OpencodeServer
+from answerback.agents.bridges.frame import ForeignServerError
+from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.cli import bridged_server
 from answerback.service.question_routing import Rules
 from answerback.service.submission_request import Route
@@ -155,7 +156,7 @@ async def test_an_endless_line_of_opencode_ends_the_bridge(
 @pytest.mark.parametrize("raw", [b"{", b"[]", b"[" * 5_000, b"\xff"])
 async def test_an_event_that_is_no_event_ends_the_bridge(raw: bytes) -> None:
     async with aiohttp.ClientSession() as http:
-        with pytest.raises(NotOpencodeError):
+        with pytest.raises(ForeignServerError):
             OpencodeServer(http, "http://127.0.0.1:1")._event(raw)
 
     async def answers(_request: web.Request) -> web.Response:
@@ -168,7 +169,7 @@ async def test_an_event_that_is_no_event_ends_the_bridge(raw: bytes) -> None:
         if raw == b"[]":
             assert await server.pending("question") == []
         else:
-            with pytest.raises(NotOpencodeError):
+            with pytest.raises(ForeignServerError):
                 await server.pending("question")
 
 
