@@ -59,6 +59,37 @@ def opencode(
     bridged_server.follow_opencode(server, url, token_env, to, directory, password_env)
 
 
+@app.command("openclaw")
+def openclaw(
+    gateway: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL",
+            help="The address of the gateway: ws:// on this machine, wss:// elsewhere.",
+        ),
+    ] = "ws://127.0.0.1:18789",
+    url: _Url = _URL,
+    token_env: _TokenEnv = _TOKEN_ENV,
+    to: _To = None,
+    gateway_token_env: Annotated[
+        str,
+        typer.Option(
+            help="The environment variable that holds the gateway's token or password, if it has one."
+        ),
+    ] = "OPENCLAW_GATEWAY_TOKEN",
+) -> None:
+    """Forward the questions and approvals of a running OpenClaw gateway to people.
+
+    Example: `answerback bridge openclaw --to deploys`
+
+    Whatever is answered in OpenClaw's own windows first is withdrawn. The bridge runs until you stop it; if you start
+    it again, it does not repeat any ask.
+    """
+    from answerback.cli import bridged_server
+
+    bridged_server.follow_openclaw(gateway, url, token_env, to, gateway_token_env)
+
+
 @app.command("codex", context_settings={"ignore_unknown_options": True})
 def codex(
     command: Annotated[

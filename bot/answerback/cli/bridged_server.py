@@ -19,10 +19,13 @@ from answerback.agents.bridges.ask_people import MAX_LINE, LineTooLongError, Req
 from answerback.agents.bridges.codex import CodexBridge
 from answerback.agents.bridges.frame import ForeignServerError
 from answerback.agents.bridges.late_answers import LateAnswerSource
+from answerback.agents.bridges.openclaw import OpenclawBridge
+from answerback.agents.bridges.openclaw_gateway import Device, OpenclawGateway
 from answerback.agents.bridges.opencode import OpencodeBridge
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.cli.api_client import START_HINT
 from answerback.cli.output import fail, say
+from answerback.cli.state_folder import state_folder
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
 
 _START_PATIENCE: Final = 20.0
@@ -43,6 +46,22 @@ def follow_opencode(
                 source["directory"] = directory
             people = RequestAsker(client, source, to)
             await OpencodeBridge(followed, people, _late_answer_source(url, token_env), say).run()
+
+    _run(follow())
+
+
+def follow_openclaw(
+    gateway: str, url: str, token_env: str, to: str | None, gateway_token_env: str
+) -> None:
+    """Follow an OpenClaw gateway."""
+    device = Device.load(state_folder() / "openclaw-device.key")
+
+    async def follow() -> None:
+        async with _connected_client(url, token_env) as client, aiohttp.ClientSession() as http:
+            token = os.environ.get(gateway_token_env, "")
+            followed = OpenclawGateway(http, gateway, token, device)
+            people = RequestAsker(client, {"bridge": "openclaw", "server": followed.url}, to)
+            await OpenclawBridge(followed, people, _late_answer_source(url, token_env), say).run()
 
     _run(follow())
 

@@ -90,6 +90,7 @@ def command(
     from answerback.agents.pipe.origins import origin_of
     from answerback.agents.pipe.service_calls import ServiceCalls
     from answerback.cli.piped_program import own_streams
+    from answerback.cli.state_folder import state_folder
 
     try:
         chosen = _choose_policy(policy, server, words or [], url)
@@ -99,7 +100,7 @@ def command(
         if bool(words) == (url is not None):
             _fail("Give either the server's command after --, or its address with --url.")
         headers = {} if url is None else _check_address(url, header_env or [])
-        definitions = Definitions((state or _state_folder()) / f"mcp-proxy-{chosen.name}.json")
+        definitions = Definitions((state or state_folder()) / f"mcp-proxy-{chosen.name}.json")
     except (PolicyError, DefinitionsError) as error:
         _fail(str(error))
     client_in, client_out = own_streams()
@@ -129,11 +130,6 @@ def _choose_policy(
         return choose_server(load_policies(path), server)
     name = urlsplit(url).hostname if url else Path(words[0]).name if words else None
     return named_server(server or name or "server")
-
-
-def _state_folder() -> Path:
-    folder = os.environ.get("XDG_STATE_HOME")
-    return (Path(folder) if folder else Path.home() / ".local" / "state") / "answerback"
 
 
 def _print_dry_run(policy: ServerPolicy, path: Path, *, as_json: bool) -> None:

@@ -17,7 +17,14 @@ from answerback.core.form import Form
 from answerback.core.grants import ToolCall
 from answerback.core.headline import ToolKind
 from answerback.dialects import results
-from answerback.dialects.approvals import agents, codex, codex_permissions, frameworks, mcp_proxy
+from answerback.dialects.approvals import (
+    agents,
+    codex,
+    codex_permissions,
+    frameworks,
+    mcp_proxy,
+    openclaw,
+)
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
@@ -42,6 +49,8 @@ VARIANTS: Final[dict[str, Variant]] = {
     "adk_request_confirmation": frameworks.ADK,
     "permission.asked": agents.OPENCODE,
     "tools/call": mcp_proxy.MCP_PROXY,
+    "exec.approval.requested": openclaw.COMMAND,
+    "plugin.approval.requested": openclaw.PLUGIN,
 }
 """How each host asks and gets its answer, by the name of its request."""
 

@@ -36,6 +36,8 @@ _HOSTS: Final = {
     "item/fileChange/requestApproval": "Codex",
     "item/permissions/requestApproval": "Codex",
     "permission.asked": "opencode",
+    "exec.approval.requested": "OpenClaw",
+    "plugin.approval.requested": "OpenClaw",
 }
 """The names of hosts, by their hook, or by a kind of request that only they make."""
 

@@ -53,6 +53,8 @@ CALLS: dict[str, Json] = {
         "permission": "bash", "patterns": ["ls *"], "always": ["ls *"], "metadata": {"command": "ls -la"}
     },
     "tools/call": {"server": "shop", "name": "delete", "arguments": ARGS},
+    "exec.approval.requested": {"command": "ls", "cwd": "/w", "allowedDecisions": ["allow-once", "deny"]},
+    "plugin.approval.requested": {"title": "Send it", "description": "A newsletter.", "toolName": "mail"},
 }  # fmt: skip
 HEADLINES = {
     "mcpServer/elicitation/request": "Call delete on shop",
@@ -67,6 +69,8 @@ HEADLINES = {
     "session/request_permission": "Use c1",
     "adk_request_confirmation": "Use reimburse",
     "permission.asked": "Run ls -la",
+    "exec.approval.requested": "Run ls",
+    "plugin.approval.requested": "Allow: Send it",
 }
 """The headlines of the examples; those of the others name the tool and its path."""
 

@@ -88,9 +88,11 @@ class Variant(NamedTuple):
 
 
 _DENYING: Final = frozenset({"deny", "reject", "decline", "cancel", "reject_always"})
-_ALLOWING_ONCE: Final = frozenset({"allow", "approve", "accept", "once", "turn", "proceed_once"})
+_ALLOWING_ONCE: Final = frozenset(
+    {"allow", "approve", "accept", "once", "turn", "proceed_once", "allow-once"}
+)
 _ALLOWING_ALWAYS: Final = frozenset(
-    {"always", "session", "acceptForSession", "approve_always", "proceed_always"}
+    {"always", "session", "acceptForSession", "approve_always", "proceed_always", "allow-always"}
 )
 
 

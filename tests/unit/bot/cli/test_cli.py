@@ -122,6 +122,7 @@ WITHOUT_JSON = {
     "acp": "it speaks what its host speaks",
     "bridge codex": "it speaks what its host speaks",
     "bridge opencode": "it runs until it is told to stop",
+    "bridge openclaw": "it runs until it is told to stop",
     "mcp": "it speaks what its host speaks",
 }
 """The commands without --json, and why a script does not need it."""

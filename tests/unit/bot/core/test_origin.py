@@ -73,6 +73,7 @@ def test_a_call_does_not_say_who_asks(field: str) -> None:
 async def test_requests_that_only_one_host_makes_name_it(parts: Parts) -> None:
     for name, host in (
         ("permission.asked", "opencode"),
+        ("exec.approval.requested", "OpenClaw"),
         ("item/fileChange/requestApproval", "Codex"),
     ):
         body = read_submission({"name": name, "arguments": CALLS[name], "to": "web"})

@@ -76,6 +76,8 @@ DECISIONS: dict[str, dict[str, Any]] = {
     },
     "adk_request_confirmation": {"approve": {"confirmed": True}, "reject": {"confirmed": False}},
     "permission.asked": {each: {"reply": each} for each in ("once", "always", "reject")},
+    "exec.approval.requested": {each: {"decision": each} for each in ("allow-once", "deny")},
+    "plugin.approval.requested": {each: {"decision": each} for each in ("allow-once", "deny")},
     "tools/call": {each: {"behavior": each} for each in ("allow", "deny")},
 }
 WORDS = "not today"
@@ -102,6 +104,8 @@ REFUSED: dict[str, Any] = {
     },
     "adk_request_confirmation": {"confirmed": False},
     "permission.asked": {"reply": "reject", "message": WORDS},
+    "exec.approval.requested": {"decision": "deny"},
+    "plugin.approval.requested": {"decision": "deny"},
     "tools/call": {"behavior": "deny", "message": WORDS},
 }
 
@@ -368,6 +372,7 @@ def test_adk_adds_the_persons_payload_to_an_approval_only() -> None:
         ("DeferredToolRequests", {"approvals": []}, [("/approvals", "too_few")]),
         ("adk_request_confirmation", {"originalFunctionCall": 3}, [("/originalFunctionCall", "wrong_type")]),
         ("permission.asked", {"permission": None}, [("/permission", "required")]),
+        ("exec.approval.requested", {"command": 1}, [("/command", "wrong_type")]),
     ],
 )  # fmt: skip
 def test_an_invalid_request_reports_every_location(

@@ -41,6 +41,8 @@ MORE: dict[str, tuple[dict[str, Any], list[str]]] = {
         [ONCE, ALWAYS, OTHER, DENY, DENY],
     ),
     "permission.asked": ({"always": ["ls *"]}, [ONCE, ALWAYS, DENY]),
+    "exec.approval.requested": ({"allowedDecisions": ["allow-once", "allow-always"]}, [ONCE, ALWAYS, DENY]),
+    "plugin.approval.requested": ({}, [ONCE, DENY]),
     "tool_approval_item": ({}, [ONCE, ALWAYS, DENY, DENY]),
     "item/permissions/requestApproval": ({}, [ONCE, ALWAYS, DENY]),
     "tool_approval": ({"allowed_decisions": ["reject", "edit", "respond", "approve"]}, [ONCE, OTHER, OTHER, DENY]),
