@@ -128,6 +128,10 @@ docs: venv ## Build the documentation into site/; broken links are errors
 lock: venv ## Pin the newest releases allowed by pyproject.toml, with hashes
 	@.ci/lock
 
+.PHONY: frontier
+frontier: venv ## For maintainers: compare how the newest release of each agent and framework asks with what is recorded (ARGS=--record)
+	@$(BIN)/python -m tests.frontier $(ARGS)
+
 .PHONY: clean
 clean: ## Remove everything the other targets created
 	rm -rf .venv site build *.egg-info bot/answerback_client/{build,*.egg-info} .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage*

@@ -1,0 +1,103 @@
+"""Fetches packages with npm and pip, and finds in each the names that its definitions have."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+Json = dict[str, Any]
+
+_COMMENTS: Final = re.compile(
+    r'""".*?"""|/\*.*?\*/|//[^\n]*|#[^\n]*|"(?:description|title)": "(?:[^"\\]|\\.)*"', re.S
+)
+_NAME: Final = re.compile(r"[A-Za-z_$][\w$-]*")
+_PATIENCE: Final = 600
+_PLATFORMS: Final = [
+    word for libc in ("2_17", "2_28", "2_34") for word in ("--platform", f"manylinux_{libc}_x86_64")
+]
+
+
+class Release(NamedTuple):
+    """A package as it was fetched."""
+
+    version: str
+    file: Path
+
+    def read(self, name: str) -> str | None:
+        """The text of a file in it; None if it has none of that name."""
+        if self.file.suffix == ".whl":
+            with zipfile.ZipFile(self.file) as wheel:
+                return wheel.read(name).decode() if name in wheel.namelist() else None
+        with tarfile.open(self.file) as archive:
+            members = [each for each in archive.getnames() if each.partition("/")[2] == name]
+            found = archive.extractfile(members[0]) if members else None
+            return None if found is None else found.read().decode()
+
+
+def fetch(source: Mapping[str, Any], folder: Path) -> Release | None:
+    """Fetch the newest release into an empty folder; None if it cannot be had here."""
+    folder.mkdir(parents=True)
+    if (name := source.get("npm")) is not None:
+        # Asked for by its number: without one, npm takes a release that suits the Node of this machine.
+        viewed = _run("npm", "view", name, "version")
+        command = [
+            "npm",
+            "pack",
+            "--ignore-scripts",
+            "--pack-destination",
+            str(folder),
+            f"{name}@{viewed}",
+        ]
+    else:
+        # Of any Python and system: only the text of the package is read.
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:"]
+        command += ["--python-version", "3.13", *_PLATFORMS, "--dest", str(folder), source["pypi"]]
+    _run(*command)
+    files = [*folder.iterdir()]
+    return Release(_version(files[0].name), files[0]) if files else None
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(command, check=False, timeout=_PATIENCE, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def _version(name: str) -> str:
+    found = re.search(r"-(\d[\w.]*?(?:-[a-z][\w.]*)?)(?:\.tgz|\.tar\.gz|-(?:py|cp).*\.whl)$", name)
+    return name if found is None else found[1]
+
+
+def read_names(text: str | None, expression: str) -> list[str] | None:
+    """The names in a definition, without its comments and descriptions; None if there is no such definition."""
+    found = None if text is None else re.search(expression, text, re.S)
+    return None if found is None else sorted(set(_NAME.findall(_COMMENTS.sub(" ", found[0]))))
+
+
+def definitions(source: Mapping[str, Any], release: Release) -> dict[str, list[str] | None]:
+    """The names in each of a source's definitions."""
+    return {
+        name: read_names(release.read(where[0]), where[1])
+        for name, where in source.items()
+        if isinstance(where, list)
+    }
+
+
+def differences(host: str, recorded: Json, found: Json) -> Iterator[str]:
+    """What moved in a host, a line each."""
+    if recorded.get("version") != found["version"]:
+        yield f"{host}: {recorded.get('version', 'new here')} → {found['version']}"
+    before = recorded.get("definitions", {})
+    for name, names in found["definitions"].items():
+        if names is None:
+            yield f"{host}: {name} is not where it was; look for it, and correct sources.toml"
+            continue
+        known = before.get(name) or []
+        for sign, some in (("+", set(names) - set(known)), ("-", set(known) - set(names))):
+            if some:
+                yield f"{host}: {name} {sign} {', '.join(sorted(some))}"
