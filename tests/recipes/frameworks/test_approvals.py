@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from asyncio.subprocess import PIPE
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -42,10 +41,12 @@ async def run_recipe(framework: str, model: Model, served: Served, folder: Path)
             "PYTHONPATH": str(ROOT / "bot"),
         },
     )
-    async with AsyncExitStack() as stack:
-        stack.callback(lambda: process.returncode is None and process.kill())
+    try:
         async with asyncio.timeout(PATIENCE):
             printed, _ = await process.communicate()
+    except BaseException:
+        process.kill()
+        raise
     assert process.returncode == 0
     text: str | None = json.loads(printed.splitlines()[-1])
     return text
