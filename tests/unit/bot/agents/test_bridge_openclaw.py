@@ -97,12 +97,12 @@ async def reported(lines: list[str], words: str) -> None:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.rule("CONNECT-9")
 def resolved(port: str) -> Json:
     """The parameters that answer the question."""
     return {"answers": {"answers": {"port": [port]}}}
 
 
+@pytest.mark.rule("CONNECT-9")
 @pytest.mark.parametrize(
     ("kind", "action", "params", "more"),
     [

@@ -35,16 +35,15 @@ def selected(option: str) -> Json:
     return {"outcome": {"outcome": "selected", "optionId": option}}
 
 
+OPENCLAW = ("exec.approval.requested", "plugin.approval.requested")
+CODEX = ("item/commandExecution/requestApproval", "item/fileChange/requestApproval")
 ONCE: Json = {"network": {"enabled": True}, "fileSystem": {"write": [None, "/w"]}}
 DECISIONS: dict[str, dict[str, Any]] = {
     "PermissionRequest": {"allow": hook(behavior="allow"), "deny": hook(behavior="deny")},
     "permissionRequest": {"allow": {"behavior": "allow"}, "deny": {"behavior": "deny"}},
-    "item/commandExecution/requestApproval": {
-        each: {"decision": each} for each in ("accept", "acceptForSession", "decline")
-    },
-    "item/fileChange/requestApproval": {
-        each: {"decision": each} for each in ("accept", "acceptForSession", "decline")
-    },
+    **dict.fromkeys(
+        CODEX, {each: {"decision": each} for each in ("accept", "acceptForSession", "decline")}
+    ),
     "item/permissions/requestApproval": {
         "turn": {"permissions": ONCE, "scope": "turn"},
         "session": {"permissions": ONCE, "scope": "session"},
@@ -76,16 +75,14 @@ DECISIONS: dict[str, dict[str, Any]] = {
     },
     "adk_request_confirmation": {"approve": {"confirmed": True}, "reject": {"confirmed": False}},
     "permission.asked": {each: {"reply": each} for each in ("once", "always", "reject")},
-    "exec.approval.requested": {each: {"decision": each} for each in ("allow-once", "deny")},
-    "plugin.approval.requested": {each: {"decision": each} for each in ("allow-once", "deny")},
+    **dict.fromkeys(OPENCLAW, {each: {"decision": each} for each in ("allow-once", "deny")}),
     "tools/call": {each: {"behavior": each} for each in ("allow", "deny")},
 }
 WORDS = "not today"
 REFUSED: dict[str, Any] = {
     "PermissionRequest": hook(behavior="deny", message=WORDS),
     "permissionRequest": {"behavior": "deny", "message": WORDS},
-    "item/commandExecution/requestApproval": {"decision": "decline"},
-    "item/fileChange/requestApproval": {"decision": "decline"},
+    **dict.fromkeys(CODEX, {"decision": "decline"}),
     "item/permissions/requestApproval": {"permissions": {}, "scope": "turn"},
     "session/request_permission": {"outcome": {"outcome": "cancelled"}},
     "mcpServer/elicitation/request": {"action": "decline"},
@@ -104,8 +101,7 @@ REFUSED: dict[str, Any] = {
     },
     "adk_request_confirmation": {"confirmed": False},
     "permission.asked": {"reply": "reject", "message": WORDS},
-    "exec.approval.requested": {"decision": "deny"},
-    "plugin.approval.requested": {"decision": "deny"},
+    **dict.fromkeys(OPENCLAW, {"decision": "deny"}),
     "tools/call": {"behavior": "deny", "message": WORDS},
 }
 
@@ -372,7 +368,6 @@ def test_adk_adds_the_persons_payload_to_an_approval_only() -> None:
         ("DeferredToolRequests", {"approvals": []}, [("/approvals", "too_few")]),
         ("adk_request_confirmation", {"originalFunctionCall": 3}, [("/originalFunctionCall", "wrong_type")]),
         ("permission.asked", {"permission": None}, [("/permission", "required")]),
-        ("exec.approval.requested", {"command": 1}, [("/command", "wrong_type")]),
     ],
 )  # fmt: skip
 def test_an_invalid_request_reports_every_location(
