@@ -22,8 +22,7 @@ def hook(**decision: Any) -> Json:
 
 
 def response(*, approved: bool, **more: Any) -> Json:
-    kind = "tool-approval-response"
-    return {"type": kind, "approvalId": "ap1", "approved": approved, **more}
+    return {"type": "tool-approval-response", "approvalId": "ap1", "approved": approved} | more
 
 
 def openai_response(*, approve: bool, **more: Any) -> Json:
@@ -41,9 +40,10 @@ ONCE: Json = {"network": {"enabled": True}, "fileSystem": {"write": [None, "/w"]
 DECISIONS: dict[str, dict[str, Any]] = {
     "PermissionRequest": {"allow": hook(behavior="allow"), "deny": hook(behavior="deny")},
     "permissionRequest": {"allow": {"behavior": "allow"}, "deny": {"behavior": "deny"}},
-    **dict.fromkeys(
-        CODEX, {each: {"decision": each} for each in ("accept", "acceptForSession", "decline")}
-    ),
+    **{
+        key: {each: {"decision": each} for each in ("accept", "acceptForSession", "decline")}
+        for key in CODEX
+    },
     "item/permissions/requestApproval": {
         "turn": {"permissions": ONCE, "scope": "turn"},
         "session": {"permissions": ONCE, "scope": "session"},
@@ -75,14 +75,14 @@ DECISIONS: dict[str, dict[str, Any]] = {
     },
     "adk_request_confirmation": {"approve": {"confirmed": True}, "reject": {"confirmed": False}},
     "permission.asked": {each: {"reply": each} for each in ("once", "always", "reject")},
-    **dict.fromkeys(OPENCLAW, {each: {"decision": each} for each in ("allow-once", "deny")}),
+    **{key: {each: {"decision": each} for each in ("allow-once", "deny")} for key in OPENCLAW},
     "tools/call": {each: {"behavior": each} for each in ("allow", "deny")},
 }
 WORDS = "not today"
 REFUSED: dict[str, Any] = {
     "PermissionRequest": hook(behavior="deny", message=WORDS),
     "permissionRequest": {"behavior": "deny", "message": WORDS},
-    **dict.fromkeys(CODEX, {"decision": "decline"}),
+    **{key: {"decision": "decline"} for key in CODEX},
     "item/permissions/requestApproval": {"permissions": {}, "scope": "turn"},
     "session/request_permission": {"outcome": {"outcome": "cancelled"}},
     "mcpServer/elicitation/request": {"action": "decline"},
@@ -101,7 +101,7 @@ REFUSED: dict[str, Any] = {
     },
     "adk_request_confirmation": {"confirmed": False},
     "permission.asked": {"reply": "reject", "message": WORDS},
-    **dict.fromkeys(OPENCLAW, {"decision": "deny"}),
+    **{key: {"decision": "deny"} for key in OPENCLAW},
     "tools/call": {"behavior": "deny", "message": WORDS},
 }
 
