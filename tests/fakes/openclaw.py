@@ -28,6 +28,7 @@ class Openclaw:
         self.pending: dict[str, dict[str, Json]] = {kind: {} for kind in _KINDS}
         self.told: asyncio.Queue[tuple[str, Json]] = asyncio.Queue()
         """The method and parameters of every answer, message and abort that was accepted."""
+        self.sessions: list[str] = []
         self.refusals: list[Json] = []
         """Errors for the next introductions."""
         self.failures: list[Json] = []
@@ -115,6 +116,8 @@ class Openclaw:
 
     def _answer(self, method: str, params: Json) -> Json:
         kind, _, verb = method.rpartition(".")
+        if kind == "sessions":
+            return {"ok": True, "payload": {"sessions": [{"key": key} for key in self.sessions]}}
         if verb == "list":
             rows = [*self.pending[kind].values()]
             return {"ok": True, "payload": {"questions": rows} if kind == "question" else rows}

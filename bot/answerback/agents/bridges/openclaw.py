@@ -32,6 +32,8 @@ _QUESTION: Final = "question"
 _KINDS: Final = (_QUESTION, "exec.approval", "plugin.approval")
 _OWN_WINDOW: Final = "stays in OpenClaw's own windows"
 _SHOWN: Final = ("header", "question", "options", "multiSelect")
+_MAX_SESSIONS: Final = 50
+"""The number of sessions that are checked for late answers."""
 _START_TOLERANCE: Final = 3.0
 """Seconds by which two estimates of a gateway's start may differ: it takes longer to start again."""
 
@@ -85,17 +87,31 @@ class OpenclawBridge:
             else:
                 self._pending.mark_gone(key)
         self._last_start = self._gateway.started_at
-        if not self._is_caught_up:
-            await self._people.withdraw_stale_asks(listed, self._is_needed)
-            self._is_caught_up = True
         for kind, rows in records.items():
             for each in rows:
                 self._ask(kind, each)
+        if not self._is_caught_up:
+            await self._people.withdraw_stale_asks(listed, self._is_needed)
+            waiting = {request.conversation for request in self._pending.waiting.values()}
+            # What was answered while no bridge ran; a session that waits gets its answer where it waits.
+            for session in {*await self._sessions()} - waiting:
+                await self._late.deliver(session)
+            self._is_caught_up = True
 
     async def _list(self, kind: str) -> list[Json]:
         found = await self._gateway.call(f"{kind}.list") or {}
         rows = found.get("questions", found.get("items"))
         return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+    async def _sessions(self) -> list[str]:
+        found = await self._gateway.call("sessions.list", limit=_MAX_SESSIONS) or {}
+        rows = found.get("sessions")
+        keys = (
+            [row.get("key") for row in rows if isinstance(row, dict)]
+            if isinstance(rows, list)
+            else []
+        )
+        return [key for key in map(id_text, keys) if key is not None]
 
     async def _is_needed(self, ask: Ask) -> bool:
         """Whether the gateway has ended since a question was put to an earlier run: its answer then comes late."""

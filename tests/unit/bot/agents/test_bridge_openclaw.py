@@ -229,9 +229,24 @@ async def test_the_answer_to_a_killed_gateways_question_continues_the_session(
             await told_late(openclaw)
     if not bridge_lives:
         restart()
-        async with bridging(service, openclaw, device):
+        async with bridging(service, openclaw, device) as lines:
+            await reported(lines, "Connected")
             await service.act(ask, action="answer", value="8080")
             await told_late(openclaw)
+
+
+@pytest.mark.rule("CONNECT-9")
+async def test_what_was_answered_while_no_bridge_ran_continues_the_session(
+    service: Served, openclaw: Openclaw, device: Device
+) -> None:
+    async with bridging(service, openclaw, device):
+        await openclaw.ask("question", QUESTION)
+        ask = await service.newest()
+    openclaw.pending["question"] = {}
+    openclaw.sessions = [SESSION]
+    await service.act(ask, action="answer", value="8080")
+    async with bridging(service, openclaw, device):
+        await told_late(openclaw)
 
 
 async def told_late(openclaw: Openclaw) -> None:
