@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from answerback.core.actions import (
-    Action,
     Answer,
     Back,
     Confirm,
@@ -19,6 +18,8 @@ from answerback.core.actions import (
     Submit,
 )
 from answerback.core.clarification import AskBack
+from answerback.core.handing_over import HandOver
+from answerback.core.intents import ResolvedAction
 from answerback.core.json_schema.skeleton import skeleton
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text as block_text
@@ -45,6 +46,7 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     audience = attribution.audience_line(view.responders, view.closes_at, labels, MARKS)
     lines = [wording.asks_line(view, labels), audience]
     offers: list[JsonValue] = [control.value for control in view.controls]
+    offers += ["hand_over"] if view.takers is not None else []
     again: JsonValue = None
     for line in view.lines:
         context = line.question.context if view.outcome else None
@@ -120,7 +122,7 @@ def _start(prompt: Prompt) -> JsonValue:
 _WITHOUT_INPUT = {each.action: each for each in (Back(), Submit(), Confirm(), EndTurn())}
 
 
-def action_of(received: dict[str, JsonValue]) -> Action | AskBack | TryAgain | None:
+def action_of(received: dict[str, JsonValue]) -> ResolvedAction | None:
     """Return the action that an object requests; None if it requests none."""
     value = received.get("value")
     text = value if isinstance(value, str) else None
@@ -134,6 +136,8 @@ def action_of(received: dict[str, JsonValue]) -> Action | AskBack | TryAgain | N
             return Edit(question_id=text)
         case "ask_back" if text:
             return AskBack(text=text)
+        case "hand_over" if text:
+            return HandOver(to=text)
         case "reply":
             return Reply(text=text)
         case "object":

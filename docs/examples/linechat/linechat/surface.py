@@ -63,9 +63,9 @@ class LineChat:
 
     async def remind(self, ask: Ask, number: int) -> None:
         """Send a reminder with its number, by which clients recognise one that was sent again after a crash."""
-        view = view_of(ask, self._labels)
-        subject = wording.subject(view, self._labels)
-        text = f"{wording.reminder(view, self._labels)} {subject}"
+        subject = wording.subject(view_of(ask, self._labels), self._labels)
+        _told, words = wording.reminder(ask, number, self._labels)
+        text = f"{words} {subject}"
         reminder: JsonObject = {"ask": ask.id, "reminder": number, "text": visible(text)}
         await self._broadcast(ask.destination.channel, reminder)
 

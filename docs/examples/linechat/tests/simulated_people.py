@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.ports.surface import Asks
+from answerback.testing.simulated_people import SimulatedPerson
 from answerback.testing.surface_harness import HarnessStage
 
 CHANNEL = "ops"
@@ -161,6 +162,11 @@ class SimulatedLinePerson:
 
     async def ask_back(self, text: str) -> None:
         await self._act("ask_back", text)
+
+    async def hand_over(self, to: SimulatedPerson) -> str:
+        before = len(self.received)
+        await self._act("hand_over", to.user_id)
+        return "\n".join(str(each["note"]) for each in self.received[before:] if "note" in each)
 
     async def end_turn(self) -> None:
         await self._act("end_turn")
