@@ -210,6 +210,8 @@ NOT_OFFERED: Final = {
     "a server with a long name": call_of(
         "tools/call", {"server": "s" * 300, "name": "delete", "arguments": {}}
     ),
+    "an edit of a relative path": claude("Write", file_path="a.py", content="x"),
+    "an edit through a parent": claude("Write", file_path="/a/../b", content="x"),
     "an edit that ACP places elsewhere": acp(
         name="x", kind="edit", rawInput={"path": "/a"}, locations=[{"path": "/b"}], toolCallId="1"
     ),
