@@ -19,11 +19,16 @@ from tests.unit.adapters.discord.rig import run_surface
 ME = "GET /users/@me"
 
 
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (bot_identity, connection):
+        monkeypatch.setattr(module, "_FIRST_PAUSE", 0.01)
+
+
 @pytest.mark.parametrize("status", [403, 500])
 async def test_an_unreachable_discord_is_retried_at_start_until_it_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
+    tmp_path: Path, status: int
 ) -> None:
-    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, status=status, times=1_000)
         up = run_surface(discord, tmp_path / "a.db", "http", gateway=False)
@@ -56,8 +61,6 @@ async def test_an_unreachable_discord_is_retried_ever_less_often_and_logged_once
     caplog: pytest.LogCaptureFixture,
     gateway: bool,
 ) -> None:
-    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
     monkeypatch.setattr(connection, "CONNECT_TIMEOUT", 0.01)
     async with FakeDiscord() as discord:
         discord.faults.server_error("GET /*", times=1_000)
@@ -95,10 +98,7 @@ def outage_messages(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.rule("PLACE-3")
-async def test_a_revoked_token_is_reported_at_once_until_it_is_valid_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
+async def test_a_revoked_token_is_reported_at_once_until_it_is_valid_again(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         up = run_surface(discord, tmp_path / "a.db", "http", gateway=False)
         async with up as (surface, *_):

@@ -152,8 +152,12 @@ class Full:
 
 
 @pytest.fixture
-async def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Full]:
+def retry_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ask_limits, "_RETRY_OPEN", 0)
+
+
+@pytest.fixture
+async def full(tmp_path: Path) -> AsyncIterator[Full]:
     async with served(tmp_path, limits=ONE_OPEN) as service:
         body = {"name": "ask_user", "arguments": CALL}
         async with service.http.post(f"{service.url}/v1/asks", json=body) as response:
@@ -164,6 +168,7 @@ async def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 
 @pytest.mark.rule("LIMIT-4")
+@pytest.mark.usefixtures("retry_at_once")
 async def test_a_client_asks_again_until_there_is_room(full: Full) -> None:
     async with AsyncClient(full.service.url, patience=WAIT) as client:
         submitting = asyncio.create_task(client.submit("ask_user", CALL))
@@ -173,6 +178,7 @@ async def test_a_client_asks_again_until_there_is_room(full: Full) -> None:
 
 
 @pytest.mark.rule("LIMIT-4")
+@pytest.mark.usefixtures("retry_at_once")
 async def test_a_proxy_asks_again_until_there_is_room(full: Full) -> None:
     calls = ServiceCalls(full.service.url)
     body = {"name": "ask_user", "arguments": CALL}
@@ -185,10 +191,7 @@ async def test_a_proxy_asks_again_until_there_is_room(full: Full) -> None:
 
 
 @pytest.mark.rule("LIMIT-4")
-async def test_a_proxy_gives_up_when_its_patience_ends(
-    full: Full, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ask_limits, "_RETRY_OPEN", 10)
+async def test_a_proxy_gives_up_when_its_patience_ends(full: Full) -> None:
     body = {"name": "ask_user", "arguments": CALL}
     with pytest.raises(RefusedError, match="together in one call"):
         await asyncio.to_thread(
@@ -197,6 +200,7 @@ async def test_a_proxy_gives_up_when_its_patience_ends(
 
 
 @pytest.mark.rule("LIMIT-4")
+@pytest.mark.usefixtures("retry_at_once")
 async def test_a_hook_asks_again_until_there_is_room(full: Full) -> None:
     waiting = asyncio.create_task(hook(full.service, asking()))
     await full.make_room()
@@ -207,10 +211,7 @@ async def test_a_hook_asks_again_until_there_is_room(full: Full) -> None:
 
 
 @pytest.mark.rule("LIMIT-4")
-async def test_a_hook_denies_when_its_time_is_up(
-    full: Full, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ask_limits, "_RETRY_OPEN", 10)
+async def test_a_hook_denies_when_its_time_is_up(full: Full) -> None:
     denied, why = decision(await hook(full.service, asking(), "?wait=1"))
     assert denied == "deny"
     assert "together in one call" in why
@@ -227,7 +228,6 @@ PIPED = pytest.mark.parametrize(
 async def test_a_command_hook_asks_again_for_longer_than_a_long_poll(
     full: Full, monkeypatch: pytest.MonkeyPatch, agent: str, event: Json
 ) -> None:
-    monkeypatch.setattr(ask_limits, "_RETRY_OPEN", 10)
     monkeypatch.setattr(exchange, "LONG_POLL", 0.2)
     running = asyncio.create_task(asyncio.to_thread(piped, agent, event, full.service.url))
     for _ in range(3):  # each in a long poll of its own
@@ -245,9 +245,8 @@ async def test_a_command_hook_asks_again_for_longer_than_a_long_poll(
 @pytest.mark.rule("LIMIT-4")
 @PIPED
 async def test_a_command_hook_denies_when_its_time_is_up(
-    full: Full, monkeypatch: pytest.MonkeyPatch, agent: str, event: Json
+    full: Full, agent: str, event: Json
 ) -> None:
-    monkeypatch.setattr(ask_limits, "_RETRY_OPEN", 10)
     began = time.monotonic()
     told = await asyncio.to_thread(piped, agent, event, full.service.url, wait=0.5)
     assert "together in one call" in str(told)
@@ -255,6 +254,7 @@ async def test_a_command_hook_denies_when_its_time_is_up(
 
 
 @pytest.mark.rule("LIMIT-4")
+@pytest.mark.usefixtures("retry_at_once")
 async def test_a_bridge_asks_again_until_there_is_room(full: Full) -> None:
     async with AsyncClient(full.service.url, patience=math.inf) as client:
         request = Request("r1", "ask_user", "single", CALL, "thread-1")
@@ -277,10 +277,7 @@ ACP_CALL = Call("ask_user", "single", CALL, "session-1")
 
 
 @pytest.mark.rule("LIMIT-4")
-async def test_an_acp_proxy_asks_again_until_there_is_room(
-    full: Full, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ask_limits, "_RETRY_OPEN", 10)
+async def test_an_acp_proxy_asks_again_until_there_is_room(full: Full) -> None:
     pauses: list[float] = []
     room = threading.Event()
 
@@ -299,6 +296,7 @@ async def test_an_acp_proxy_asks_again_until_there_is_room(
 
 
 @pytest.mark.rule("LIMIT-4")
+@pytest.mark.usefixtures("retry_at_once")
 async def test_an_acp_proxy_stops_asking_once_nobody_needs_the_answer(full: Full) -> None:
     client = acp_client(full, lambda _: None)
     needed = iter([True, False])
@@ -308,6 +306,7 @@ async def test_an_acp_proxy_stops_asking_once_nobody_needs_the_answer(full: Full
 
 
 @pytest.mark.rule("LIMIT-4")
+@pytest.mark.usefixtures("retry_at_once")
 async def test_a_hook_whose_host_has_gone_asks_nobody_later(full: Full) -> None:
     waiting = asyncio.create_task(hook(full.service, permission()))
     async with asyncio.timeout(WAIT):
