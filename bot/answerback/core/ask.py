@@ -11,10 +11,11 @@ from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core import answer_source, walker
+from answerback.core import walker
 from answerback.core.actions import Action, Answer, Back, Confirm, Object, Other, Reply
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
 from answerback.core.form import Form, Question, options_json
+from answerback.core.given_answer import weakest_source
 from answerback.core.giving_up import GaveUp, TriedAgain
 from answerback.core.grants import GrantChange, GrantNote
 from answerback.core.people import NOBODY_KNOWN, People
@@ -318,7 +319,7 @@ def _outcome(walk: Walk, at: float, by: Person | None) -> Outcome:
         status=status,
         at=at,
         ended_by=by,
-        source=answer_source.weakest_source(walk.answers) if status is Status.ANSWERED else None,
+        source=weakest_source(walk.answers) if status is Status.ANSWERED else None,
         reason=Reason.USER if status in {Status.CANCELLED, Status.TURN_ENDED} else None,
     )
 

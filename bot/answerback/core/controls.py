@@ -1,4 +1,4 @@
-"""The controls of a prompt other than its answers."""
+"""What a prompt offers besides its answers: its controls, and remembering an answer."""
 
 from __future__ import annotations
 
@@ -43,3 +43,16 @@ _CONTROLS: Final = {
     for flags in product((False, True), repeat=3)
 }
 """The controls by whether one can go back, whether the agent can be asked back, and whether to confirm."""
+
+
+def can_remember(ask: Ask) -> bool:
+    """Return whether an answer can be remembered for the turn: the question offers it, and the turn has an id."""
+    request = ask.request
+    if request.conversation is None or request.turn is None:
+        return False
+    return ask.question is not None and ask.question.can_be_remembered
+
+
+def offers_to_remember(ask: Ask) -> bool:
+    """Return whether people may have an answer remembered: one that others have yet to confirm must not count alone."""
+    return can_remember(ask) and ask.form.confirmation is None

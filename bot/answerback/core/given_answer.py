@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -19,6 +20,12 @@ class Source(StrEnum):
     CONFIG = "config"
     REMEMBERED = "remembered"
     INQUIRY = "inquiry"
+
+
+_STRENGTH: Final = (
+    *(Source.HUMAN, Source.GRANT, Source.REMEMBERED),
+    *(Source.CONFIG, Source.DEFAULT, Source.INQUIRY),
+)
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
@@ -53,3 +60,8 @@ class GivenAnswer(StrictDataclass):
         if not self.other:
             return self.value
         return self.value[:-1] if isinstance(self.value, list) else None
+
+
+def weakest_source(answers: tuple[GivenAnswer, ...]) -> Source | None:
+    """Return the weakest source among the answers: a single machine answer makes the whole a machine's."""
+    return max((given.source for given in answers), key=_STRENGTH.index, default=None)

@@ -6,12 +6,12 @@ from typing import Final
 
 from pydantic import ConfigDict, ValidationInfo, field_validator
 
+from answerback.core.decision_labels import DecisionLabels
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
-from answerback.core.grant_labels import GrantLabels
 from answerback.core.label_placeholders import check_label
 
 
-class Labels(GrantLabels):
+class Labels(DecisionLabels):
     """The texts of controls, headings and notes. ``{…}`` in a label is a placeholder, filled in on use.
 
     Validation rejects a blank label, and one with a placeholder that its English text does not have.

@@ -16,7 +16,7 @@ from answerback.core.asides import Aside
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Outcome
 from answerback.core.confirmation import Vote
 from answerback.core.controls import Control as Control
-from answerback.core.controls import controls_of
+from answerback.core.controls import controls_of, offers_to_remember
 from answerback.core.form import AnswerType, ContextFormat, Option, Question
 from answerback.core.giving_up import TriedAgain
 from answerback.core.granting import can_revoke, option_to_grant
@@ -25,10 +25,17 @@ from answerback.core.handing_over import takers_of
 from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
-from answerback.core.remembering import offers_to_remember
-from answerback.core.sent_call import SentCall, sent_call
 from answerback.core.too_late import can_try_again
 from answerback.core.walker import GivenAnswer, Person, Phase
+
+
+class SentCall(NamedTuple):
+    """What "Show in full" adds to an ask."""
+
+    folder: str | None
+    name: str
+    arguments: dict[str, JsonValue] | None
+    """None unless permission is asked for: any other call is its questions."""
 
 
 class Prompt(NamedTuple):
@@ -226,7 +233,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         collected_at=ask.collected_at,
         asked_at=ask.created_at - ask.set_back,
         host=ask.request.origin.label(ask.request.agent, ask.request.prompt_label),
-        sent=sent_call(ask),
+        sent=_sent_call(ask),
         confirmation=_confirmation(ask) if ask.confirming else None,
         votes=ask.walk.votes,
         takers=takers_of(ask),
@@ -318,3 +325,12 @@ def _with_label(question: Question, number: int) -> str:
 def _with_options(question: Question, options: tuple[Option, ...]) -> Question:
     same = options == question.options
     return question if same else question.model_copy(update={"options": options})
+
+
+def _sent_call(ask: Ask) -> SentCall | None:
+    """Return what "Show in full" adds to an ask; None if there is nothing."""
+    request = ask.request
+    folder, approval = request.origin.folder, ask.form.decided_by_hand
+    if folder is None and not approval:
+        return None
+    return SentCall(folder, request.name, request.arguments if approval else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from answerback.core.labels import Labels
-from answerback.core.sent_call import SentCall
+from answerback.core.view import SentCall
 from answerback.presentation.sanitize import as_json, visible
 
 

@@ -18,6 +18,7 @@ from answerback.core import clarification, granting, intents, refusals
 from answerback.core.actions import Answer, Confirm
 from answerback.core.ask import Ask, Change, Status
 from answerback.core.clarification import AskBack
+from answerback.core.controls import offers_to_remember
 from answerback.core.granting import RevokeGrant
 from answerback.core.grants import GrantEnd
 from answerback.core.handing_over import HandOver
@@ -25,7 +26,6 @@ from answerback.core.intents import Intent, OpenAction, ResolvedAction, Unresolv
 from answerback.core.labels import Labels
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.core.remembering import offers_to_remember
 from answerback.core.too_late import TryAgain, apply_try_again
 from answerback.core.walker import Refused, Source
 from answerback.ports.claims import Claim, Fence

@@ -1,4 +1,4 @@
-"""Whether a person is among those who may act, by all their accounts and the groups that have to be looked up."""
+"""Whether a person is among those who may act, by their accounts and by groups that the surface looks up or names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from answerback.core import refusals
-from answerback.core.ask import ANYONE, Ask
+from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
+from answerback.ports.surface import Actor, Rejected, RejectReason, SupportsPlaceGroups, Surface
 from answerback.presentation.responders import missing_groups
 from answerback.service.inbox import find_groups_among
+from answerback.service.submission_request import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +68,29 @@ async def look_up_groups(surfaces: Mapping[str, Surface], needed: NeedsGroups) -
             return None
         member_of |= found
     return actor._replace(groups=actor.groups | member_of, groups_known=actor.groups_known | groups)
+
+
+def name_place_groups(planned: Plan, surfaces: Mapping[str, Surface]) -> Plan:
+    """Return a plan in which groups that are other ones at each place, such as a chat's administrators, name theirs."""
+    here, escalation = planned.destination, planned.escalation
+
+    def named(who: tuple[str, ...], place: Destination) -> tuple[str, ...]:
+        surface = surfaces.get(place.surface)
+        if surface is None or not isinstance(surface, SupportsPlaceGroups):
+            return who
+        return surface.name_groups(who, place)
+
+    if escalation is not None:
+        there = escalation.to or here
+        later = {
+            "responders": named(escalation.responders, there),
+            "confirmers": named(escalation.confirmers, there),
+        }
+        escalation = escalation.model_copy(update=later)
+    return replace(
+        planned,
+        responders=planned.responders and named(planned.responders, here),
+        confirmers=named(planned.confirmers, here),
+        ceiling=planned.ceiling and named(planned.ceiling, here),
+        escalation=escalation,
+    )

@@ -6,17 +6,16 @@ the list or ask for fewer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from answerback.core.ask import ANYONE, Destination, Escalation
+from answerback.core.ask import ANYONE
 from answerback.core.confirmation import MAX_CONFIRMATIONS, ConfirmationRule
 from answerback.core.errors import Problem
 from answerback.core.people import PERSON_PREFIX, People
 from answerback.core.person import Person
-from answerback.ports.surface import SupportsPlaceGroups, Surface
 
 DEFAULT_SURFACE: Final = "web"
 _MAX_NAME_LENGTH: Final = 1_000
@@ -40,30 +39,6 @@ def _read_count(value: object) -> object:
 
 RouteConfirmations = Annotated[ConfirmationTable, BeforeValidator(_read_count)]
 """``confirmations = 1``, or ``{ count = 1, from = ["@S9LEADS"] }``."""
-
-
-def name_groups(
-    who: tuple[str, ...], to: Destination, surfaces: Mapping[str, Surface]
-) -> tuple[str, ...]:
-    """Return ids with the groups that are other ones at each place, such as a chat's administrators, named for one."""
-    surface = surfaces.get(to.surface)
-    if surface is None or not isinstance(surface, SupportsPlaceGroups):
-        return who
-    return surface.name_groups(who, to)
-
-
-def name_groups_later(
-    escalation: Escalation | None, to: Destination, surfaces: Mapping[str, Surface]
-) -> Escalation | None:
-    """Return an escalation with such groups named for the place where the ask is then."""
-    if escalation is None:
-        return None
-    there = escalation.to or to
-    named = {
-        "responders": name_groups(escalation.responders, there, surfaces),
-        "confirmers": name_groups(escalation.confirmers, there, surfaces),
-    }
-    return escalation.model_copy(update=named)
 
 
 class Ceiling(NamedTuple):

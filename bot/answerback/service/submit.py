@@ -22,28 +22,25 @@ from answerback.core.ask import (
     apply_action,
     request_entry,
 )
+from answerback.core.controls import can_remember
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
-from answerback.core.remembering import can_remember
 from answerback.core.too_late import APPROVAL
 from answerback.core.walker import Source, start
 from answerback.dialects import registry
 from answerback.dialects.registry import ParsedCall
 from answerback.ports.store import Write
 from answerback.ports.store_values import AskLimits, Existing, Idempotency, LimitReached
-from answerback.ports.surface import Shown
+from answerback.ports.surface import Shown, SupportsPlaceGroups
 from answerback.service import carriers
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE, AgentPresence
 from answerback.service.ask_limits import too_many_asks
 from answerback.service.body_errors import unknown_surface
 from answerback.service.grants import Grants, plan_offer
+from answerback.service.may_act import name_place_groups
 from answerback.service.question_routing import fail_misconfigured
 from answerback.service.repeated_calls import RepeatedCalls, join_key
-from answerback.service.responder_rules import (
-    find_confirmation_problem,
-    name_groups,
-    name_groups_later,
-)
+from answerback.service.responder_rules import find_confirmation_problem
 from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan
 
 logger = logging.getLogger(__name__)
@@ -187,15 +184,10 @@ class Submitter:
         if (wrong := surface.destination_problem(to)) is not None:
             return (Problem(pointer="/to", code="unknown_route", message=wrong),)
         if responders := planned.responders or person or surface.default_responders(to):
-            responders = name_groups(responders, to, surfaces)
-            planned = replace(
-                planned,
-                responders=responders,
-                confirmers=name_groups(planned.confirmers, to, surfaces),
-                ceiling=planned.ceiling and name_groups(planned.ceiling, to, surfaces),
-                escalation=name_groups_later(planned.escalation, to, surfaces),
-            )
-            rule, who = planned.confirmation, (planned.confirmers, responders)
+            planned = replace(planned, responders=responders)
+            if planned.escalation is not None or isinstance(surface, SupportsPlaceGroups):
+                planned = name_place_groups(planned, surfaces)
+            rule, who = planned.confirmation, (planned.confirmers, planned.responders or ())
             problem = find_confirmation_problem(rule, *who, to.surface, people) if rule else None
             return (problem,) if problem else planned
         message = (

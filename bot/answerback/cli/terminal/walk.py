@@ -20,7 +20,7 @@ from answerback.cli.terminal.batch import BatchList
 from answerback.cli.terminal.grant_entry import read_grant
 from answerback.cli.terminal.line_input import LineInput, PipedInput, TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
-from answerback.core.sent_call import SentCall
+from answerback.core.view import SentCall
 from answerback.ports.person_key import is_personal
 from answerback.presentation.sent_call import sent_call_text
 from answerback.runtime.config_file import load_settings

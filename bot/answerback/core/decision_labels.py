@@ -1,0 +1,77 @@
+"""The texts of what people decide: how an ask ended, batches, hand over, grants. A part of `answerback.core.labels`."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class DecisionLabels(BaseModel):
+    """How an ask ended, and what is said of batches, hand over and grants."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    batch: str = "Decide about those that are ticked:"
+    allow_once: str = "Allow once"
+    deny: str = "Deny"
+    allow_several: str = "Allow several…"
+    deny_several: str = "Deny several…"
+    batch_open: str = "Not all of it is shown here: open it to allow it."
+    batch_left: str = "Not decided: {count}. They have changed, or you have to open them."
+
+    answered: str = "Answered"
+    cancelled: str = "Ended with a reply"
+    closed: str = "Closed without a message"
+    closed_by: str = "{name} closed the form without a message"
+    defaults_used: str = "Defaults used: nobody answered in time"
+    defaults_used_rest: str = "Defaults used for the rest: nobody answered in time"
+    turn_ended: str = "Turn ended"
+    expired: str = "Expired: nobody answered in time"
+    denied: str = "Denied at {time}: nobody had answered"
+    no_longer_waits: str = "{label} no longer waits for this"
+    tell_to_try_again: str = "Tell the agent to try again"
+    try_again_hint: str = (
+        "The agent is told to try again and asks once more. Nothing is allowed yet."
+    )
+    told_to_try_again: str = "{name} told the agent to try again"
+    collected: str = "{label} got this answer {when}"
+    told: str = "{label} was told {when}"
+    at_time: str = "at {time}"
+    not_collected: str = "not collected yet"
+    withdrawn: str = "Withdrawn by {label}"
+    failed: str = "Could not be delivered"
+    erased: str = "Erased: the questions and answers are no longer kept"
+    by: str = "by {name}"
+    questions_answered: str = "{count} questions and their answers"
+    answers_count: str = "{count} answers"
+    not_answered: str = "not answered"
+    noted: str = "Note: {text}"
+    note: str = "Note"
+    source_default: str = "default"
+    source_config: str = "set by configuration"
+    source_remembered: str = "remembered from this turn"
+    source_inquiry: str = "answered by a machine"
+
+    hand_over: str = "Hand over"
+    hand_over_label: str = "To whom"
+    hand_over_hint: str = "They are told, and can answer as well. So can you still."
+    handed_over: str = "This was handed over to you: {label} is waiting here."
+    record_handed_over: str = "Handed over"
+
+    allow_again: str = "Allow again for…"
+    grant_about: str = "The same agent in the same folder may do this again without asking:"
+    grant_allow: str = "Allow this, and again"
+    grant_match: str = "What it may do"
+    grant_minutes: str = "For how long"
+    grant_uses: str = "How many times"
+    grant_command: str = "Exactly this command: {text}"
+    grant_prefix: str = "Commands that begin with: {text}"
+    grant_file: str = "Any edit of this file: {text}"
+    grant_address: str = "Anything at this address: {text}"
+    grant_tool: str = "This tool with exactly these arguments: {text}"
+    granted: str = "{name} allowed this again: {uses} more times, until {time}"
+    granted_use: str = "Allowed by {name}'s grant, {use} of {uses} uses, until {time}"
+    revoke: str = "Revoke"
+    revoked: str = "{name} revoked the grant"
+    grants_title: str = "Allowed again"
+    grant_row: str = "{agent} in {folder}, until {time}, {use} of {uses} uses, by {name}"
+    source_grant: str = "allowed by a grant"
