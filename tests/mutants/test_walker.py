@@ -20,6 +20,8 @@ from tests.mutants.walks import disagreement
 pytestmark = pytest.mark.rule("WALK-17")
 
 _FIXED_SEED = 8420
+_MUTANT_SEEDS = range(_FIXED_SEED, _FIXED_SEED + 8)
+"""A change that matters rarely is noticed by one of them; the first few notice the others."""
 _WALKS = 800
 _STATE = {"at", "answers", "again", "kept", "editing", "other", "source", "by", "remembered"}
 
@@ -152,8 +154,9 @@ def test_every_mutant_of_a_transition_is_noticed() -> None:
         if mutant is None:
             break
         what, module = mutant
-        noticed = confirmations.disagreement(module) or disagreement(module, _FIXED_SEED, _WALKS)
-        if noticed is None:
+        if confirmations.disagreement(module) is not None:
+            continue
+        if all(disagreement(module, seed, _WALKS) is None for seed in _MUTANT_SEEDS):
             survivors.append(what)
     assert wanted > 90, (
         "there are fewer mutants than decisions: the mutator does not reach the walker"

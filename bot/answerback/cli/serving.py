@@ -115,6 +115,7 @@ def _warn_about_other_tools(settings: Settings) -> None:
         logger.warning(
             "Answerback has no tool called %s: [tools.%s] applies only to what such a tool asks by tool_question",
             name,
+            name,
             extra={"action": "other_tool", "tool": name},
         )
 

@@ -74,7 +74,7 @@ def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
-    answers = results.answers_by_id(ask)
+    answers = ask.walk.values
     decided: dict[str, JsonValue] = {q.id: answers.get(q.id) for q in ask.form.questions}
     if ask.status is Status.ANSWERED:
         return results.json_result({"plan": decided})
