@@ -24,7 +24,6 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.push import PushRules
 from tests import chromium
-from tests.acceptance.agents import eventually
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import Receiver, receiving
 from tests.unit.adapters.web.push_support import APPROVAL, LOOPBACK, Rig, push_rig
@@ -47,6 +46,15 @@ SUBSCRIBE: Final = """(form) => {
 """A browser whose push service is the test's: Chromium's own is on the internet."""
 SHOWN: Final = """async () => (await self.registration.getNotifications()).map(
   ({ title, body, tag, actions }) => ({ title, body, tag, actions: actions.map((each) => each.action) }))"""
+NOTE_WORK: Final = """() => {
+  const waitUntil = ExtendableEvent.prototype.waitUntil;
+  ExtendableEvent.prototype.waitUntil = function (work) {
+    self.took?.(work);
+    return waitUntil.call(this, work);
+  };
+}"""
+"""Makes the end of what the worker does for a message known."""
+EXPECT: Final = "() => { self.handled = new Promise((done) => { self.took = done; }); }"
 CLICK: Final = """async (action) => {
   const [notification] = await self.registration.getNotifications();
   let opened = null;
@@ -87,15 +95,16 @@ class Phone:
         self._ids = ids
 
     async def deliver(self, message: dict[str, Any], *bodies: str) -> None:
-        """Deliver a message as a push service does; return once exactly these notifications are shown."""
+        """Deliver a message as a push service does; exactly these notifications are shown then.
+
+        Nobody looks meanwhile: Chromium drops a notification that somebody looks for while it is about to be shown.
+        """
+        await self.worker.evaluate(EXPECT)
         await self._cdp.send(
             "ServiceWorker.deliverPushMessage", {**self._ids, "data": json.dumps(message)}
         )
-
-        async def is_shown() -> bool:
-            return [each["body"] for each in await self.shown()] == [*bodies]
-
-        await eventually(is_shown)
+        await self.worker.evaluate("() => self.handled")
+        assert [each["body"] for each in await self.shown()] == [*bodies]
 
     async def shown(self) -> list[dict[str, Any]]:
         """Return the notifications on the screen."""
@@ -133,6 +142,7 @@ async def subscribed(
     async with context.expect_event("serviceworker") as coming:
         await button.click()
     worker = await coming.value
+    await worker.evaluate(NOTE_WORK)
     await expect(button).to_have_attribute("aria-pressed", "true")
     assert await page.evaluate("serverKey") == await rig.desk.server_key()
     yield Phone(page, worker, cdp, ids), keys
