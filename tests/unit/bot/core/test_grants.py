@@ -202,6 +202,7 @@ NOT_OFFERED: Final = {
     "a command of numbers": shell(["ls", 1]),
     "a command of nothing": shell([]),
     "no command": claude("Bash"),
+    "two commands": claude("Bash", command="ls", cmd="rm -rf /"),
     "a plan": claude("ExitPlanMode", plan="x"),
     "a subagent": claude("Task", description="x"),
     "a search": claude("WebSearch", query="x"),
