@@ -11,7 +11,6 @@ from answerback.core.ask import Ask, Change, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import Form
 from answerback.core.walker import Phase
-from answerback.ports.surface import SupportsReminders
 from answerback.testing.simulated_people import (
     Capability,
     HasAskingBack,
@@ -249,10 +248,8 @@ class ConfirmationsContract:
         assert isinstance(bob, HasReminders)
         ask = await _answered(stage, Form(questions=(GO,), confirmation=ONE), ada, bob)
         await bob.look_at(ask)
-        [surface] = stage.harness.service.surfaces.values()
-        assert isinstance(surface, SupportsReminders)
         before = await bob.count_reminders(0)
-        await surface.remind(ask, ask.reminded_before)  # as the scheduler does, at once
+        await stage.harness.remind(ask, ask.reminded_before)  # as the scheduler does, at once
         assert await bob.count_reminders(before + 1) == before + 1
 
 

@@ -8,7 +8,6 @@ from answerback.core.ask import Ask, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import Form
 from answerback.core.walker import Phase
-from answerback.ports.surface import SupportsReminders
 from answerback.testing.simulated_people import (
     Capability,
     HasPrivateNotes,
@@ -136,11 +135,9 @@ class HandOversContract:
         await ada.hand_over(bob)
         ask = await stage.harness.wait_until_shown(ask.id)
         await bob.look_at(ask)
-        [surface] = stage.harness.service.surfaces.values()
-        assert isinstance(surface, SupportsReminders)
         before = await bob.count_reminders(0)
         for _ in range(2):  # posted once
-            await surface.remind(ask, ask.reminded_before)
+            await stage.harness.remind(ask, ask.reminded_before)
         assert await bob.count_reminders(before + 1) == before + 1
 
 

@@ -10,10 +10,11 @@ from itertools import count
 from typing import Any, Self
 
 from answerback.core.ask import ANYONE, Ask, Destination
+from answerback.core.errors import RateLimitedError
 from answerback.core.form import Form
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Store, Write
-from answerback.ports.surface import Asks, Surface
+from answerback.ports.surface import Asks, SupportsReminders, Surface
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
@@ -67,6 +68,16 @@ class SurfaceHarness:
         stored = await self.store.asks.get(ask_id)
         assert stored is not None
         return stored
+
+    async def remind(self, ask: Ask, number: int) -> None:
+        """Remind once the platform accepts calls: earlier tests may have used up its limit."""
+        [surface] = self.service.surfaces.values()
+        assert isinstance(surface, SupportsReminders)
+        while True:
+            try:
+                return await surface.remind(ask, number)
+            except RateLimitedError as limited:
+                await asyncio.sleep(limited.retry_after)
 
     def run_timers(self) -> None:
         """Let the time pass after which an edit of unknown outcome can no longer be carried out."""

@@ -9,8 +9,6 @@ import pytest
 import pytest_asyncio
 
 from answerback.core.ask import Ask, Status
-from answerback.core.errors import RateLimitedError
-from answerback.ports.surface import SupportsReminders
 from answerback.testing.simulated_people import (
     Capability,
     HasDeletion,
@@ -184,11 +182,9 @@ class OutagesContract:
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO], ada)
-        [surface] = stage.harness.service.surfaces.values()
-        assert isinstance(surface, SupportsReminders)
         assert isinstance(ada, HasReminders)
         for number, count in ((0, 1), (0, 1), (1, 2), (1, 2)):
-            await _remind(surface, ask, number)
+            await stage.harness.remind(ask, number)
             assert await ada.count_reminders(count) == count
         await ada.answer(GO, True)
         await wait_for_steps(stage, ask, ada, after=1)
@@ -221,14 +217,3 @@ async def _until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(_WAIT):
         while not holds():  # noqa: ASYNC110 nothing signals it
             await asyncio.sleep(0.02)
-
-
-async def _remind(surface: SupportsReminders, ask: Ask, number: int) -> None:
-    """Remind, when the platform accepts calls again if earlier tests have used up its limit."""
-    while True:
-        try:
-            await surface.remind(ask, number)
-        except RateLimitedError as limited:
-            await asyncio.sleep(limited.retry_after)
-        else:
-            return
