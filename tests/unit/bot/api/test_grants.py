@@ -161,6 +161,12 @@ async def test_where_a_route_asks_for_confirmations_there_are_no_grants(serve: S
         assert (await act(api, ask, action="answer", value="allow", grant=TERMS))[0] == 422
 
 
+@pytest.mark.rule("GRANT-3")
+async def test_no_grant_stands_in_for_confirmations(api: Served) -> None:
+    await grant(api)
+    assert (await submit(api, confirmations=1))["status"] == "open"
+
+
 @pytest.mark.rule("GRANT-4", "GRANT-5")
 async def test_a_matching_prompt_is_allowed_at_once_as_if_a_person_had(api: Served) -> None:
     made = await grant(api)
