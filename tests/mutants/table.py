@@ -106,6 +106,7 @@ MUTANTS = (
             ("(?::([1-9][0-9]{0,4}))?", "(?::([0-9]{0,5}))?"),
         )
     ),
+    Mutant(f"{_CORE}/granting.py", "or ask.form.confirmation is not None", "", _GRANTS_SERVED),
     *(
         Mutant(f"{_SERVICE}/grants.py", line, mutant, _GRANTS_SERVED)
         for line, mutant in (
@@ -113,7 +114,6 @@ MUTANTS = (
                 "if rule is None or route is None or agent is None",
                 "if rule is None or route is None",
             ),
-            ("agent is None or planned.confirmation is not None:", "agent is None:"),
             ("folder is None or folder != planned.origin.folder:", "folder is None:"),
             ("is_trusted = grant.at >= since and covers(", "is_trusted = covers("),
             ("if is_trusted and await self._may_still_answer(grant, ask):", "if is_trusted:"),

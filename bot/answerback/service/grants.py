@@ -46,9 +46,9 @@ async def need_no_credential(_person: Person) -> str | None:
 def plan_offer(
     agent: Agent | None, body: Submission, parsed: ParsedCall, planned: Plan
 ) -> GrantOffer | None:
-    """Return what of a call may be allowed again: nothing if it is not certain who asks, or if others confirm."""
+    """Return what of a call may be allowed again: nothing if it is not certain who asks."""
     folder, route, rule = body.origin.folder, planned.route, planned.grants
-    if rule is None or route is None or agent is None or planned.confirmation is not None:
+    if rule is None or route is None or agent is None:
         return None
     # People read the folder as it is shown, which might stand for another.
     if parsed.dialect != APPROVAL or folder is None or folder != planned.origin.folder:

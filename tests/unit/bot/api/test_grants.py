@@ -164,7 +164,7 @@ async def test_where_a_route_asks_for_confirmations_there_are_no_grants(serve: S
 @pytest.mark.rule("GRANT-3")
 async def test_no_grant_stands_in_for_confirmations(api: Served) -> None:
     await grant(api)
-    assert (await submit(api, confirmations=1))["status"] == "open"
+    assert (await submit(api, confirmations=1))["prompt"]["controls"] == ["reply", "end_turn"]
 
 
 @pytest.mark.rule("GRANT-4", "GRANT-5")
