@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from answerback.core.errors import PlatformUnavailableError
 from answerback.core.grants import Grant
 from answerback.runtime.config import PersonSettings
 from answerback.service.grants import Grants
@@ -137,7 +138,12 @@ async def test_one_person_on_another_surface_is_the_same_person(serve: Serve) ->
 
 
 @pytest.mark.rule("GRANT-6")
-async def test_members_of_a_group_are_looked_up_and_in_doubt_it_asks(serve: Serve) -> None:
+async def test_members_of_a_group_are_looked_up_and_in_doubt_it_asks(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unknown(_person: object, _groups: object) -> frozenset[str]:
+        raise PlatformUnavailableError("away")
+
     async with serving(serve, routes={"ops": route(responders=["@ops"])}) as api:
         ask = await submit(api)
         path = f"/v1/asks/{ask['id']}/actions"
@@ -146,6 +152,9 @@ async def test_members_of_a_group_are_looked_up_and_in_doubt_it_asks(serve: Serv
         async with api.http.post(path, json=action, headers=api.bearer("console")) as response:
             assert response.status == 200
         assert (await submit(api))["status"] == "open", "the page knows no groups"
+        page = api.running.service.surfaces["web"]
+        monkeypatch.setattr(page, "groups_of", unknown, raising=False)
+        assert (await submit(api))["status"] == "open", "nobody can say"
 
 
 # --- the clock, erasure and the operator's rules ----------------------------------------------------
@@ -187,8 +196,8 @@ async def test_a_clock_set_back_while_no_service_ran_revives_none(
         again = Grants(api.running.service._commits, lambda _person: _nothing())
         real = api.running.service.clock.now
         assert await again._check_clock() == 0.0
-        late = Grants(api.running.service._commits, lambda _person: _nothing())
         monkeypatch.setattr(api.running.service.clock, "now", lambda: real() - 100.0)
+        late = Grants(api.running.service._commits, lambda _person: _nothing())
         assert await late._check_clock() > 0.0
 
 
