@@ -180,6 +180,7 @@ ATTACKS: Final[Mapping[str, Mapping[str, ToolCall]]] = {
         "a question mark for a slash": fetch("https://docs.example.com?@evil.org/"),
         "a hash for a slash": fetch("https://docs.example.com#@evil.org/"),
         "another scheme": fetch("http://docs.example.com/page"),
+        "another scheme at the same port": fetch("http://docs.example.com:443/page"),
         "a scheme with other slashes": fetch("https:/docs.example.com/page"),
         "a scheme of another case": fetch("HTTPS://docs.example.com/page"),
         "a host of another case": fetch("https://Docs.example.com/page"),
