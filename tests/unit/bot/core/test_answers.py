@@ -334,3 +334,8 @@ def test_a_problem_within_an_answer_has_its_location() -> None:
         "/name": "name must be text.",
         "/zone": 'The answer has no "zone", which is required.',
     }
+
+
+def test_lists_of_different_lengths_differ() -> None:
+    assert not json_equal([1], [1, 2])
+    assert not json_equal([1, 2], [1])
