@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import (
     Browser,
@@ -19,7 +20,7 @@ from playwright.async_api import (
 )
 
 from tests.browser.site import Site, site
-from tests.chromium import ARGUMENTS
+from tests.chromium import ARGUMENTS, find_full_chromium
 
 EXPECTED = (
     "Failed to load resource: the server responded with a status of 4",
@@ -55,6 +56,23 @@ async def running_browser(chromium: str) -> AsyncIterator[RunningBrowser]:
         running = RunningBrowser(playwright.chromium, chromium)
         yield running
         await running.close()
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def full_browser() -> AsyncIterator[Browser]:
+    """Debian's full Chromium."""
+    path = find_full_chromium()
+    if path is None:
+        pytest.skip(
+            "The full Chromium is not installed, and its headless shell registers no service workers: this test needs"
+            " it (apt-get install chromium)"
+        )
+    async with async_playwright() as playwright:
+        launched = await playwright.chromium.launch(
+            executable_path=path, args=[*ARGUMENTS, "--headless=new"]
+        )
+        yield launched
+        await launched.close()
 
 
 @pytest_asyncio.fixture(loop_scope="session")

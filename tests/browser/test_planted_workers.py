@@ -7,15 +7,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from aiohttp import web
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, expect
 
 from answerback.core.labels import Labels
 from answerback.runtime.app import run_service
 from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
 from answerback.testing.store_examples import PATIENCE
-from tests import chromium
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 
@@ -35,23 +33,6 @@ REMAINS = """async () => [
   await caches.keys(),
   navigator.serviceWorker.controller,
 ]"""
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def full_browser() -> AsyncIterator[Browser]:
-    """Debian's full Chromium."""
-    path = chromium.find_full_chromium()
-    if path is None:
-        pytest.skip(
-            "The full Chromium is not installed, and its headless shell registers no service workers: this test needs"
-            " it (apt-get install chromium)"
-        )
-    async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(
-            executable_path=path, args=[*chromium.ARGUMENTS, "--headless=new"]
-        )
-        yield launched
-        await launched.close()
 
 
 @asynccontextmanager

@@ -9,21 +9,18 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import (
     Browser,
     BrowserContext,
     CDPSession,
     Page,
     Worker,
-    async_playwright,
     expect,
 )
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.push import PushRules
-from tests import chromium
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import Receiver, receiving
 from tests.unit.adapters.web.push_support import APPROVAL, LOOPBACK, Rig, push_rig
@@ -66,23 +63,6 @@ CLICK: Final = """async (action) => {
   await Promise.all(waiting);
   return opened;
 }"""
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def full_browser() -> AsyncIterator[Browser]:
-    """Debian's full Chromium."""
-    path = chromium.find_full_chromium()
-    if path is None:
-        pytest.skip(
-            "The full Chromium is not installed, and its headless shell registers no service workers: this test needs"
-            " it (apt-get install chromium)"
-        )
-    async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(
-            executable_path=path, args=[*chromium.ARGUMENTS, "--headless=new"]
-        )
-        yield launched
-        await launched.close()
 
 
 class Phone:
