@@ -16,8 +16,8 @@ sys.path.insert(0, recipes)
 sys.dont_write_bytecode = True  # leave no files next to the recipes
 
 import adk_confirmation  # type: ignore[import-not-found] # noqa: E402
-from google.adk.models import BaseLlm, LlmResponse  # type: ignore[import-not-found] # noqa: E402
-from google.genai import types  # type: ignore[import-not-found] # noqa: E402
+from google.adk.models import BaseLlm, LlmResponse  # noqa: E402
+from google.genai import types  # noqa: E402
 
 script: list[Any] = []
 received: list[Any] = []
