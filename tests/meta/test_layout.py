@@ -14,6 +14,7 @@ from tests.meta.project import ROOT, SOURCE_FOLDERS, files, sources, tree
 
 MAX_LINES = 400
 MAX_DIALECT_LINES = 120
+MAX_BRIDGE_LINES = 250
 TOP_LEVEL = {
     "pyproject.toml",
     "README.md",
@@ -86,6 +87,16 @@ def test_a_dialect_is_short() -> None:
         and len(text.splitlines()) > MAX_DIALECT_LINES
     }
     assert long == set(), "move what a dialect reads or renders to modules beside it"
+
+
+def test_a_bridge_is_only_what_is_its_hosts_own() -> None:
+    bridges = (ROOT / "bot/answerback/agents/bridges").glob("*.py")
+    long = {
+        path.name
+        for path in bridges
+        if len(path.read_text("utf-8").splitlines()) > MAX_BRIDGE_LINES
+    }
+    assert long == set(), "move what is not its host's own to the frame"
 
 
 def test_no_module_is_a_catch_all() -> None:

@@ -17,10 +17,11 @@ import aiohttp
 
 from answerback.agents.bridges.ask_people import MAX_LINE, LineTooLongError, RequestAsker
 from answerback.agents.bridges.codex import CodexBridge
-from answerback.agents.bridges.frame import ForeignServerError
+from answerback.agents.bridges.event_server import ForeignServerError
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.openclaw import OpenclawBridge
-from answerback.agents.bridges.openclaw_gateway import Device, OpenclawGateway
+from answerback.agents.bridges.openclaw_device import Device
+from answerback.agents.bridges.openclaw_gateway import OpenclawGateway
 from answerback.agents.bridges.opencode import OpencodeBridge
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.cli.api_client import START_HINT

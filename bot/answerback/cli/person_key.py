@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from answerback.cli.service_address import listener_url, resolve_url
-from answerback.ports.person_key import key_proof
-from answerback.runtime.config import ServerSettings, is_loopback
+from answerback.ports.person_key import is_loopback, key_proof
+from answerback.runtime.config import ServerSettings
 from answerback.runtime.config_file import load_settings
 from answerback_client import ClientError
 from answerback_storage.person_key_file import PersonKeyFile

@@ -117,6 +117,14 @@ def ip_address(host: str) -> IPv4Address | IPv6Address:
     return getattr(address, "ipv4_mapped", None) or address
 
 
+def is_loopback(host: str) -> bool:
+    """Whether an address can only be reached from this machine."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
 def holder_of(key: str, holders: Iterable[KeyHolder]) -> KeyHolder | None:
     """The holder of a key, compared in constant time; None if the key is unknown."""
     key_hash = hash_of(key)

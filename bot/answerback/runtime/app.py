@@ -23,12 +23,12 @@ from answerback.api.server import build_local_app, build_public_app
 from answerback.http.unverified_connections import UnverifiedConnections, connection_limit
 from answerback.mcp import mount
 from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedLeases
-from answerback.ports.person_key import KeyHolderSource
+from answerback.ports.person_key import KeyHolderSource, is_loopback
 from answerback.ports.plugin import BuiltSurface, Host, OperatorPages
 from answerback.ports.surface import Surface
 from answerback.runtime import person_keys
 from answerback.runtime.clock import SharedClock
-from answerback.runtime.config import Settings, is_loopback, plugin_settings
+from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.from_settings import (
     build_agent_tokens,
     build_anonymous_limits,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import ipaddress
 from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
@@ -32,6 +31,7 @@ from answerback.core.people import PERSON_PREFIX
 from answerback.dialects import detection
 from answerback.dialects.call_reader import did_you_mean
 from answerback.dialects.installed import installed_dialects
+from answerback.ports.person_key import is_loopback
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
@@ -379,13 +379,3 @@ def plugin_settings(settings: Settings, plugin: SurfacePlugin[T]) -> T:
     """A surface's settings: as configured, or else its defaults."""
     table = getattr(settings, plugin.name, None)
     return table if isinstance(table, plugin.settings) else plugin.settings()
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a bind address can only be reached from this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final, NamedTuple
 from urllib.parse import quote
@@ -18,7 +19,7 @@ Json = dict[str, JsonValue]
 
 _REQUEST: Final = "request"
 """The field of an ask's metadata with the id of the server's request."""
-PROCESS: Final = "process"
+_PROCESS: Final = "process"
 """The field with the id of the bridge's process, if only that process can use an answer."""
 _MAX_ID: Final = 60
 """Characters of a request's id in a key, which may have 255 and be percent-encoded."""
@@ -89,7 +90,7 @@ class RequestAsker:
             "origin": origin_of(request.folder, request.conversation),
             "leased": request.process is not None or None,
             "metadata": _without_none(
-                {**self._source, _REQUEST: request.id, PROCESS: request.process}
+                {**self._source, _REQUEST: request.id, _PROCESS: request.process}
             ),
         }
         # The id comes from the server, and becomes a header.
@@ -142,6 +143,21 @@ class RequestAsker:
     async def _withdraw(self, ask_id: str) -> None:
         with contextlib.suppress(EndedError, NotFoundError):
             await self._client.withdraw(ask_id)
+
+
+async def is_needed_by_its_run(ask: Ask) -> bool:
+    """Whether an answer to another run's ask is still useful: if it is a question, or that run is still alive."""
+    metadata = ask.json["metadata"]
+    process = metadata.get(_PROCESS) if isinstance(metadata, dict) else None
+    if not isinstance(process, int):
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # another user's process
+    return process != os.getpid()  # this run has not asked anything yet
 
 
 def is_machine_made(ask: Ask) -> bool:

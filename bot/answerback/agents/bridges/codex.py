@@ -16,15 +16,16 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.agents.bridges.ask_people import (
-    PROCESS,
     Request,
     RequestAsker,
+    is_needed_by_its_run,
     reason_for_no_answer,
     structured_result,
 )
 from answerback.agents.bridges.codex_mcp_calls import MCP_TOOL_CALL, McpCalls, approval_kind
-from answerback.agents.bridges.frame import PendingRequests, Report
+from answerback.agents.bridges.frame import Report
 from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
+from answerback.agents.bridges.pending_requests import PendingRequests
 from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
 from answerback.agents.pipe.origins import Folders
 from answerback_client import Ask, ClientError
@@ -97,7 +98,7 @@ class CodexBridge:
         Its open permission prompts then end as well. Its questions stay open: an answer is delivered with the next turn
         of the thread.
         """
-        await self._people.withdraw_stale_asks([], _is_needed)
+        await self._people.withdraw_stale_asks([], is_needed_by_its_run)
         async with self._tasks:
             from_client = self._tasks.create_task(self._relay_from_client(client))
             async for line in server:
@@ -219,21 +220,6 @@ class CodexBridge:
             "params": {**turn},
         }
         self._to_server(_encode_line(message))
-
-
-async def _is_needed(ask: Ask) -> bool:
-    """Whether an answer to another run's ask is still useful: if it is a question, or that run is still alive."""
-    metadata = ask.json["metadata"]
-    process = metadata.get(PROCESS) if isinstance(metadata, dict) else None
-    if not isinstance(process, int):
-        return True
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # another user's process
-    return process != os.getpid()  # this run has not asked anything yet
 
 
 def _answer(method: str, ask: Ask) -> Json:

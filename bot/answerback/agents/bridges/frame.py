@@ -1,4 +1,4 @@
-"""The frame of every bridge: listens to an agent's server, asks people, answers, withdraws, and delivers late answers.
+"""The frame of the bridges that follow an agent's server: listen, ask people, answer, withdraw, deliver late answers.
 
 A bridge adds what is its host's own: how requests and answers look, and how it knows that a session was interrupted.
 """
@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Final, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from datetime import datetime
+from typing import ClassVar, Final, Generic, TypeVar
 
 from pydantic import JsonValue
 
 from answerback.agents.bridges.ask_people import Request, RequestAsker
+from answerback.agents.bridges.event_server import EventServer, Json, ServerUnavailableError
 from answerback.agents.bridges.late_answers import LateAnswerSource
-from answerback.core.base_error import AnswerbackError
-from answerback_client import Ask, ClientError
+from answerback.agents.bridges.pending_requests import Pending, PendingRequests
+from answerback_client import Ask
 from answerback_client.backoff import Backoff
 
-Json = dict[str, JsonValue]
+Call = tuple[str, Json | None]
+"""What a server is called with: a path or a method, and the body or the parameters."""
 Report = Callable[[str], None]
 """Shows a line to the person who started the bridge."""
 
@@ -30,179 +32,203 @@ _LATE_ANSWER_INTERVAL: Final = 2.0
 """Seconds between two checks for answers to interrupted sessions."""
 
 
-class ServerUnavailableError(Exception):
-    """The server cannot be reached, or is temporarily unable to answer."""
+S = TypeVar("S", bound=EventServer)
 
 
-class ForeignServerError(AnswerbackError):
-    """The address is not that of such a server, or the server refuses the bridge."""
-
-
-class EventServer(Protocol):
-    """A running server that reports what happens in it."""
-
-    url: str
-
-    def open_event_stream(self) -> AbstractAsyncContextManager[AsyncIterator[Json]]:
-        """Stream the events from now on, until the connection is lost.
-
-        Raises:
-            ServerUnavailableError: the server cannot be reached, or the connection was lost.
-            ForeignServerError: it is another kind of server.
-        """
-
-
-@dataclass(slots=True)
-class Pending:
-    """A request that people are asked about."""
-
-    request: Request
-    gone: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the server no longer waits for an answer."""
-    task: asyncio.Task[None] = field(init=False)
-    """Waits for the answer."""
-
-
-class PendingRequests:
-    """The requests of a server that wait for people, by key: each is asked once, and answered once."""
-
-    def __init__(self, people: RequestAsker, tasks: asyncio.TaskGroup) -> None:
-        self._people = people
-        self._tasks = tasks
-        self._by_key: dict[str, Pending] = {}
-
-    @property
-    def waiting(self) -> dict[str, Request]:
-        """The requests that wait."""
-        return {key: pending.request for key, pending in self._by_key.items()}
-
-    def forward(
-        self,
-        key: str,
-        request: Request,
-        answer: Callable[[Ask], Awaitable[None]],
-        refused: Callable[[ClientError], None],
-        place: Callable[[Pending], Awaitable[Request]] | None = None,
-    ) -> None:
-        """Ask people about a request, unless that is being done.
-
-        Args:
-            answer: tells the server how the ask ended.
-            refused: called if people cannot be asked; the request is not asked about again until it is dropped.
-            place: completes the request with what the server has to be asked for.
-        """
-        if key in self._by_key:
-            return
-        pending = self._by_key[key] = Pending(request)
-
-        async def forwarded() -> None:
-            try:
-                whole = request if place is None else await place(pending)
-                ask = await self._people.ask_and_wait(whole, pending.gone)
-            except ClientError as error:
-                if not pending.gone.is_set():
-                    refused(error)
-                return
-            if ask is not None:
-                await answer(ask)
-            self._by_key.pop(key, None)
-
-        pending.task = self._tasks.create_task(forwarded())
-
-    def mark_gone(self, key: str) -> bool:
-        """Withdraw what was asked, as the server no longer waits; returns whether it was being asked."""
-        pending = self._by_key.pop(key, None)
-        if pending is not None:
-            pending.gone.set()
-        return pending is not None
-
-    def drop(self, key: str) -> None:
-        """Stop to wait, and leave the ask open: its answer comes late."""
-        if (pending := self._by_key.pop(key, None)) is not None:
-            pending.task.cancel()
-
-    def end(self) -> None:
-        """Stop to wait for all: the server has ended."""
-        for pending in self._by_key.values():
-            pending.task.cancel()
-
-
-class LateDelivery:
-    """Delivers answers to sessions that were interrupted while they waited.
+class ServerBridge(ABC, Generic[S]):
+    """Follows one server.
 
     Args:
-        prompt: continues a session with a text; returns whether the server accepted it.
+        late: the source of answers given after the server had ended.
     """
 
-    def __init__(
-        self, late: LateAnswerSource, prompt: Callable[[str, str], Awaitable[bool]]
-    ) -> None:
-        self._late = late
-        self._prompt = prompt
-        self.interrupted: set[str] = set()
-        """The sessions with open questions that no longer wait for the answers."""
+    host: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]]
+    """The kinds of requests that it lists."""
+    question_dialect: ClassVar[str]
+    """The dialect of the questions whose answers come late if the server ends. Other requests end with it."""
+    unreadable: ClassVar[str] = "without a valid id"
+    """Why a request is left to the host's own window."""
 
-    async def deliver(self, session: str) -> bool:
-        """Prompt a session with its late answers, so that it continues; returns whether there were any."""
-        words = await self._late.fetch(session)
-        if words is None:
-            return False
-        try:
-            if await self._prompt(session, words.text):
-                words.receipt.confirm()
-        finally:
-            words.receipt.abandon()  # has no effect once confirmed
-        return True
+    def __init__(
+        self, server: S, people: RequestAsker, late: LateAnswerSource, report: Report
+    ) -> None:
+        self.server = server
+        self._people = people
+        self._late = late
+        self._report = report
+        self._tasks = asyncio.TaskGroup()
+        self.pending = PendingRequests(people, self._tasks)
+        self._interrupted: set[str] = set()
+        """The sessions with open questions that no longer wait for the answers."""
+        self._waiting: set[str | None] = set()
+        """The sessions that waited for people when the bridge started."""
+        self._is_caught_up = False
+
+    @abstractmethod
+    async def list_pending(self, kind: str) -> list[Json]:
+        """The requests of a kind that wait for an answer."""
+
+    @abstractmethod
+    async def was_interrupted(
+        self, session: str, call_id: str | None, asked_at: float | None
+    ) -> bool:
+        """Whether the server ended while a question waited; `asked_at` is known if an earlier run asked it."""
+
+    @abstractmethod
+    def handle_event(self, event: Json) -> None:
+        """Ask what an event asks, and mark as gone what was answered in the host itself."""
+
+    @abstractmethod
+    def parse(self, kind: str, record: Json) -> Request | None:
+        """Read a request; None if it is left to the host's own window."""
+
+    @abstractmethod
+    def answers(self, kind: str, request: Request, ask: Ask) -> list[Call]:
+        """The calls that report to the server how an ask ended."""
+
+    @abstractmethod
+    def prompt(self, session: str, text: str) -> Call:
+        """The call that continues a session with a text."""
+
+    @abstractmethod
+    async def send(self, call: Call) -> bool:
+        """Call the server; returns whether it accepts."""
+
+    async def place(self, pending: Pending) -> Request:
+        """Complete a request with what the server has to be asked for."""
+        return pending.request
 
     async def run(self) -> None:
+        """Follow the server until cancelled; connect again whenever the connection is lost.
+
+        Raises:
+            ForeignServerError: the address is not that of such a server, or it refuses the bridge.
+            ClientError: Answerback refuses the bridge, or cannot be reached at the start.
+        """
+        async with self._tasks:
+            self._tasks.create_task(self._deliver_late_answers())
+            await self._follow()
+
+    async def _follow(self) -> None:
+        backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
+        connected = True  # so that a server that is down is reported at once, and only once
+        while True:
+            try:
+                async with self.server.open_event_stream() as events:
+                    await self.catch_up()
+                    backoff.reset()
+                    self._report(f"Connected to {self.server.url}.")
+                    connected = True
+                    async for event in events:
+                        self.handle_event(event)
+            except ServerUnavailableError as error:
+                if connected:
+                    self._report(f"{error} Retrying until it is back.")
+                connected = False
+            await backoff.wait()
+
+    async def catch_up(self) -> None:
+        """Process the requests that came and went while there was no connection."""
+        listed = [(kind, row) for kind in self.kinds for row in await self.list_pending(kind)]
+        waiting = {id_text(row.get("id")) or "" for _, row in listed}
+        for request_id in self.pending.waiting.keys() - waiting:
+            await self._handle_missing(request_id)
+        for kind, row in listed:
+            self.ask(kind, row)
+        if not self._is_caught_up:
+            await self._people.withdraw_stale_asks(waiting, self._is_needed)
+            # What was answered while no bridge ran. A session that waits gets that answer first, and then the others.
+            self._waiting = {request.conversation for request in self.pending.waiting.values()}
+            for session in {*await self.server.sessions()} - self._waiting:
+                await self._deliver(session)
+            self._is_caught_up = True
+
+    async def _handle_missing(self, request_id: str) -> None:
+        """Handle a request that the server no longer waits for: either answered there, or interrupted by its end."""
+        if (asked := self.pending.waiting.get(request_id)) is None:
+            return  # it was answered meanwhile
+        if await self._comes_late(asked.dialect, asked.conversation, asked.tool_call_id):
+            self.pending.drop(request_id)
+        else:
+            self.pending.mark_gone(request_id)
+
+    async def _is_needed(self, ask: Ask) -> bool:
+        """Whether an answer to an earlier run's ask is delivered late."""
+        session, call_id = id_text(ask.json["conversation"]), id_text(ask.json["tool_call_id"])
+        asked_at = datetime.fromisoformat(str(ask.json["created_at"])).timestamp()
+        return await self._comes_late(str(ask.json["dialect"]), session, call_id, asked_at)
+
+    async def _comes_late(
+        self,
+        dialect: str,
+        session: str | None,
+        call_id: str | None,
+        asked_at: float | None = None,
+    ) -> bool:
+        if dialect != self.question_dialect or session is None:
+            return False
+        if not await self.was_interrupted(session, call_id, asked_at):
+            return False
+        self._interrupted.add(session)
+        return True
+
+    def ask(self, kind: str, record: Json) -> None:
+        """Ask people about a request, and call the server with their answer."""
+        request = self.parse(kind, record)
+        if request is None:
+            self._report(f"A {kind} {self.unreadable} stays in {self.host}'s own window.")
+            return
+        name = f"{kind} {request.id}"
+
+        async def answer(ask: Ask) -> None:
+            for call in self.answers(kind, request, ask):
+                if not await self._send_until_received(call):
+                    self._report(f"{self.host} no longer waits for {name}.")
+                    return
+            if (session := request.conversation) is not None and session in self._waiting:
+                with contextlib.suppress(ServerUnavailableError):
+                    await self._deliver(session)
+
+        self.pending.forward(
+            request.id,
+            request,
+            answer,
+            lambda error: self._report(f"{name} stays in {self.host}'s own window: {error}"),
+            self.place,
+        )
+
+    async def _send_until_received(self, call: Call) -> bool:
+        backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
+        while True:
+            try:
+                return await self.send(call)
+            except ServerUnavailableError:
+                await backoff.wait()
+
+    async def _deliver_late_answers(self) -> None:
         """Deliver to the interrupted sessions until cancelled."""
         while True:
             with contextlib.suppress(ServerUnavailableError):
-                waiting = [*self.interrupted]
-                self.interrupted -= {each for each in waiting if await self.deliver(each)}
+                waiting = [*self._interrupted]
+                self._interrupted -= {each for each in waiting if await self._deliver(each)}
             await asyncio.sleep(_LATE_ANSWER_INTERVAL)
 
-
-async def follow(
-    server: EventServer,
-    catch_up: Callable[[], Awaitable[None]],
-    handle: Callable[[Json], None],
-    report: Report,
-) -> None:
-    """Follow a server until cancelled; connect again whenever the connection is lost.
-
-    Args:
-        catch_up: processes what came and went while there was no connection.
-    """
-    backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
-    connected = True  # so that a server that is down is reported at once, and only once
-    while True:
+    async def _deliver(self, session: str) -> bool:
+        """Prompt a session with its late answers, so that it continues; returns whether there were any."""
+        late = await self._late.fetch(session)
+        if late is None:
+            return False
         try:
-            async with server.open_event_stream() as events:
-                await catch_up()
-                backoff.reset()
-                report(f"Connected to {server.url}.")
-                connected = True
-                async for event in events:
-                    handle(event)
-        except ServerUnavailableError as error:
-            if connected:
-                report(f"{error} Retrying until it is back.")
-            connected = False
-        await backoff.wait()
-
-
-async def until_accepted(post: Callable[[], Awaitable[bool]]) -> bool:
-    """Post until the server has received it; returns whether it accepted: it refuses a second answer."""
-    backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
-    while True:
-        try:
-            return await post()
-        except ServerUnavailableError:
-            await backoff.wait()
+            if await self.send(self.prompt(session, late.text)):
+                late.receipt.confirm()
+        finally:
+            late.receipt.abandon()  # has no effect once confirmed
+        return True
 
 
 def id_text(value: JsonValue) -> str | None:
     """Return an id: they are part of paths, keys and headers."""
-    is_id = isinstance(value, str) and value.isascii() and value.isprintable()
-    return value if is_id and isinstance(value, str) and value else None
+    if isinstance(value, str) and value.isascii() and value.isprintable():
+        return value or None
+    return None

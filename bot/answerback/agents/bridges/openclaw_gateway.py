@@ -1,78 +1,38 @@
 """The client of an OpenClaw gateway: requests and events over one WebSocket.
 
-Shapes: protocol 4 of OpenClaw 2026.9.6. A gateway knows this client by a key of its own, which is paired at once on the
-same machine, and once a person has approved it elsewhere.
+Shapes: protocol 4 of OpenClaw 2026.9.6.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
-import ipaddress
 import itertools
-import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 import aiohttp
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from answerback.agents.bridges.frame import ForeignServerError, Json, ServerUnavailableError
+from answerback.agents.bridges.event_server import ForeignServerError, Json, ServerUnavailableError
+from answerback.agents.bridges.frame import id_text
+from answerback.agents.bridges.openclaw_device import CLIENT, MODE, SCOPES, Device
+from answerback.ports.person_key import is_loopback
 from answerback.version import VERSION
 from answerback_client.connection_errors import reason_of
 
 _PROTOCOL: Final = 4
-_CLIENT: Final = "gateway-client"
-_MODE: Final = "backend"
-_PLATFORM: Final = "linux"
-_SCOPES: Final = ("operator.admin", "operator.write", "operator.approvals", "operator.questions")
-"""Without the first, a gateway shows approvals only to the client whose message led to them."""
 _CAPABILITIES: Final[list[JsonValue]] = ["approvals", "exec-approvals", "plugin-approvals"]
+_PLATFORM: Final = "linux"
 _MAX_FRAME: Final = 25 * 2**20
 """Bytes of a frame: as many as a gateway accepts itself."""
 _TIMEOUT: Final = 30.0
 _HEARTBEAT: Final = 25.0
+_MAX_SESSIONS: Final = 50
+"""The number of sessions that are checked for late answers."""
 _OBJECT: Final = TypeAdapter(Json)
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """The key that a gateway knows this client by."""
-
-    key: Ed25519PrivateKey
-
-    @classmethod
-    def load(cls, path: Path) -> Device:
-        """Load the key from a file that only its owner can read, or create it."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            created = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(created, "wb") as file:
-                file.write(os.urandom(32))
-        return cls(Ed25519PrivateKey.from_private_bytes(path.read_bytes()))
-
-    def proof(self, challenge: Json, token: str) -> Json:
-        """Sign the gateway's challenge."""
-        public = self.key.public_key().public_bytes_raw()
-        device = hashlib.sha256(public).hexdigest()
-        nonce, signed_at = challenge.get("nonce"), challenge.get("ts")
-        scopes = ",".join(_SCOPES)
-        parts = ("v2", device, _CLIENT, _MODE, "operator", scopes, signed_at, token, nonce)
-        signature = self.key.sign("|".join(map(str, parts)).encode())
-        return {
-            "id": device,
-            "publicKey": _base64(public),
-            "signature": _base64(signature),
-            "signedAt": signed_at,
-            "nonce": nonce,
-        }
 
 
 class OpenclawGateway:
@@ -150,6 +110,12 @@ class OpenclawGateway:
             raise ServerUnavailableError(f"{self.url} cannot answer {method} now.")
         return None
 
+    async def sessions(self) -> list[str]:
+        """The keys of the newest sessions."""
+        found = await self.call("sessions.list", limit=_MAX_SESSIONS) or {}
+        keys = [id_text(row.get("key")) for row in objects(found.get("sessions"))]
+        return [key for key in keys if key is not None]
+
     async def _shake_hands(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         async with asyncio.timeout(_TIMEOUT):
             challenge = await self._next_frame(socket)
@@ -166,18 +132,18 @@ class OpenclawGateway:
 
     def _introduction(self, proof: Json) -> Json:
         client: Json = {
-            "id": _CLIENT,
+            "id": CLIENT,
             "displayName": "Answerback",
             "version": VERSION,
             "platform": _PLATFORM,
-            "mode": _MODE,
+            "mode": MODE,
         }
         return {
             "minProtocol": _PROTOCOL,
             "maxProtocol": _PROTOCOL,
             "client": client,
             "role": "operator",
-            "scopes": [*_SCOPES],
+            "scopes": [*SCOPES],
             "caps": _CAPABILITIES,
             "auth": {"token": self._token} if self._token else {},
             "device": proof,
@@ -244,23 +210,17 @@ def _checked(url: str) -> str:
         raise ForeignServerError(
             "Put the gateway's token into the environment, not into its address."
         )
-    if (parts.scheme == "wss" and host) or (parts.scheme == "ws" and _is_loopback(host)):
+    if (parts.scheme == "wss" and host) or (parts.scheme == "ws" and is_loopback(host)):
         return url
     raise ForeignServerError(
         f"{url} is not the address of a gateway. Use ws://127.0.0.1:18789, or wss:// for another machine."
     )
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+def objects(rows: JsonValue) -> list[Json]:
+    """The objects of a list; none if it is something else."""
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _object(value: JsonValue) -> Json:
     return value if isinstance(value, dict) else {}
-
-
-def _base64(value: bytes) -> str:
-    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()

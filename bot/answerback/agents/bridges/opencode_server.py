@@ -16,7 +16,7 @@ import aiohttp
 from pydantic import JsonValue
 
 from answerback.agents.bridges.ask_people import MAX_LINE
-from answerback.agents.bridges.frame import ForeignServerError, Json, ServerUnavailableError
+from answerback.agents.bridges.event_server import ForeignServerError, Json, ServerUnavailableError
 from answerback_client.connection_errors import reason_of
 
 _USER: Final = "opencode"

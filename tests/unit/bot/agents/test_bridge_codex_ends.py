@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.agents.bridges import codex
-from answerback.agents.bridges.ask_people import RequestAsker
+from answerback.agents.bridges.ask_people import RequestAsker, is_needed_by_its_run
 from answerback.core.ask import Status
 from answerback_client import AsyncClient
 from tests.unit.bot.agent_support import Json, Served, served
@@ -121,12 +120,12 @@ async def test_the_approval_of_another_users_process_is_left_alone(
     async with AsyncClient(service.url) as client:
         metadata = {**source, "request": "1", "process": 1}
         asked = await client.submit_body({**call, "metadata": metadata})
-        await RequestAsker(client, source, None).withdraw_stale_asks([], codex._is_needed)
+        await RequestAsker(client, source, None).withdraw_stale_asks([], is_needed_by_its_run)
         assert (await client.get(asked.id)).open
         monkeypatch.undo()
         metadata["process"] = 2**40
         over = await client.submit_body({**call, "metadata": metadata})
-        await RequestAsker(client, source, None).withdraw_stale_asks([], codex._is_needed)
+        await RequestAsker(client, source, None).withdraw_stale_asks([], is_needed_by_its_run)
         assert await open_asks(service) == [asked.id]
         assert (await client.get(over.id)).status == "withdrawn"
 

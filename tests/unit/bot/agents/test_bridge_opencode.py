@@ -298,8 +298,8 @@ async def test_a_request_answered_while_a_bridge_catches_up_is_left_alone() -> N
         late = LateAnswerSource("http://127.0.0.1:1", None)
         bridge = OpencodeBridge(OpencodeServer(http, "http://127.0.0.1:1"), people, late, print)
         await bridge._handle_missing("r1")
-        bridge._pending.drop("r1")
-        assert not bridge._pending.waiting
+        bridge.pending.drop("r1")
+        assert not bridge.pending.waiting
 
 
 async def test_a_request_that_cannot_be_asked_stays_in_opencodes_own_window(
@@ -322,7 +322,7 @@ async def test_a_request_that_cannot_be_asked_stays_in_opencodes_own_window(
             while len(lines) < 3:  # noqa: ASYNC110 - lines are not events
                 await asyncio.sleep(0.005)
     assert any(f"question {QUESTION_ID} stays in opencode's own window" in line for line in lines)
-    assert lines[-1] == "opencode no longer waits for /question/que_2/reply."
+    assert lines[-1] == "opencode no longer waits for question que_2."
 
 
 @pytest.mark.rule("CONNECT-4")

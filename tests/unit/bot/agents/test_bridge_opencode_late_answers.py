@@ -165,3 +165,24 @@ async def test_people_read_in_which_project_a_session_works(
         await opencode.ask(PERMISSION)
         origin = (await service.newest()).request.origin
     assert (origin.project, origin.folder, origin.session) == ("shop", opencode.folder, SESSION)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_a_session_that_waits_for_an_answer_gets_a_late_one_after_it(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+    opencode.forget()
+    await service.act(ask, **YES)
+    opencode.pending["question"]["que_other"] = {**QUESTION["properties"], "id": "que_other"}
+    async with bridging(service, opencode):
+        second = await service.newest(2)
+        assert opencode.told.empty()
+        await service.act(second, action="answer", value="No")
+        path, _ = await next_answer(opencode)
+        assert path == "/question/que_other/reply"
+        assert ask.id in await prompted(opencode)
+        await wait_until_undelivered(service)

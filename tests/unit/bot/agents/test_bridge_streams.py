@@ -13,7 +13,7 @@ from aiohttp import web
 
 from answerback.agents.bridges import opencode_server
 from answerback.agents.bridges.ask_people import LineTooLongError
-from answerback.agents.bridges.frame import ForeignServerError
+from answerback.agents.bridges.event_server import ForeignServerError
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.cli import bridged_server
 from answerback.service.question_routing import Rules

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
-from answerback.runtime.config import Settings, StorageSettings, is_loopback, settings_type
+from answerback.ports.person_key import is_loopback
+from answerback.runtime.config import Settings, StorageSettings, settings_type
 from answerback.runtime.config_file import iter_setting_keys, load_settings, platform_variables
 from answerback.runtime.from_settings import build_routes
 from answerback.runtime.plugins import installed_plugins

@@ -1,0 +1,85 @@
+"""The requests of an agent's server that wait for people: each is asked once, answered once, or withdrawn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from answerback.agents.bridges.ask_people import Request, RequestAsker
+from answerback_client import Ask, ClientError
+
+
+@dataclass(slots=True)
+class Pending:
+    """A request that people are asked about."""
+
+    request: Request
+    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the server no longer waits for an answer."""
+    task: asyncio.Task[None] = field(init=False)
+    """Waits for the answer."""
+
+
+class PendingRequests:
+    """The requests of a server that wait for people, by key: each is asked once, and answered once."""
+
+    def __init__(self, people: RequestAsker, tasks: asyncio.TaskGroup) -> None:
+        self._people = people
+        self._tasks = tasks
+        self._by_key: dict[str, Pending] = {}
+
+    @property
+    def waiting(self) -> dict[str, Request]:
+        """The requests that wait."""
+        return {key: pending.request for key, pending in self._by_key.items()}
+
+    def forward(
+        self,
+        key: str,
+        request: Request,
+        answer: Callable[[Ask], Awaitable[None]],
+        refused: Callable[[ClientError], None],
+        place: Callable[[Pending], Awaitable[Request]] | None = None,
+    ) -> None:
+        """Ask people about a request, unless that is being done.
+
+        Args:
+            answer: tells the server how the ask ended.
+            refused: called if people cannot be asked; the request is not asked about again until it is dropped.
+            place: completes the request with what the server has to be asked for.
+        """
+        if key in self._by_key:
+            return
+        pending = self._by_key[key] = Pending(request)
+
+        async def forwarded() -> None:
+            try:
+                whole = request if place is None else await place(pending)
+                ask = await self._people.ask_and_wait(whole, pending.gone)
+            except ClientError as error:
+                if not pending.gone.is_set():
+                    refused(error)
+                return
+            if ask is not None:
+                await answer(ask)
+            self._by_key.pop(key, None)
+
+        pending.task = self._tasks.create_task(forwarded())
+
+    def mark_gone(self, key: str) -> bool:
+        """Withdraw what was asked, as the server no longer waits; returns whether it was being asked."""
+        pending = self._by_key.pop(key, None)
+        if pending is not None:
+            pending.gone.set()
+        return pending is not None
+
+    def drop(self, key: str) -> None:
+        """Stop to wait, and leave the ask open: its answer comes late."""
+        if (pending := self._by_key.pop(key, None)) is not None:
+            pending.task.cancel()
+
+    def end(self) -> None:
+        """Stop to wait for all: the server has ended."""
+        for pending in self._by_key.values():
+            pending.task.cancel()
