@@ -7,7 +7,6 @@ receipt can still be checked after the text is gone.
 from __future__ import annotations
 
 import hashlib
-import hmac
 from collections.abc import Collection, Iterator
 from typing import Final
 
@@ -19,7 +18,6 @@ from answerback.core.canonical_json import canonical, digest, is_digest
 from answerback.core.form import AnswerType, Question
 from answerback.core.person import AuthMethod
 from answerback.core.walker import GivenAnswer, Person, Source
-from answerback.ports.receipt_key import encode
 from answerback.service.people_wire import iso
 
 JsonObject = dict[str, JsonValue]
@@ -43,8 +41,8 @@ class _Hidden:
 
     def add(self, name: str, value: JsonValue) -> str:
         """Return the digest that stands for a text."""
-        salt = encode(hmac.digest(self._salt, name.encode(), hashlib.sha256)[:_SALT_BYTES])
-        beside: list[JsonValue] = [salt, value]
+        salt = hashlib.blake2b(name.encode(), key=self._salt, digest_size=_SALT_BYTES)
+        beside: list[JsonValue] = [salt.hexdigest(), value]
         key = digest(canonical(beside))
         self.disclosed[key] = beside
         return key

@@ -28,9 +28,9 @@ LEASE: Final = "receipts"
 """The lease under which links are added."""
 _LEASE_SECONDS: Final = 2.0
 """Seconds after which another process takes over from one that died."""
-_GATHERING: Final = 0.2
+_GATHERING: Final = 0.4
 """Seconds after a transaction in which outcomes gather, so that the next one links many."""
-_POLL: Final = 0.5
+_POLL: Final = 0.4
 """Seconds after which processes that share a store look for what others have ended, or left behind."""
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 30.0
