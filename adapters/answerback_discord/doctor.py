@@ -58,7 +58,7 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         yield _DISCORD.check_clock(calls.date, SIGNATURE_WINDOW)
     yield _installed(guilds, str(application.get("id")))
     yield await _command(setup, calls, str(application.get("id")))
-    for channel in dict.fromkeys(setup.channels):
+    for channel in setup.channels:
         yield await _channel(channel, bot, calls)
     if setup.roles:
         yield await _roles(setup.roles, guilds, calls)

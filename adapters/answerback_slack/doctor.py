@@ -70,7 +70,7 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
     client = calls.client
     for finding in await _home(calls, str(answer.get("user_id"))):
         yield finding
-    for channel in dict.fromkeys(setup.channels):
+    for channel in setup.channels:
         method, read = "conversations.history", partial(client.conversations_history, limit=1)
         call = partial(calls.call, method, partial(read, channel=channel))
         yield await _SLACK.check_call(f"channel {channel}", call)

@@ -31,7 +31,7 @@ from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.connection import UpdatePoller
 from answerback_telegram.errors import TOKEN_REFUSED
 from answerback_telegram.form_inputs import TypedEntries
-from answerback_telegram.group_membership import AdministratorMembership, qualify
+from answerback_telegram.group_membership import ADMINISTRATORS, AdministratorMembership
 from answerback_telegram.helper_messages import HelperMessages
 from answerback_telegram.http_endpoint import PATH, HttpEndpoint
 from answerback_telegram.inbox import Inbox
@@ -139,7 +139,9 @@ class TelegramSurface(BotSurface):
 
     def name_groups(self, who: tuple[str, ...], destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.SupportsPlaceGroups.name_groups`."""
-        return tuple(qualify(each, destination.channel) for each in who)
+        chat = destination.channel
+        there = (each for each in who if chat or each != ADMINISTRATORS)
+        return tuple(f"@{chat}" if each == ADMINISTRATORS else each for each in there)
 
     def destination_problem(self, destination: Destination) -> str | None:
         """See `answerback.ports.surface.Surface.destination_problem`."""

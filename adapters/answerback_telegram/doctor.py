@@ -10,6 +10,7 @@ from answerback.core.errors import PlatformError
 from answerback.ports.plugin import DoctorContext, Finding
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.group_membership import ADMINISTRATORS
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.keyboards import Json
 
@@ -37,7 +38,13 @@ async def findings(
     yield _TELEGRAM.ok(f"bot token, of @{me.get('username')}")
     yield _updates(info, checkup.public_url, webhook=webhook)
     yield _groups(me)
-    for channel in dict.fromkeys(checkup.channels):
+    if any({*who} == {ADMINISTRATORS} for who in checkup.direct):
+        yield _TELEGRAM.problem(
+            "responders",
+            'only "@admins" may act in a direct message, which has no administrators',
+            "Name people by their ids, or ask in a group.",
+        )
+    for channel in checkup.channels:
         yield await _chat(channel, me, calls, is_open=is_open)
 
 

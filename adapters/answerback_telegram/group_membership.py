@@ -14,16 +14,11 @@ from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.parse import is_id
 
-ADMINISTRATORS: Final = "admins"
+ADMINISTRATORS: Final = "@admins"
 """The group that stands for the administrators of the chat where an ask is shown."""
 _WAIT_TIMEOUT: Final = 2.0
 """Seconds that an action waits; the person is asked to try again after that."""
 _ADMINISTERS: Final = frozenset({"creator", "administrator"})
-
-
-def qualify(responder: str, chat: str | None) -> str:
-    """Return a responder with the administrators of "this" chat named by the chat's id."""
-    return f"@{chat}" if responder == f"@{ADMINISTRATORS}" and chat else responder
 
 
 class AdministratorMembership:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
 import aiohttp
@@ -194,21 +194,24 @@ def build_checkup(
     settings: Settings, plugin: Plugin, http: aiohttp.ClientSession, *, fix: bool
 ) -> DoctorContext:
     """Collect what to check on a surface: the channels that routes name there, and everybody who may act there."""
-    channels: list[str] = []
+    channels: dict[str, None] = {}
     people: list[str] = []
+    direct: list[Sequence[str]] = []
     for to, named in _places(settings):
         place = parse_destination(to, installed_plugins().names)
         if not isinstance(place, str) and place.surface == plugin.name:
-            channels += [place.channel] if place.channel else []
+            channels |= {place.channel: None} if place.channel else {}
             people += named
-    return DoctorContext(http, settings.public.url, channels, people, fix)
+            direct += [named] if place.user else []
+    return DoctorContext(http, settings.public.url, [*channels], people, direct, fix)
 
 
 def _places(settings: Settings) -> Iterator[tuple[str | To, tuple[str, ...]]]:
-    """Where routes ask, also after escalation, and who may answer or confirm there."""
+    """Where routes ask, also after escalation, and each list of those who may answer or confirm there."""
     yield settings.default_route, ()
     for route in settings.routes.values():
         confirmers = route.confirmations.confirmers if route.confirmations else None
-        yield route.to, (*(route.responders or ()), *(confirmers or ()))
+        yield route.to, tuple(route.responders or ())
+        yield route.to, tuple(confirmers or ())
         if route.escalate is not None:
             yield route.escalate.to or route.to, tuple(route.escalate.responders or ())

@@ -36,6 +36,9 @@ class LiveMessages(Protocol):
     async def show_outdated(self, surface: str) -> None:
         """Show at once whatever waits to be shown on a surface: its platform can be reached again."""
 
+    async def show_ended(self, surface: str, channel: str) -> None:
+        """Show again the asks that ended lately in a channel: the bot was out of it, and could not show that."""
+
     async def note_seen(self, asks: Iterable[Ask]) -> None:
         """Note that people see these asks now, other than by their live messages."""
 

@@ -142,6 +142,8 @@ class DoctorContext:
     """The channels that routes name."""
     responders: Sequence[str] = ()
     """The responders that routes to this surface name."""
+    direct: Sequence[Sequence[str]] = ()
+    """The lists of those who may answer, or confirm, in a direct message."""
     fix: bool = False
     """Whether to change the settings at the platform that can be changed there."""
 

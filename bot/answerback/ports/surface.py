@@ -301,7 +301,10 @@ class SupportsPlaceGroups(Protocol):
     """A surface with a group that is another one at each place, such as the administrators of a chat."""
 
     def name_groups(self, who: tuple[str, ...], destination: Destination) -> tuple[str, ...]:
-        """Return ids of people and groups with such a group named for this destination, so that it holds anywhere."""
+        """Return ids of people and groups with such a group named for this destination, so that it holds anywhere.
+
+        One that does not exist there, such as the administrators of a direct message, is left out.
+        """
 
 
 @runtime_checkable

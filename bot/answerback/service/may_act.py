@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, Destination
+from answerback.core.errors import Problem
 from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.ports.surface import Actor, Rejected, RejectReason, SupportsPlaceGroups, Surface
@@ -70,15 +71,21 @@ async def look_up_groups(surfaces: Mapping[str, Surface], needed: NeedsGroups) -
     return actor._replace(groups=actor.groups | member_of, groups_known=actor.groups_known | groups)
 
 
-def name_place_groups(planned: Plan, surfaces: Mapping[str, Surface]) -> Plan:
-    """Return a plan in which groups that are other ones at each place, such as a chat's administrators, name theirs."""
+def name_place_groups(planned: Plan, surfaces: Mapping[str, Surface]) -> Plan | Problem:
+    """Return a plan in which groups that are other ones at each place, such as a chat's administrators, name theirs.
+
+    A problem, if nobody is left of those who may answer or confirm.
+    """
     here, escalation = planned.destination, planned.escalation
+    nobody: list[str] = []
 
     def named(who: tuple[str, ...], place: Destination) -> tuple[str, ...]:
         surface = surfaces.get(place.surface)
         if surface is None or not isinstance(surface, SupportsPlaceGroups):
             return who
-        return surface.name_groups(who, place)
+        found = surface.name_groups(who, place)
+        nobody.extend(who if not found else ())
+        return found
 
     if escalation is not None:
         there = escalation.to or here
@@ -87,10 +94,16 @@ def name_place_groups(planned: Plan, surfaces: Mapping[str, Surface]) -> Plan:
             "confirmers": named(escalation.confirmers, there),
         }
         escalation = escalation.model_copy(update=later)
-    return replace(
+    named_here = replace(
         planned,
         responders=planned.responders and named(planned.responders, here),
         confirmers=named(planned.confirmers, here),
-        ceiling=planned.ceiling and named(planned.ceiling, here),
         escalation=escalation,
     )
+    if nobody:
+        message = (
+            f"Nobody could act: a direct message has no {', '.join(dict.fromkeys(nobody))}. Name people by their ids, "
+            "or ask in a group."
+        )
+        return Problem(pointer="/responders", code="responders_required", message=message)
+    return replace(named_here, ceiling=planned.ceiling and named(planned.ceiling, here))

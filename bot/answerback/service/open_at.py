@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.core.escalation import as_left_behind, may_have_been_left_open
 from answerback.core.typed_answers import may_have_looked_open
 from answerback.ports.live_messages import MessageQueries
+from answerback.ports.message_state import mark_outdated
+from answerback.ports.store import Decision, Store, Write
 
 MAX_OPEN: Final = 10
+_LATELY_SECONDS: Final = 7 * 86_400.0
+"""Seconds for which an ask that ended while a bot was out of its channel is looked for once the bot is back."""
 _MAX_ENDED: Final = 100
 _MARGIN_SECONDS: Final = 3_600.0
 """How much longer ago an ask may have ended by our clock: clocks differ, and messages are updated late."""
@@ -38,3 +42,19 @@ async def list_open_at(
         if may_have_been_left_open(ask, at):
             seen.setdefault(ask.id, as_left_behind(ask))
     return list(seen.values()) or open_now
+
+
+async def show_ended(
+    store: Store, show: Callable[[Ask], None], surface: str, channel: str, now: float
+) -> None:
+    """Show the asks again that ended lately in a channel."""
+    since = now - _LATELY_SECONDS
+    for ask in await store.messages.find_ended(surface, channel, None, since, _MAX_ENDED):
+        await store.asks.change(ask.id, decide_outdated)
+        show(ask)
+
+
+def decide_outdated(ask: Ask | None) -> Decision[None]:
+    """Decide that a message which counts as up to date may not be."""
+    is_shown = ask is not None and ask.message is not None and ask.shown_revision >= ask.revision
+    return Decision(Write(mark_outdated(ask)) if ask is not None and is_shown else None, None)

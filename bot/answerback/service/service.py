@@ -247,6 +247,10 @@ class Service(AskActions):
         async for ask in self.each_outdated(surface):
             self.hooks.show(ask)
 
+    async def show_ended(self, surface: str, channel: str) -> None:
+        """Show how asks ended (see `answerback.ports.live_messages.LiveMessages`)."""
+        await open_at.show_ended(self.store, self.hooks.show, surface, channel, self.clock.now())
+
     async def note_seen(self, asks: Iterable[Ask]) -> None:
         """Note that people see asks (see `answerback.ports.live_messages.LiveMessages`)."""
         at = self.clock.now()
@@ -264,11 +268,10 @@ class Service(AskActions):
 
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
         """Replace the id of the ask's channel (see `answerback.ports.surface.Asks`)."""
-
-        def decide(ask: Ask | None) -> Decision[None]:
-            return Decision(Write(replace_channel_id(ask, old, new)) if ask else None, None)
-
-        await self.store.asks.change(ask_id, decide)
+        await self.store.asks.change(
+            ask_id,
+            lambda ask: Decision(Write(replace_channel_id(ask, old, new)) if ask else None, None),
+        )
 
     # --- reading and waiting -------------------------------------------------------------------------
 

@@ -186,7 +186,10 @@ class Submitter:
         if responders := planned.responders or person or surface.default_responders(to):
             planned = replace(planned, responders=responders)
             if planned.escalation is not None or isinstance(surface, SupportsPlaceGroups):
-                planned = name_place_groups(planned, surfaces)
+                named = name_place_groups(planned, surfaces)
+                if isinstance(named, Problem):
+                    return (named,)
+                planned = named
             rule, who = planned.confirmation, (planned.confirmers, planned.responders or ())
             problem = find_confirmation_problem(rule, *who, to.surface, people) if rule else None
             return (problem,) if problem else planned

@@ -29,11 +29,10 @@ from answerback.core.errors import (
     UnreadableRowError,
 )
 from answerback.ports.claims import SOLE_CLAIM
-from answerback.ports.message_state import mark_outdated
 from answerback.ports.outage_log import Outage
-from answerback.ports.store import Decision, Write
 from answerback.ports.surface import RetryLater, Shown, SupportsMoves, Surface
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
+from answerback.service.open_at import decide_outdated
 from answerback.service.service import Service
 from answerback.workers.late_edits import CallLater, LateEdits
 from answerback.workers.message_queues import MAX_QUEUED, MessageQueues, Retry, place_key
@@ -202,7 +201,7 @@ class MessageSync:
     async def _show_latest(self, ask_id: str) -> Retry | None:
         """Show the ask once; None: nothing remains to be done, or another process is doing it."""
         if ask_id in self._late_edits.over:
-            await self._service.store.asks.change(ask_id, _mark_outdated)
+            await self._service.store.asks.change(ask_id, decide_outdated)
             self._late_edits.over.discard(ask_id)
         since = asyncio.get_running_loop().time()
         ask = await self._service.store.claims.claim_message(ask_id, self._service.claim)
@@ -297,7 +296,7 @@ class MessageSync:
             )
         if latest is None or not (_is_outdated(latest, surface) or latest.to_retire is not None):
             if ask.id in self._late_edits:  # also for the next process, if this one ends before
-                await self._service.store.asks.change(ask.id, _mark_outdated)
+                await self._service.store.asks.change(ask.id, decide_outdated)
             return None
         return _OUTRUN if outrun else _IMMEDIATELY
 
@@ -385,12 +384,6 @@ class MessageSync:
     def _warn(self, ask_id: str, error: Exception, wait: float) -> None:
         extra = {"action": "show_again", "ask_id": ask_id, "code": getattr(error, "code", None)}
         logger.warning("Showing an ask will be retried in %.1f s: %s", wait, error, extra=extra)
-
-
-def _mark_outdated(ask: Ask | None) -> Decision[None]:
-    """Decide that a message which counts as up to date may not be."""
-    is_shown = ask is not None and ask.message is not None and ask.shown_revision >= ask.revision
-    return Decision(Write(mark_outdated(ask)) if ask is not None and is_shown else None, None)
 
 
 def _is_outdated(ask: Ask, surface: Surface) -> bool:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Status
+from answerback.core.errors import InvalidCallError
 from answerback.service.submission_request import Route, Routes
 from tests.fakes.telegram.server import FakeTelegram
 from tests.unit.adapters.telegram.rig import rig
-from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
+from tests.unit.adapters.telegram.test_places_and_faults import GO, find_wrong, live, press
 
 
 @pytest.mark.rule("TELEGRAM-10")
@@ -69,3 +70,43 @@ async def test_the_administrators_of_a_group_that_became_a_supergroup_may_answer
         ask = await at.shown(ask)
         assert await press(at, at.ann, live(new, ask), "Yes") == ""
         assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.rule("TELEGRAM-10")
+@pytest.mark.parametrize(
+    "route",
+    [
+        {"responders": ["@admins"]},
+        {"responders": ["7"], "confirmations": {"count": 1, "from": ["@admins"]}},
+        {"responders": ["7"], "escalate": {"after": 60.0, "responders": ["@admins"]}},
+    ],
+    ids=["responders", "confirmers", "escalation"],
+)
+async def test_an_ask_that_only_administrators_may_decide_is_refused_in_a_direct_message(
+    tmp_path: Path, route: dict[str, object]
+) -> None:
+    routes = Routes(by_name={"me": Route.model_validate({"to": "telegram:@7", **route})})
+    async with rig(tmp_path, routes=routes) as at:
+        with pytest.raises(InvalidCallError) as refused:
+            await at.submit([GO], to="me", responders=None)
+        assert "ask in a group" in refused.value.problems[0].message
+        ask = await at.submit([GO], to=f"telegram:@{at.ann.id}", responders=None)
+        assert ask.status is Status.OPEN
+
+
+@pytest.mark.rule("TELEGRAM-10")
+async def test_administrators_beside_a_person_are_left_out_in_a_direct_message(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as at:
+        ann = str(at.ann.id)
+        ask = await at.submit([GO], to=f"telegram:@{ann}", responders=["@admins", ann])
+        assert ask.responders == (ann,)
+
+
+@pytest.mark.rule("TELEGRAM-10")
+async def test_the_doctor_names_a_direct_message_for_administrators_only() -> None:
+    found = await find_wrong(direct=(("@admins", "7"), ("@admins",)))
+    assert [each for each in found if each] == [
+        'only "@admins" may act in a direct message, which has no administrators'
+    ]

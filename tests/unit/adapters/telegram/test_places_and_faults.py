@@ -14,9 +14,8 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
 from answerback.ports.plugin import DoctorContext
-from answerback.service import service
 from answerback_chat import bot_identity
-from answerback_telegram import doctor, html_text
+from answerback_telegram import html_text
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.limits import ANONYMOUS_ADMINISTRATOR
 from answerback_telegram.parse import message_id
@@ -142,19 +141,21 @@ async def membership(at: Rig, status: str) -> None:
 
 
 @pytest.mark.rule("TELEGRAM-11")
-async def test_a_bot_that_is_added_again_asks_again_and_shows_at_a_click_how_an_ask_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_a_bot_that_is_added_again_asks_again_and_shows_how_asks_ended_meanwhile(
+    tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr(service, "_SETTLING_SECONDS", 0.0)
     async with rig(tmp_path) as at:
-        ask = await at.submit([GO])
+        answered, ask = await at.submit([GO]), await at.submit([GO])
+        await press(at, at.ann, live(at.group, answered), "Yes")
+        await at.shown(answered)
         await membership(at, "kicked")
         assert (await at.shown(ask)).status is Status.FAILED
         assert live(at.group, ask).buttons
         assert (await at.submit([GO])).status is Status.FAILED
+        before = live(at.group, answered).version
         await membership(at, "member")
-        assert await press(at, at.ann, live(at.group, ask), "Yes")
         await at.telegram.until(lambda: not live(at.group, ask).buttons)
+        assert live(at.group, answered).version == before
         again = await at.submit([GO])
         assert await press(at, at.ann, live(at.group, again), "Yes") == ""
         assert (await at.shown(again)).status is Status.ANSWERED
@@ -361,23 +362,32 @@ async def test_a_destination_is_named_by_numbers(tmp_path: Path, to: str) -> Non
         assert "is not the id of" in problem.message
 
 
+async def find_wrong(
+    telegram: FakeTelegram | None = None, token: str = "", *, webhook: bool = False, **more: Any
+) -> list[str | None]:
+    """Run the doctor; return what it found wrong, None for each thing that is fine."""
+    if telegram is None:
+        async with FakeTelegram() as fresh:
+            return await find_wrong(fresh, token, webhook=webhook, **more)
+    async with aiohttp.ClientSession() as http:
+        checkup = DoctorContext(http, None, [*map(str, telegram.chats)], **more)
+        settings = {"bot_token": token or telegram.token, "api_url": telegram.url}
+        found = TelegramPlugin().findings(
+            TelegramSettings.model_validate({**settings, "webhook": webhook}), checkup
+        )
+        return [each.wrong async for each in found]
+
+
 async def test_the_doctor_says_what_is_wrong() -> None:
-    async with FakeTelegram() as telegram, aiohttp.ClientSession() as http:
+    async with FakeTelegram() as telegram:
         group = telegram.add_group()
-
-        async def wrong(token: str = telegram.token, **more: Any) -> list[str | None]:
-            webhook = more.pop("webhook", False)
-            checkup = DoctorContext(http, None, [str(group.id)], **more)
-            found = doctor.findings(checkup, token, telegram.url, (), webhook=webhook)
-            return [each.wrong async for each in found]
-
-        assert await wrong() == [None] * 4
+        assert await find_wrong(telegram) == [None] * 4
         group.username = "everybody"
-        assert "public" in str((await wrong(responders=("anyone",)))[-1])
+        assert "public" in str((await find_wrong(telegram, responders=("anyone",)))[-1])
         group.members[telegram.bot.id] = "left"
-        assert (await wrong())[-1] is not None
-        assert (await wrong(webhook=True))[1] is not None
-        assert len(await wrong("other")) == 1
+        assert (await find_wrong(telegram))[-1] is not None
+        assert (await find_wrong(telegram, webhook=True))[1] is not None
+        assert len(await find_wrong(telegram, "other")) == 1
 
 
 def test_the_settings_say_how_updates_come() -> None:

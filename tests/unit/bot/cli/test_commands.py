@@ -358,7 +358,7 @@ async def test_the_doctor_gets_the_channels_and_responders_of_each_surface(folde
     seen = {name: (one.channels, one.responders, one.fix) for name, one in checkups.items()}
     assert seen == dict.fromkeys(seen, ([], [], False)) | {
         "slack": (["C0", "C1", "C2"], ["U2", "@S2", "@S3", "@S4"], False),
-        "discord": (["9", "9"], ["@8", "@7"], True),
+        "discord": (["9"], ["@8", "@7"], True),
     }
 
 
