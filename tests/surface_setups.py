@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import aiohttp
 import pytest
 
+from answerback.core.labels import Labels
 from answerback.ports.claims import SOLE_CLAIM
+from answerback.ports.person_key import KeyHolder
+from answerback.ports.plugin import Host
+from answerback.ports.push import ComposePush, PushDesk, PushRules
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
@@ -45,6 +51,23 @@ def create_setup(name: str, request: pytest.FixtureRequest, folder: Path) -> Ite
     server: Server = request.getfixturevalue("postgres_server")
     with server.borrow_database() as database:
         yield Setup(server.url(database), 2 if name == "replicas" else 1)
+
+
+def create_host(http: aiohttp.ClientSession, **more: Any) -> Host:
+    """Return what a process provides to a surface: nothing but calls and a secret of zeros, and ``more``."""
+
+    async def secret() -> bytes:
+        return bytes(32)
+
+    async def holders() -> tuple[KeyHolder, ...]:
+        return ()
+
+    async def push(rules: PushRules, compose: ComposePush) -> PushDesk:
+        raise AssertionError(f"{rules} and {compose} are not configured")
+
+    local = {"local_url": lambda: "http://127.0.0.1:1", "public_url": lambda: None}
+    rest: dict[str, Any] = {"holders": holders, "tokens": False, "now": time.time, "push": push}
+    return Host(http, Labels(), secret, **{**local, **rest, **more})
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.ports.claims import SharedLeases
+from answerback.ports.plugin import Host
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
@@ -41,6 +42,7 @@ from answerback_discord.live_message_lookup import DiscordMessages
 from answerback_discord.parse import SURFACE, InteractionType, can_be_answered, snowflake_time
 from answerback_discord.pending_edits import PendingEdits
 from answerback_discord.platform_events import HANDLED_EVENTS, EventHandler
+from answerback_discord.plugin import DiscordSettings
 from answerback_discord.posting import Posting
 from answerback_discord.typed_messages import TypedMessageListener
 
@@ -269,3 +271,21 @@ class DiscordSurface(BotSurface):
         self._background.spawn(
             "command", slash_commands.register_with_retry(self.calls, self._labels)
         )
+
+
+async def build(settings: DiscordSettings, host: Host, asks: Asks) -> DiscordSurface:
+    """Build the surface; see `answerback_chat.chat_plugin`."""
+    return DiscordSurface(
+        asks,
+        bot_token=settings.token,
+        http=host.http,
+        now=host.now,
+        labels=host.labels,
+        public_key=settings.public_key,
+        responders=settings.responders,
+        api_url=settings.api_url,
+        gateway=settings.gateway,
+        content=settings.message_content,
+        shards=settings.shards,
+        shared=host.shared,
+    )

@@ -12,13 +12,14 @@ from pydantic import JsonValue
 
 from answerback.core.errors import PayloadRejectedError, PlatformError
 from answerback.core.labels import Labels
-from answerback.ports.plugin import Finding
+from answerback.ports.plugin import DoctorContext, Finding
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_discord import limits, manifest, slash_commands
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 from answerback_discord.http_endpoint import SIGNATURE_WINDOW
 from answerback_discord.parse import INBOX
+from answerback_discord.plugin import DiscordSettings
 
 _DISCORD: Final = FindingFactory("Discord")
 
@@ -39,7 +40,23 @@ class Setup:
     """Whether to change the application's settings where the API allows it."""
 
 
-async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
+def findings(settings: DiscordSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
+    """See `answerback_chat.chat_plugin`."""
+    setup = Setup(
+        bot_token=settings.token,
+        public_key=settings.public_key,
+        public_url=checkup.public_url,
+        api_url=settings.api_url,
+        content=settings.gateway and settings.message_content,
+        gateway=settings.gateway,
+        channels=checkup.channels,
+        roles=settings.groups(checkup),
+        fix=checkup.fix,
+    )
+    return check(setup, checkup.http)
+
+
+async def check(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
     """Run all checks, one after the other."""
     calls = DiscordApi(http, setup.bot_token, setup.api_url)
     try:

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from answerback.ports.plugin import (
-    BuiltSurface,
-    DoctorContext,
-    Finding,
-    Host,
-    Preview,
-    SurfacePlugin,
-)
-from answerback_chat.chat_settings import ChatSettings
-
-if TYPE_CHECKING:
-    from answerback.core.ask import Ask
-    from answerback.core.labels import Labels
-    from answerback.ports.surface import Asks
+from answerback_chat.chat_plugin import ChatPlugin, ChatSettings
 
 
 class DiscordSettings(ChatSettings):
@@ -54,8 +40,8 @@ class DiscordSettings(ChatSettings):
         return "HTTP" if self.public_key else "gateway"
 
 
-class DiscordPlugin(SurfacePlugin[DiscordSettings]):
-    """See `SurfacePlugin`."""
+class DiscordPlugin(ChatPlugin[DiscordSettings]):
+    """See `ChatPlugin`."""
 
     name = "discord"
     title = "Discord"
@@ -67,55 +53,3 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
     }
     packages = ("discord", "nacl")
     loggers = ("discord",)
-
-    def load(self) -> None:
-        """See `SurfacePlugin.load`."""
-        from answerback_discord import adapter, doctor  # noqa: F401 - imported to load them
-
-    async def build(self, settings: DiscordSettings, host: Host, asks: Asks) -> BuiltSurface:
-        """See `SurfacePlugin.build`."""
-        from answerback_discord.adapter import DiscordSurface
-
-        surface = DiscordSurface(
-            asks,
-            bot_token=settings.token,
-            http=host.http,
-            now=host.now,
-            labels=host.labels,
-            public_key=settings.public_key,
-            responders=settings.responders,
-            api_url=settings.api_url,
-            gateway=settings.gateway,
-            content=settings.message_content,
-            shards=settings.shards,
-            shared=host.shared,
-        )
-        return BuiltSurface(surface, hooks=surface.public_routes())
-
-    async def findings(
-        self, settings: DiscordSettings, checkup: DoctorContext
-    ) -> AsyncIterator[Finding]:
-        """See `SurfacePlugin.findings`."""
-        from answerback_discord import doctor
-
-        setup = doctor.Setup(
-            bot_token=settings.token,
-            public_key=settings.public_key,
-            public_url=checkup.public_url,
-            api_url=settings.api_url,
-            content=settings.gateway and settings.message_content,
-            gateway=settings.gateway,
-            channels=checkup.channels,
-            roles=settings.groups(checkup),
-            fix=checkup.fix,
-        )
-        async for finding in doctor.findings(setup, checkup.http):
-            yield finding
-
-    def preview(self, ask: Ask, labels: Labels) -> Preview:
-        """See `SurfacePlugin.preview`."""
-        from answerback.core.view import view_of
-        from answerback_discord import preview, render
-
-        message = render.message(view_of(ask, labels), labels)
-        return Preview(payload=message, html=preview.html(message))

@@ -8,7 +8,11 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from answerback.core.labels import Labels
+from answerback.core.view import View
+from answerback.ports.plugin import Preview
 from answerback.presentation.preview_html import Json, button, menu, objects, tag
+from answerback_discord import render
 
 _ESCAPED: Final = re.compile(r"\\([^A-Za-z0-9\s])")
 _FENCE: Final = re.compile(r"```(?:[\w+-]*\n)?(.*?)\n?```", re.DOTALL)
@@ -29,6 +33,12 @@ _TIME: Final = re.compile(r"&lt;t:(\d+):[a-zA-Z]&gt;")
 _PRIVATE_USE: Final = 0xE000
 """The first of the private-use characters that stand in for escaped ones while markup is read."""
 _STYLES: Final = {1: "primary", 3: "success", 4: "danger"}
+
+
+def preview(view: View, labels: Labels) -> Preview:
+    """See `answerback_chat.chat_plugin`."""
+    message = render.message(view, labels)
+    return Preview(payload=message, html=html(message))
 
 
 def html(message: Json) -> Markup:

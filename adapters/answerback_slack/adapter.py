@@ -17,6 +17,7 @@ from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
 from answerback.ports.claims import SharedLeases
 from answerback.ports.outage_log import Outage
+from answerback.ports.plugin import Host
 from answerback.ports.surface import Asks, RetryLater, Shown
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import IdentityResolver
@@ -40,6 +41,7 @@ from answerback_slack.live_message_lookup import SlackMessages
 from answerback_slack.manifest import EVENTS_PATH
 from answerback_slack.parse import BotIdentity, Click, Submission, typed_message_from_event
 from answerback_slack.platform_events import EventHandler
+from answerback_slack.plugin import SlackSettings, reveal
 from answerback_slack.posting import Posting
 from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.responder_names import ResponderNames
@@ -261,3 +263,19 @@ class SlackSurface(ChatSurface):
         self._outage = str(error)
         self._outages.record_failure("api", error)
         return True
+
+
+async def build(settings: SlackSettings, host: Host, asks: Asks) -> SlackSurface:
+    """Build the surface; see `answerback_chat.chat_plugin`."""
+    return SlackSurface(
+        asks,
+        bot_token=settings.token,
+        app_token=reveal(settings.app_token),
+        signing_secret=reveal(settings.signing_secret),
+        responders=settings.responders,
+        api_url=settings.api_url,
+        labels=host.labels,
+        http=host.http,
+        now=host.now,
+        shared=host.shared,
+    )

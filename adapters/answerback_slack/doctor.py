@@ -14,13 +14,14 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
-from answerback.ports.plugin import Finding
+from answerback.ports.plugin import DoctorContext, Finding
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_slack import inbox_view
 from answerback_slack.api_client import SlackApi, create_web_client
 from answerback_slack.connection import TOO_MANY_CODE, TOO_MANY_CONNECTIONS
 from answerback_slack.limits import SIGNATURE_SECONDS
 from answerback_slack.manifest import AGENT_SCOPE, SCOPES
+from answerback_slack.plugin import SlackSettings, reveal
 
 _SLACK: Final = FindingFactory("Slack")
 _HELLO_TIMEOUT: Final = 10.0
@@ -40,7 +41,21 @@ class Setup:
     groups: Sequence[str] = ()
 
 
-async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
+def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
+    """See `answerback_chat.chat_plugin`."""
+    setup = Setup(
+        bot_token=settings.token,
+        app_token=reveal(settings.app_token),
+        signing_secret=reveal(settings.signing_secret),
+        public_url=checkup.public_url,
+        api_url=settings.api_url,
+        channels=checkup.channels,
+        groups=settings.groups(checkup),
+    )
+    return check(setup, checkup.http)
+
+
+async def check(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
     """Run all checks, one after the other."""
     calls = SlackApi(create_web_client(setup.bot_token, setup.api_url, http))
     responses: list[AsyncSlackResponse] = []

@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, cast
+from pydantic import SecretStr
 
-from pydantic import JsonValue, SecretStr
-
-from answerback.ports.plugin import (
-    BuiltSurface,
-    DoctorContext,
-    Finding,
-    Host,
-    Manifest,
-    Preview,
-    SurfacePlugin,
-)
-from answerback_chat.chat_settings import ChatSettings
-
-if TYPE_CHECKING:
-    from answerback.core.ask import Ask
-    from answerback.core.labels import Labels
-    from answerback.ports.surface import Asks
+from answerback.ports.plugin import Manifest
+from answerback_chat.chat_plugin import ChatPlugin, ChatSettings
 
 _MANIFEST_HELP = """Print the manifest of the Slack app, as YAML.
 
@@ -62,8 +46,8 @@ class SlackSettings(ChatSettings):
         return "Socket Mode" if self.app_token else "HTTP"
 
 
-class SlackPlugin(SurfacePlugin[SlackSettings]):
-    """See `SurfacePlugin`."""
+class SlackPlugin(ChatPlugin[SlackSettings]):
+    """See `ChatPlugin`."""
 
     name = "slack"
     title = "Slack"
@@ -77,62 +61,6 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
     packages = ("msgspec", "slack_bolt", "slack_sdk")
     loggers = ("slack_bolt", "slack_sdk")
 
-    def load(self) -> None:
-        """See `SurfacePlugin.load`."""
-        from answerback_slack import adapter, doctor  # noqa: F401 - to have them loaded
-
-    async def build(self, settings: SlackSettings, host: Host, asks: Asks) -> BuiltSurface:
-        """See `SurfacePlugin.build`."""
-        from answerback_slack.adapter import SlackSurface
-
-        surface = SlackSurface(
-            asks,
-            bot_token=settings.token,
-            app_token=_secret_value(settings.app_token),
-            signing_secret=_secret_value(settings.signing_secret),
-            responders=settings.responders,
-            api_url=settings.api_url,
-            labels=host.labels,
-            http=host.http,
-            now=host.now,
-            shared=host.shared,
-        )
-        return BuiltSurface(surface, hooks=surface.public_routes())
-
-    async def findings(
-        self, settings: SlackSettings, checkup: DoctorContext
-    ) -> AsyncIterator[Finding]:
-        """See `SurfacePlugin.findings`."""
-        from answerback_slack import doctor
-
-        setup = doctor.Setup(
-            bot_token=settings.token,
-            app_token=_secret_value(settings.app_token),
-            signing_secret=_secret_value(settings.signing_secret),
-            public_url=checkup.public_url,
-            api_url=settings.api_url,
-            channels=checkup.channels,
-            groups=settings.groups(checkup),
-        )
-        async for finding in doctor.findings(setup, checkup.http):
-            yield finding
-
-    def preview(self, ask: Ask, labels: Labels) -> Preview:
-        """See `SurfacePlugin.preview`."""
-        from answerback.core.view import view_of
-        from answerback_slack import preview, render
-        from answerback_slack.mentions import mention
-
-        view = view_of(ask, labels)
-        message = render.render(view, labels, {who: mention(who) for who in view.responders})
-        blocks = cast("JsonValue", message.blocks)
-        return Preview(
-            payload={"text": message.text, "blocks": blocks},
-            html=preview.blocks_to_html(message.blocks),
-            source={"blocks": blocks},
-            hint="It can be pasted into Slack's Block Kit Builder.",
-        )
-
     def manifest(self) -> Manifest:
         """See `SurfacePlugin.manifest`."""
         from answerback_slack import manifest
@@ -142,5 +70,6 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         )
 
 
-def _secret_value(secret: SecretStr | None) -> str | None:
+def reveal(secret: SecretStr | None) -> str | None:
+    """Return the value of a secret, if there is one."""
     return None if secret is None else secret.get_secret_value()

@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import unescape
-from typing import Final
+from typing import Final, cast
 
 from markupsafe import Markup, escape
+from pydantic import JsonValue
 
+from answerback.core.labels import Labels
+from answerback.core.view import View
+from answerback.ports.plugin import Preview
 from answerback.presentation.preview_html import Json, box, button, menu, objects, tag
+from answerback_slack import render
+from answerback_slack.mentions import mention
 
 _BOLD: Final = re.compile(r"(?<!\w)\*([^*\n]+)\*(?!\w)")
 _ITALIC: Final = re.compile(r"(?<!\w)_([^_\n]+)_(?!\w)")
@@ -20,6 +26,18 @@ _MENUS: Final = frozenset(
 )
 _STYLES: Final = {"code": "code", "bold": "b", "italic": "i", "strike": "s"}
 _BOXES: Final = {"radio_buttons": "radio", "checkboxes": "checkbox"}
+
+
+def preview(view: View, labels: Labels) -> Preview:
+    """See `answerback_chat.chat_plugin`."""
+    message = render.render(view, labels, {who: mention(who) for who in view.responders})
+    blocks = cast("JsonValue", message.blocks)
+    return Preview(
+        payload={"text": message.text, "blocks": blocks},
+        html=blocks_to_html(message.blocks),
+        source={"blocks": blocks},
+        hint="It can be pasted into Slack's Block Kit Builder.",
+    )
 
 
 def blocks_to_html(blocks: Sequence[Json]) -> Markup:

@@ -6,17 +6,14 @@ Owns the wiring and the background tasks. `interactions` decides what a click do
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-import aiohttp
 from aiohttp import web
 
 from answerback.core.ask import Destination
 from answerback.core.errors import LeaseLostError, PlatformError, StoreError
-from answerback.core.labels import Labels
-from answerback.ports.claims import SharedLeases
+from answerback.ports.plugin import Host
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
@@ -47,6 +44,7 @@ from answerback_telegram.parse import (
     query_id,
 )
 from answerback_telegram.platform_events import EventHandler
+from answerback_telegram.plugin import TelegramSettings
 from answerback_telegram.posting import Posting
 from answerback_telegram.responder_names import ResponderNames
 from answerback_telegram.typed_messages import TypedMessageListener
@@ -65,12 +63,7 @@ class TelegramSurface(BotSurface):
     """Asks in Telegram's groups, topics and chats with one person.
 
     Args:
-        responders: who may act if an ask names nobody: user ids, ``@admins``, or "anyone".
-        api_url: the address of the Bot API, for a server of one's own, a proxy or a test.
         webhook_secret: the secret token of updates that come by HTTP; without it, they are polled.
-        public_url: returns the address at which they come.
-        now: seconds since the epoch.
-        shared: the claims shared with other processes: one of them polls, the others stand by.
     """
 
     name = SURFACE
@@ -78,31 +71,26 @@ class TelegramSurface(BotSurface):
     def __init__(
         self,
         asks: Asks,
-        *,
-        bot_token: str,
-        http: aiohttp.ClientSession,
-        labels: Labels,
-        responders: tuple[str, ...] = (),
-        api_url: str | None = None,
-        webhook_secret: str | None = None,
-        public_url: Callable[[], str | None] = lambda: None,
-        now: Callable[[], float] = time.time,
-        shared: SharedLeases | None = None,
+        settings: TelegramSettings,
+        host: Host,
+        webhook_secret: str | None,
     ) -> None:
-        calls = self.calls = TelegramApi(http, bot_token, api_url, self._token_refused)
-        self._labels = labels
+        labels = self._labels = host.labels
+        calls = self.calls = TelegramApi(
+            host.http, settings.token, settings.api_url, self._token_refused
+        )
         self._webhook_secret = webhook_secret
-        self._public_url = public_url
+        self._public_url = host.public_url
         self._bot_name = ""
         identity, background = BotIdentity(), BackgroundTasks()
-        leadership = LeaderLease(shared, LEASE, self._lead, self._stand_by)
+        leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
         names, helpers = ResponderNames(calls), HelperMessages(calls)
         # A POST reaches one process; polled updates may reach one that was paused and replaced.
         fence = no_fence if webhook_secret else leadership.fence
         self._inbox = Inbox(asks, helpers, labels, fence)
         self._entries = TypedEntries(asks, helpers, labels)
         handler = ClickHandler(
-            asks, helpers, self._entries, names, labels, self._inbox.handle_click, now
+            asks, helpers, self._entries, names, labels, self._inbox.handle_click, host.now
         )
         self._interactions: Interactions[Click, ClickResponse] = Interactions(
             asks, handler, SURFACE, fence
@@ -120,7 +108,7 @@ class TelegramSurface(BotSurface):
             identity,
             leadership,
             background,
-            responders=responders,
+            responders=settings.responders,
             platform="Telegram",
             token_refused=TOKEN_REFUSED,
             log=logger,
@@ -248,3 +236,9 @@ class TelegramSurface(BotSurface):
 
 async def _read_nothing(_place: str, _after: float) -> float | None:
     raise AssertionError("there is no place to read")
+
+
+async def build(settings: TelegramSettings, host: Host, asks: Asks) -> TelegramSurface:
+    """Build the surface; see `answerback_chat.chat_plugin`."""
+    secret = (await host.secret()).hex() if settings.webhook else None
+    return TelegramSurface(asks, settings, host, secret)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Final
 
 from answerback.core.ask import ANYONE
@@ -13,22 +13,16 @@ from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.group_membership import ADMINISTRATORS
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.keyboards import Json
+from answerback_telegram.plugin import TelegramSettings
 
 _TELEGRAM: Final = FindingFactory("Telegram")
 _OUT: Final = frozenset({"left", "kicked"})
 
 
-async def findings(
-    checkup: DoctorContext,
-    token: str,
-    api_url: str | None,
-    responders: Sequence[str],
-    *,
-    webhook: bool,
-) -> AsyncIterator[Finding]:
+async def findings(settings: TelegramSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
     """Run all checks, one after the other."""
-    calls = TelegramApi(checkup.http, token, api_url)
-    is_open = ANYONE in {*responders, *checkup.responders}
+    calls = TelegramApi(checkup.http, settings.token, settings.api_url)
+    is_open = ANYONE in {*settings.responders, *checkup.responders}
     try:
         me = await calls.call_object("getMe")
         info = await calls.call_object("getWebhookInfo")
@@ -36,7 +30,7 @@ async def findings(
         yield _TELEGRAM.call_failed("bot token", error)
         return
     yield _TELEGRAM.ok(f"bot token, of @{me.get('username')}")
-    yield _updates(info, checkup.public_url, webhook=webhook)
+    yield _updates(info, checkup.public_url, webhook=settings.webhook)
     yield _groups(me)
     if any({*who} == {ADMINISTRATORS} for who in checkup.direct):
         yield _TELEGRAM.problem(

@@ -10,9 +10,19 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
+from answerback.core.labels import Labels
+from answerback.core.view import View
+from answerback.ports.plugin import Preview
 from answerback.presentation.preview_html import Json, button, tag
+from answerback_telegram import render
 
 _STYLES: Final = {"primary": "primary", "success": "success", "danger": "danger"}
+
+
+def preview(view: View, labels: Labels) -> Preview:
+    """See `answerback_chat.chat_plugin`."""
+    message = render.message(view, labels)
+    return Preview(payload=message, html=html(message))
 
 
 def html(message: Json) -> Markup:

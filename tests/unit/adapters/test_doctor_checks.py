@@ -24,7 +24,7 @@ async def _slack(http: aiohttp.ClientSession) -> list[Finding]:
         setup = slack_doctor.Setup(
             slack.bot_token, None, "0" * 32, "https://a.example", slack.api_url
         )
-        return [finding async for finding in slack_doctor.findings(setup, http)]
+        return [finding async for finding in slack_doctor.check(setup, http)]
 
 
 async def _discord(http: aiohttp.ClientSession) -> list[Finding]:
@@ -32,7 +32,7 @@ async def _discord(http: aiohttp.ClientSession) -> list[Finding]:
         application = discord.application
         key = application.public_key
         setup = discord_doctor.Setup(application.token, key, "https://a.example", discord.api_url)
-        return [finding async for finding in discord_doctor.findings(setup, http)]
+        return [finding async for finding in discord_doctor.check(setup, http)]
 
 
 @pytest.mark.rule("CLI-8")

@@ -10,10 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from answerback.core.ask import Destination
-from answerback.core.labels import Labels
-from answerback.ports.person_key import KeyHolder
 from answerback.ports.plugin import DoctorContext, Finding, Host
-from answerback.ports.push import ComposePush, PushDesk, PushRules
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
 from answerback.testing.memory_store.database import Tables
@@ -21,6 +18,7 @@ from answerback.testing.memory_store.store import MemoryStore
 from answerback_discord.plugin import DiscordPlugin, DiscordSettings
 from answerback_slack.plugin import SlackPlugin, SlackSettings
 from answerback_web.plugin import WebPlugin, WebSettings
+from tests.surface_setups import create_host
 
 KEY = "0" * 64
 ASKS = Service(MemoryStore(Tables()), SystemClock(), {}, known_surfaces=frozenset())
@@ -28,29 +26,10 @@ ASKS = Service(MemoryStore(Tables()), SystemClock(), {}, known_surfaces=frozense
 
 @pytest.fixture
 async def host() -> AsyncIterator[Host]:
-    async def secret() -> bytes:
-        return bytes(32)
-
-    async def holders() -> tuple[KeyHolder, ...]:
-        return ()
-
-    async def push(rules: PushRules, compose: ComposePush) -> PushDesk:
-        raise AssertionError(f"{rules} and {compose} are not configured")
-
     for plugin in (SlackPlugin(), DiscordPlugin(), WebPlugin()):
         await asyncio.to_thread(plugin.load)
     async with aiohttp.ClientSession() as http:
-        yield Host(
-            http=http,
-            labels=Labels(),
-            secret=secret,
-            local_url=lambda: "http://127.0.0.1:1",
-            public_url=lambda: None,
-            holders=holders,
-            tokens=False,
-            now=lambda: 0.0,
-            push=push,
-        )
+        yield create_host(http)
 
 
 def slack(**settings: object) -> SlackSettings:
@@ -130,7 +109,7 @@ async def test_the_doctors_check_all_groups_among_the_responders(
 
     checkup = DoctorContext(host.http, "https://a.example", ["C1"], ["U2", "@S2"], fix=True)
     for platform in ("slack", "discord"):
-        monkeypatch.setattr(f"answerback_{platform}.doctor.findings", echo_setup)
+        monkeypatch.setattr(f"answerback_{platform}.doctor.check", echo_setup)
     of_slack = slack(responders=["@S1"], signing_secret=SecretStr("s"))
     setups = [each.what async for each in SlackPlugin().findings(of_slack, checkup)]
     setups += [each.what async for each in DiscordPlugin().findings(discord(), checkup)]

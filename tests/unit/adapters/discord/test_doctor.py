@@ -38,7 +38,7 @@ def create_setup(discord: FakeDiscord, *channels: Channel) -> Setup:
 
 async def run_doctor(setup: Setup) -> list[Finding]:
     async with aiohttp.ClientSession() as http:
-        return [finding async for finding in doctor.findings(setup, http)]
+        return [finding async for finding in doctor.check(setup, http)]
 
 
 @pytest.mark.rule("DISCORD-9")

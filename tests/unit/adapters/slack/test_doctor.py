@@ -35,7 +35,7 @@ def create_setup(slack: FakeSlack) -> Setup:
 
 async def run_doctor(setup: Setup) -> list[Finding]:
     async with aiohttp.ClientSession() as http:
-        return [finding async for finding in doctor.findings(setup, http)]
+        return [finding async for finding in doctor.check(setup, http)]
 
 
 @pytest.mark.rule("CLI-8")

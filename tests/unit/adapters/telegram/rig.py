@@ -11,7 +11,6 @@ from typing import Any, Literal
 from aiohttp import web
 
 from answerback.core.ask import Ask
-from answerback.core.labels import Labels
 from answerback.ports.claims import SOLE_CLAIM, SharedLeases
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
@@ -21,11 +20,13 @@ from answerback.service.submission_request import NO_ROUTES, Submission
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync
+from answerback_telegram import adapter
 from answerback_telegram.adapter import TelegramSurface
 from answerback_telegram.http_endpoint import PATH
+from answerback_telegram.plugin import TelegramSettings
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, User
-from tests.surface_setups import open_store
+from tests.surface_setups import create_host, open_store
 
 Mode = Literal["polling", "http"]
 
@@ -86,16 +87,11 @@ async def run_surface(
         routes = options.pop("routes", NO_ROUTES)
         service = Service(store, clock, surfaces, known_surfaces=names, routes=routes, claim=claim)
         address: list[str] = []
-        surface = surfaces["telegram"] = TelegramSurface(
-            service,
-            bot_token=options.pop("bot_token", telegram.token),
-            http=http,
-            labels=Labels(),
-            api_url=telegram.url,
-            webhook_secret="s3cret" if mode == "http" else None,
-            public_url=lambda: address[0],
-            shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
-            **options,
+        settings = {"bot_token": telegram.token, "api_url": telegram.url, "webhook": mode == "http"}
+        shared = None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder)
+        host = create_host(http, public_url=lambda: address[0], shared=shared)
+        surface = surfaces["telegram"] = await adapter.build(
+            TelegramSettings.model_validate({**settings, **options}), host, service
         )
         call_later = (timers or ManualTimers()).call_later
         message_sync = MessageSync(service, first_pause=0.02, call_later=call_later)
