@@ -1,31 +1,41 @@
-"""JSON in the one form that is signed and digested: RFC 8785."""
+"""JSON in the one form that is signed and digested: RFC 8785.
+
+The encoders are imported where they are used, because most commands use none.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from functools import cache
 from typing import Final, TypeGuard
 
-import msgspec
-import rfc8785
 from pydantic import JsonValue
 
 _MAX_SAFE: Final = 2**53 - 1
 """The largest integer that every double holds exactly; RFC 8785 knows doubles only."""
 _DIGEST: Final = re.compile("sha256:[0-9a-f]{64}")
 _ALIKE: Final = {str, bool, type(None)}
-_encode: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 def canonical(value: JsonValue) -> bytes:
     """Return the RFC 8785 form of any JSON. Integers that no double holds exactly are rounded, as every reader does."""
     if _is_written_alike(value):
-        return _encode(value)  # many times as fast as `rfc8785`, which is written in Python
+        return _encoder()(value)  # many times as fast as `rfc8785`, which is written in Python
+    import rfc8785
+
     try:
         return rfc8785.dumps(value)
     except rfc8785.IntegerDomainError:
         return rfc8785.dumps(_rounded(value))
+
+
+@cache
+def _encoder() -> Callable[[JsonValue], bytes]:
+    import msgspec
+
+    return msgspec.json.Encoder(order="sorted").encode
 
 
 def _is_written_alike(value: JsonValue) -> bool:
