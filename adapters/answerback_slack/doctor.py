@@ -119,14 +119,14 @@ def _group(group: str, found: Mapping[str, object] | None) -> Finding:
     if found.get("date_delete"):
         fix = (
             "Enable it in Slack, or name another one. Some on-call tools disable a group while nobody is on call: name"
-            " somebody who stands by as well."
+            " somebody on standby as well."
         )
         return _SLACK.problem(what, "it is disabled, so nobody in it can act", fix)
     count = int(str(found.get("user_count") or 0))
     if count == 0:
         fix = (
             "Add people in Slack, or check the on-call tool that keeps it in step. For the time between shifts, name"
-            " somebody who stands by as well."
+            " somebody on standby as well."
         )
         wrong = "nobody is in it, so questions that only it may answer fail"
         return replace(_SLACK.problem(what, wrong, fix), warning=True)

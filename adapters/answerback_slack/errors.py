@@ -68,7 +68,7 @@ TABLE: Final = error_table(
         "app_access_restricted": "the workspace's administrators do not allow the app: ask them to approve it",
         "team_access_not_granted": "the app has no access to this workspace: install it there",
         "enterprise_is_restricted": "this is a whole organization's token: install the app in the workspace itself",
-        "two_factor_setup_required": "two-factor authentication is missing: whoever installed the app has to set it up",
+        "two_factor_setup_required": "two-factor authentication is missing: the app's installer must set it up",
         "org_login_required": "the workspace is being migrated: try again when that is done",
         "ekm_access_denied": "the administrators have suspended access to messages: contact them",
         "message_limit_exceeded": "the workspace has used up its messages (a free plan): upgrade it, or wait",

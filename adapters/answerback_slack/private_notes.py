@@ -98,7 +98,7 @@ class PrivateNotes:
             return False
         except (aiohttp.ClientError, TimeoutError) as error:
             raise PlatformUnavailableError(
-                f"It is unknown whether Slack took a note: {error!r}", code="connection"
+                f"It is unknown whether Slack accepted a note: {error!r}", code="connection"
             ) from error
 
 

@@ -167,7 +167,7 @@ class TelegramApi:
         """Make a call whose result is an object; see `call`."""
         result = await self.call(method, params)
         if not isinstance(result, dict):
-            raise PlatformUnavailableError(f"Telegram's response to {method} is no object")
+            raise PlatformUnavailableError(f"Telegram's response to {method} is not an object")
         return result
 
     async def answer_click(self, query_id: str, text: str, *, alert: bool) -> None:
@@ -179,7 +179,7 @@ class TelegramApi:
             await self.call("answerCallbackQuery", params)
         except PlatformError as error:
             extra = {"action": "click_unanswered", "code": error.code}
-            logger.warning("Telegram did not take the answer to a click: %s", error, extra=extra)
+            logger.warning("Telegram did not accept the answer to a click: %s", error, extra=extra)
 
     def _read_date(self, date: str | None) -> None:
         with contextlib.suppress(ValueError, TypeError):

@@ -110,7 +110,7 @@ class Posting(LiveMessages[Json, Json]):
                 about = await self._calls.call_object("getChat", {"chat_id": chat})
             if about.get("type") == "channel":
                 raise DestinationGoneError(
-                    "a channel is no place to ask: name a group", code="channel"
+                    "a channel cannot be asked in: name a group", code="channel"
                 )
             if ANYONE in ask.responders and about.get("username"):
                 raise DestinationGoneError(PUBLIC, code="public_group")

@@ -123,7 +123,7 @@ class AsyncClient:
             timeout: seconds to wait; None: as long as it takes.
 
         Raises:
-            InvalidCallError: the call is invalid; explained in words for the model.
+            InvalidCallError: the call is invalid; the error explains that to the model.
             StillOpenError: the time is up; the ask stays open.
             UnreachableError: the service did not answer within the timeout or the client's patience.
         """
@@ -230,7 +230,7 @@ class AsyncClient:
         return await self.call("GET", f"/v1/asks/{quote(ask_id, safe='')}/receipt")
 
     async def consume(self, ask_id: str) -> Ask:
-        """Consume an approval: of all callers, one gets it, so that it opens one door once.
+        """Consume an approval: the first of all callers gets it, so that it can be used only once.
 
         Raises:
             RefusedError: it was consumed before, or nobody has allowed it.

@@ -233,7 +233,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Late answers. Each ask's ``json`` has a ``message``: the answer in words, for a model that has moved on."""
+    """Late answers. Each ask's ``json`` has a ``message``: the answer as a sentence, for a model that has moved on."""
 
     asks: tuple[Ask, ...]
     next: int | None

@@ -10,7 +10,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     add_completion=False,
-    help="Forward what an agent's own server asks its client to people, and their answers back.",
+    help="Forward to people what an agent's server asks its client, and return their answers.",
 )
 
 _Url = Annotated[
@@ -28,7 +28,7 @@ _TOKEN_ENV = "ANSWERBACK_TOKEN"
 
 @app.callback()
 def agents() -> None:
-    """Forward what an agent's own server asks its client to people, and their answers back."""
+    """Forward to people what an agent's server asks its client, and return their answers."""
 
 
 @app.command("opencode")
@@ -82,7 +82,7 @@ def openclaw(
 
     Example: `answerback bridge openclaw --to deploys`
 
-    Whatever is answered in OpenClaw's own windows first is withdrawn. The bridge runs until you stop it; if you start
+    If OpenClaw's own windows answer first, the ask is withdrawn. The bridge runs until you stop it; if you start
     it again, it does not repeat any ask.
     """
     from answerback.cli import bridged_server

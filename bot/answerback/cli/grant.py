@@ -53,7 +53,7 @@ def revoke(
     token: Reader = None,
     json: Json = False,
 ) -> None:
-    """Revoke a grant: what it allowed is asked again from now on.
+    """Revoke a grant: people are asked again from now on.
 
     Example: `answerback grant revoke grant_0123456789abcdef`
     """

@@ -43,7 +43,7 @@ def rotate(config: Config = None) -> None:
 
     Example: `answerback key rotate`
 
-    A running service picks up the new key on its own. Pages opened with the old key ask for the new one.
+    A running service picks up the new key automatically. Pages opened with the old key ask for the new one.
     """
     file = _file(config)
     if file.read() is None:

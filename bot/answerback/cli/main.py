@@ -45,7 +45,7 @@ COMMANDS: Final = {
     "connect": "Connect an agent, so that its questions and permission prompts go to people.",
     "hook": "Run by an agent's command hooks: read the event from standard input, ask, and print the answer.",
     "acp": "Run an ACP agent for an editor; people can answer it in the editor or in chat.",
-    "bridge": "Forward what an agent's own server asks its client to people, and their answers back.",
+    "bridge": "Forward to people what an agent's server asks its client, and return their answers.",
     "mcp": "Serve the tools to an MCP client over standard input and output.",
     "mcp-proxy": "Run an MCP server behind a gateway: people allow or deny the calls of its tools.",
 }

@@ -41,7 +41,7 @@ def command(
         Path | None,
         typer.Option(
             envvar="ANSWERBACK_MCP_POLICY",
-            help="The TOML file that says what passes, what is asked and what is denied; without it, all is asked.",
+            help="The TOML file that says which calls pass, are asked about or denied; by default, all are asked.",
         ),
     ] = None,
     server: Annotated[

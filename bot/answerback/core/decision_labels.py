@@ -10,7 +10,7 @@ class DecisionLabels(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    batch: str = "Decide about those that are ticked:"
+    batch: str = "Decide about everything ticked:"
     allow_once: str = "Allow once"
     deny: str = "Deny"
     allow_several: str = "Allow several…"
@@ -53,7 +53,7 @@ class DecisionLabels(BaseModel):
 
     hand_over: str = "Hand over"
     hand_over_label: str = "To whom"
-    hand_over_hint: str = "They are told, and can answer as well. So can you still."
+    hand_over_hint: str = "They are notified and can answer too. You still can as well."
     handed_over: str = "This was handed over to you: {label} is waiting here."
     record_handed_over: str = "Handed over"
 

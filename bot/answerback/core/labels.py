@@ -81,7 +81,7 @@ class Labels(DecisionLabels):
     confirm_text: str = "Somebody else has to confirm what was answered."
     confirm_more: str = "{count} more people have to confirm what was answered."
     confirmed_by: str = "Confirmed by {who}"
-    object_label: str = "What speaks against it"
+    object_label: str = "Why do you object?"
     object_hint: str = (
         "This ends the form without a confirmation: {label} gets your message instead."
     )
@@ -207,7 +207,7 @@ class Labels(DecisionLabels):
     waits: str = "A question from {label} is waiting."
     entered: str = "What you wrote:"
     share_title: str = "Share"
-    share: str = "Link for reading only: whoever has it can read this, but not answer"
+    share: str = "Read-only link: anyone who has it can read this, but not answer"
     copy_link: str = "Copy link"
     copied: str = "Copied"
     page_expired: str = (
@@ -296,7 +296,7 @@ class Labels(DecisionLabels):
         "number, or use the controls."
     )
     text_for_other: str = (
-        "“{text}” stands for an answer of your own: write that answer, or use the controls."
+        "“{text}” is for an answer of your own: write that answer, or use the controls."
     )
     text_for_multi_select: str = (
         "Not everything you wrote matches an option, so nothing was changed. Write labels or numbers, "
@@ -308,7 +308,9 @@ class Labels(DecisionLabels):
     text_for_schema: str = (
         "You cannot answer this question by typing. Press {fill_in} below the question."
     )
-    text_in_confirmation: str = "The answers wait for confirmation: press {confirm} or {object}."
+    text_in_confirmation: str = (
+        "The answers are waiting for confirmation: press {confirm} or {object}."
+    )
     text_in_review: str = (
         "No question is open: press {submit} to send the answers, or {edit} to change one."
     )

@@ -55,12 +55,12 @@ NOT_APPROVED: Final = Refusal(
 CONSUMED: Final = Refusal("consumed", "This approval was consumed before.", "")
 NOT_IN_A_BATCH: Final = Refusal(
     "not_in_a_batch",
-    "Other people have to confirm this decision, so it is not made together with others.",
+    "Other people must confirm this decision, so it cannot be part of a batch.",
     "/decision",
 )
 NO_SUCH_OPTION: Final = Refusal(
     "no_such_option",
-    "This ask has no option, or several, that would do just that. Decide about it by itself.",
+    "This ask does not have exactly one option that does this. Open it to decide.",
     "/decision",
 )
 NOT_GRANTABLE: Final = Refusal(
@@ -76,13 +76,14 @@ TOO_LATE_TO_TRY_AGAIN: Final = Refusal(
     "This ended more than a day ago, so the agent can no longer be told to try again.",
 )
 CONFIRMATION_DUE: Final = Refusal(
-    "confirmation_due", "The answers are given and wait for confirmation: confirm them, or object."
+    "confirmation_due",
+    "The answers are complete and wait for confirmation: confirm them, or object.",
 )
 NOTHING_TO_CONFIRM: Final = Refusal(
     "nothing_to_confirm", "There is nothing to confirm or to object to here."
 )
 ALREADY_ANSWERED: Final = Refusal(
-    "already_answered", "Who gave an answer cannot confirm it: somebody else has to."
+    "already_answered", "Those who gave an answer cannot confirm it: somebody else must."
 )
 ALREADY_CONFIRMED: Final = Refusal(
     "already_confirmed", "This person has confirmed already: each person counts once."
@@ -92,12 +93,12 @@ NOT_AN_ANSWERER: Final = Refusal(
 )
 NOBODY_IN_PARTICULAR: Final = Refusal(
     "nobody_in_particular",
-    "The service's own key belongs to nobody in particular, so it confirms nothing. Use a personal link.",
+    "The service's own key belongs to no particular person, so it cannot confirm. Use a personal link.",
     "/actor",
 )
 REQUESTER: Final = Refusal(
     "requester",
-    "The agent asks on behalf of this person, so somebody else has to confirm.",
+    "The agent asks on behalf of this person, so somebody else must confirm.",
     "/actor",
 )
 NOT_TOLD_APART: Final = Refusal(
@@ -107,7 +108,7 @@ NOT_TOLD_APART: Final = Refusal(
 )
 NOT_IN_DIRECTORY: Final = Refusal(
     "not_in_directory",
-    "The directory of people names nobody with this id and one on {}.",
+    "[people] lists nobody who has this id and one on {}.",
     "/actor",
 )
 NOT_A_CONFIRMER: Final = Refusal("not_a_confirmer", "This person may not confirm here.", "/actor")

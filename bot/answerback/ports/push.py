@@ -85,7 +85,7 @@ class PushDesk(Protocol):
     async def subscribe(self, person: str, credential: str, new: NewSubscription) -> bool:
         """Store a subscription of a person who used the key with the hash ``credential`` (empty: a proxy named them).
 
-        False: its endpoint may not be reached, or its keys are none.
+        False: its endpoint may not be reached, or its keys are not valid.
         """
 
     async def list_for(self, person: str) -> Sequence[PushSubscription]:

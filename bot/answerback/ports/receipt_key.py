@@ -80,7 +80,7 @@ class SigningKey:
     """A key that signs.
 
     Args:
-        text: the private key; raises ValueError if it is none.
+        text: the private key; raises ValueError if it is not one.
     """
 
     def __init__(self, text: str) -> None:

@@ -1,7 +1,7 @@
 """The store: what is kept, in parts, and what a change to it consists of.
 
-Whoever needs one part takes that part. Proved by `answerback.testing.store_contract`, a class of tests that every
-store's own tests inherit.
+Code that needs one part depends on that part alone. Proved by `answerback.testing.store_contract`, a class of tests
+that every store's own tests inherit.
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ class RetryLater:
 class Surface(Protocol):
     """A place where people answer: it renders stored asks and passes on what people do.
 
-    A surface is built with the service (`Asks`), and is whole from then on. That it is not connected yet is a state,
+    A surface is built with the service (`Asks`), and is complete from then on. That it is not connected yet is a state,
     which `unready_reason` reports.
 
     It declares optional capabilities by having their methods: `SupportsReminders`, `SupportsMoves`, `SupportsGroups`,

@@ -83,7 +83,7 @@ async def release_claims(service: Service, cut_off: Collection[ClaimKind] = ()) 
     except StoreError as error:
         extra = {"action": "release"}
         logger.warning(
-            "The other processes could not be told that this one stops; they take over within seconds: %s",
+            "The other processes were not notified that this one stops; they take over within seconds: %s",
             error,
             extra=extra,
         )

@@ -72,7 +72,7 @@ class LateAnswerTracker:
             return changed
         except StoreError as error:
             extra = {"action": "telling_unnoted"}
-            logger.warning("Could not note what an agent has seen: %s", error, extra=extra)
+            logger.warning("Could not record what an agent has seen: %s", error, extra=extra)
             return ()
 
     async def _save_collected(self, ask_ids: Sequence[str], at: float | None) -> None:

@@ -158,7 +158,7 @@ def _does_not_prove(body: ReceiptBody) -> Iterator[str]:
         yield "That it was made at that time: it is not in the chain yet."
     yield "That no other receipt was removed: only the store shows its whole chain (`answerback verify --store`)."
     yield "That the agent did what was allowed, or nothing else, or only once."
-    yield "That the service told the truth: its clock set the times, and whoever has its private key can sign anything."
+    yield "That the service told the truth: its clock set the times, and anyone with its private key can sign anything."
 
 
 def _name(person: JsonValue, read: Callable[[JsonValue], JsonValue]) -> str:

@@ -75,7 +75,7 @@ class RepeatedCalls:
             await self._store.drafts.save(ask.request.join, latest.model_dump(), latest.at)
         except StoreError as error:  # the same call again then asks again
             extra = {"action": "wait_unnoted", "ask_id": ask.id}
-            logger.warning("Could not note that an agent waits: %s", error, extra=extra)
+            logger.warning("Could not record that an agent waits: %s", error, extra=extra)
 
     async def _is_owed(self, ask: Ask) -> bool:
         return (

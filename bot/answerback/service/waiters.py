@@ -70,7 +70,7 @@ class Waiters:
             )
         except StoreError as error:
             extra = {"action": "clarify_unnoted", "ask_id": ask.id}
-            logger.warning("Could not note that the agent was asked back: %s", error, extra=extra)
+            logger.warning("Could not record that the agent was asked back: %s", error, extra=extra)
 
 
 def _has_ended(ask: Ask) -> bool:

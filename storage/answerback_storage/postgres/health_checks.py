@@ -161,8 +161,8 @@ async def _pooled(connection: Connection) -> bool:
 async def _pooler(connection: Connection, listen_url: str | None) -> Finding:
     if not await _pooled(connection):
         if listen_url is None:
-            return Finding("pooler: there is none")
-        wrong = "there is none, and setting `storage.listen_url` needlessly disables prepared statements"
+            return Finding("pooler: none")
+        wrong = "there is no pooler, and setting `storage.listen_url` needlessly disables prepared statements"
         return Finding("pooler", wrong, "Remove `storage.listen_url`.", warning=True)
     if listen_url is None:
         wrong = "there is one, but `storage.listen_url` is not set"

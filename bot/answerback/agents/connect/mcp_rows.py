@@ -94,7 +94,7 @@ def _row(
         limitations=[note] if token else [note, no_token],
         next_steps=[f"Start {title} again."],
         hints={
-            scope: f"{title} has no file of its own for that. Use the other --scope."
+            scope: f"{title} has no separate file for that. Use the other --scope."
             for scope, name in files.items()
             if not name
         },

@@ -227,7 +227,7 @@ class Gateway:
     def _relay_response(self, message: Json, line: bytes) -> None:
         key = id_key(message.get("id"))
         if self._calls.is_open(key):
-            self.warn(f"{self.policy.name} answered a call that it has not got.")
+            self.warn(f"{self.policy.name} answered a call that it had not received.")
             return
         with self._lock:
             sent = self._sent.pop(key, None)

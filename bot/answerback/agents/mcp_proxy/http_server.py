@@ -81,10 +81,10 @@ class HttpServer:
                 response.read(MAX_LINE)
             if response.status >= HTTPStatus.BAD_REQUEST:
                 refused = f"it answered {response.status} {response.reason}"
-                self.warn(f"The server at {self.url} did not take a message: {refused}.")
+                self.warn(f"The server at {self.url} did not accept a message: {refused}.")
                 return
         except (OSError, http.client.HTTPException) as error:
-            self.warn(f"The server at {self.url} did not take a message: {error}.")
+            self.warn(f"The server at {self.url} did not accept a message: {error}.")
             return
         if message.get("method") == "notifications/initialized" and self._session:
             threading.Thread(target=self._listen, daemon=True).start()
@@ -169,7 +169,7 @@ class HttpServer:
             for data in self._resumed(_Stream(last_id=""), self._session):
                 self.receive(_one_line(data) + b"\n")
         except RefusedLineError as error:
-            self.warn(f"The server at {self.url} can no longer be heard: {error}.")
+            self.warn(f"The server at {self.url} no longer responds: {error}.")
 
     def _resumed(self, stream: _Stream, headers: Mapping[str, str]) -> Iterator[bytes]:
         """Yield the events of a stream from where it broke off."""

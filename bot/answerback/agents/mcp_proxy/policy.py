@@ -230,7 +230,7 @@ def _rule(number: int, value: object, place: str) -> Rule:
     _require_known(table, _RULE_KEYS, place)
     tool, do = table.get("tool"), table.get("do")
     if not isinstance(tool, str) or not tool:
-        raise PolicyError(f"{place}.tool must be a tool's name, in which * stands for anything.")
+        raise PolicyError(f"{place}.tool must be a tool's name, in which * matches anything.")
     if not isinstance(do, str) or do not in [*Decision]:
         raise PolicyError(f'{place}.do must be "pass", "ask" or "deny".')
     arguments = _table(table.get("arguments", {}), f"{place}.arguments")
@@ -238,7 +238,7 @@ def _rule(number: int, value: object, place: str) -> Rule:
         json.dumps(arguments, allow_nan=False)
     except (TypeError, ValueError):
         raise PolicyError(
-            f"{place}.arguments has a value that JSON has not, such as a date."
+            f"{place}.arguments has a value that JSON does not support, such as a date."
         ) from None
     return Rule(number, tool, Decision(do), arguments)
 

@@ -113,7 +113,7 @@ def test_a_pattern_does_not_use_a_character_twice(tmp_path: Path) -> None:
         ('[servers.x]\nrules = [{ tool = "a", do = "ask", args = {} }]', "args is unknown"),
         (
             '[servers.x]\nrules = [{ tool = "a", do = "ask", arguments = { d = 2026-01-01 } }]',
-            "a value that JSON has not",
+            "a value that JSON does not support",
         ),
         ('[servers."a b"]', "cannot be a server's name"),
     ],

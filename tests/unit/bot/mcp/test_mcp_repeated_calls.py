@@ -182,7 +182,7 @@ async def test_an_ask_is_made_although_its_wait_cannot_be_noted(
     monkeypatch.setattr(service.running.service.store.drafts, "save", fails)
     async with client(service) as mcp:
         assert id_of(await ask(mcp))
-    assert "Could not note that an agent waits: The disk is full." in caplog.text
+    assert "Could not record that an agent waits: The disk is full." in caplog.text
 
 
 @pytest.mark.rule("MCP-2")
