@@ -110,8 +110,8 @@ class BotMessageListener(ABC, Generic[B]):
                 logger.warning("A typed message could not be handled: %s", error, extra=extra)
                 self._typed.tell_author_once(typed, self._escape(self._labels.text_not_saved))
 
-    def words(self, typed: B) -> str:
-        """See `answerback_chat.typed_messages.Platform.words`."""
+    def typed_text(self, typed: B) -> str:
+        """See `answerback_chat.typed_messages.Platform.typed_text`."""
         return typed.text
 
     def disambiguation_note(self, typed: B, meant: Sequence[Ask]) -> str:

@@ -49,7 +49,7 @@ class SelectionDrafts:
 
 
 def with_seen_selection(
-    words: Other, prompt: Prompt, selected: tuple[int, ...], seen: str, changed: str
+    other: Other, prompt: Prompt, selected: tuple[int, ...], seen: str, changed: str
 ) -> Action | tuple[Problem, ...]:
     """Add the selection to a free-text answer, provided it is the one that was seen.
 
@@ -60,7 +60,7 @@ def with_seen_selection(
     if not seen.endswith(selection_digest(selected)):
         return (Problem(pointer="", code="unknown_value", message=changed),)
     return form_values.with_selection(
-        words, prompt, form_values.option_values(prompt.question, selected)
+        other, prompt, form_values.option_values(prompt.question, selected)
     )
 
 

@@ -53,7 +53,7 @@ class Platform(Protocol[M_contra]):
     async def read_shown(self, ask: Ask) -> ShownRevision | None:
         """Ask the platform what the ask's message shows, if it is not recorded yet and the platform can say."""
 
-    def words(self, message: M_contra) -> str:
+    def typed_text(self, message: M_contra) -> str:
         """Return the typed text as the person sees it, without the mention that addresses the bot."""
 
     def disambiguation_note(self, message: M_contra, candidates: Sequence[Ask]) -> str:
@@ -109,9 +109,9 @@ class TypedMessageHandler(Generic[M]):
         if is_left_behind(ask):
             self.tell_author_once(message, await self._note_of_moved(ask, message))
             return
-        words = TypedText(self._platform.words(message))
+        typed = TypedText(self._platform.typed_text(message))
         shown = await self._platform.read_shown(ask) if ask.opened.shown is None else None
-        intent = Intent(ask.id, words, delivery=message.delivery, at=message.at, shown=shown)
+        intent = Intent(ask.id, typed, delivery=message.delivery, at=message.at, shown=shown)
         result = await self._asks.apply(intent, message.actor, fence=self._fence())
         if isinstance(result, Acted):
             self._background.spawn("mark", retry(lambda: self._platform.mark_taken(message)))
@@ -135,8 +135,8 @@ class TypedMessageHandler(Generic[M]):
                 await self._platform.tell_author(message, text)
             except PlatformError as error:
                 extra = {"action": "note_missing", "code": error.code}
-                words = "The author of a message could not be told why it was not taken: %s"
-                logger.warning(words, error, extra=extra)
+                template = "The author of a message could not be told why it was not taken: %s"
+                logger.warning(template, error, extra=extra)
                 if isinstance(error, NotDoneError) or not isinstance(
                     error, PlatformUnavailableError
                 ):

@@ -260,22 +260,22 @@ class ControlHandler:
             replace(list_state, chosen=await self._stored_selection()), note
         )
 
-    async def _with_selection(self, words: Other, prompt: Prompt) -> Action | tuple[Problem, ...]:
+    async def _with_selection(self, other: Other, prompt: Prompt) -> Action | tuple[Problem, ...]:
         changed = self._labels.selection_changed.format(submit=self._labels.answer)
         selected = await self._selections.selected(self._ask, prompt)
-        return with_seen_selection(words, prompt, selected, self._control.argument, changed)
+        return with_seen_selection(other, prompt, selected, self._control.argument, changed)
 
     async def _stored_selection(self) -> tuple[int, ...] | None:
         return await self._selections.load(self._ask) if self._is_several() else None
 
-    async def _search(self, words: str) -> InteractionResponse:
+    async def _search(self, query: str) -> InteractionResponse:
         prompt = self._view.prompt
-        results = option_controls.search_options(prompt.question, words) if prompt else ()
+        results = option_controls.search_options(prompt.question, query) if prompt else ()
         if not results:
             return await self._show_list(
-                ListState(), self._labels.nothing_found.format(text=words[:100])
+                ListState(), self._labels.nothing_found.format(text=query[:100])
             )
-        return await self._show_list(ListState(found=results, words=words))
+        return await self._show_list(ListState(found=results, query=query))
 
     async def _list_response(self, list_state: ListState, note: str = "") -> InteractionResponse:
         """Respond with the list, for this person only."""

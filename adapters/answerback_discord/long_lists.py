@@ -61,8 +61,8 @@ def _result_count(state: ListState, labels: Labels) -> str:
     """The number of search results, if the menu shows only some of them."""
     if state.found is None or len(state.found) <= limits.SELECT_OPTIONS:
         return ""
-    words = one_line(state.words[:100])
-    return labels.found.format(count=len(state.found), text=words, shown=limits.SELECT_OPTIONS)
+    query = one_line(state.query[:100])
+    return labels.found.format(count=len(state.found), text=query, shown=limits.SELECT_OPTIONS)
 
 
 def render_edit_menu(view: View, labels: Labels, state: ListState) -> list[Json]:

@@ -40,7 +40,7 @@ class ListState:
     """For a multi-select: the indexes selected so far; None means those of the question's prefill."""
     found: tuple[int, ...] | None = None
     """The indexes of the search results; None lists all options."""
-    words: str = ""
+    query: str = ""
     """The words that were searched for."""
 
 
@@ -92,9 +92,9 @@ def render_buttons(view: View, plan: ButtonPlan) -> list[Json]:
     return [c.button(label, prefix + suffix, style) for label, suffix, style in plan]
 
 
-def search_options(question: Question, words: str) -> tuple[int, ...]:
+def search_options(question: Question, query: str) -> tuple[int, ...]:
     """Return the indexes of the options that contain every word of a search, ignoring case."""
-    wanted = list(dict.fromkeys(words.casefold().split()))[:_MAX_SEARCH_WORDS]
+    wanted = list(dict.fromkeys(query.casefold().split()))[:_MAX_SEARCH_WORDS]
     folded = (f"{o.label}\n{o.description or ''}".casefold() for o in question.options)
     return tuple(i for i, text in enumerate(folded) if all(word in text for word in wanted))
 
@@ -259,7 +259,7 @@ def _free_text_buttons(view: View, prompt: Prompt, labels: Labels) -> list[Json]
     """The buttons for answers with free text."""
     buttons = []
     if prompt.question.other:
-        style = ButtonStyle.SECONDARY if prompt.words is None else ButtonStyle.PRIMARY
+        style = ButtonStyle.SECONDARY if prompt.other_text is None else ButtonStyle.PRIMARY
         buttons.append(button(view, prompt.other_label(labels), Verb.OTHER, style=style))
     if allows_note(prompt.question):
         style = ButtonStyle.SECONDARY if prompt.note is None else ButtonStyle.PRIMARY

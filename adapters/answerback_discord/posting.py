@@ -220,13 +220,13 @@ class Posting(LiveMessages[Json, Json]):
 
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
         """See `LiveMessages.post_reminder`."""
-        told, text = wording.reminder(ask, number, self._labels)
-        listed = [who for who in told if who != ANYONE][: people_text.MOST_NOTIFIED]
+        recipients, text = wording.reminder(ask, number, self._labels)
+        listed = [who for who in recipients if who != ANYONE][: people_text.MOST_NOTIFIED]
         view = view_of(ask, self._labels)
         about = fit_line(wording.subject(view, self._labels), _QUESTION_BUDGET)
-        words = f"{text}\n{about}"
+        message = f"{text}\n{about}"
         body: Json = {
-            "content": private_notes.reminder(listed, words, private_notes.message_url(ref)),
+            "content": private_notes.reminder(listed, message, private_notes.message_url(ref)),
             "allowed_mentions": people_text.allowed_mentions(listed),
             "nonce": _nonce(f"{ask.id}:reminder:{number}", ref),
             "enforce_nonce": True,

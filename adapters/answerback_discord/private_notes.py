@@ -47,13 +47,13 @@ def note(content: str, buttons: Sequence[Json] = ()) -> Json:
 class TypedInput(NamedTuple):
     """What a person typed and was not accepted, given back to them so that they can copy it."""
 
-    words: str
+    text: str
     entry: Control
     """The control through which it was submitted; the buttons for its pages refer to it."""
 
     def pages(self) -> list[str]:
         """Return all of it as pages of markdown; none if nothing was typed."""
-        return split_into_pages(self.words, _WORDS_BUDGET)
+        return split_into_pages(self.text, _WORDS_BUDGET)
 
 
 def typed_input_note(entered: TypedInput, number: int, labels: Labels, sentence: str = "") -> Json:
@@ -92,7 +92,7 @@ def rejection_note(
         version: the version of the message that they acted on.
     """
     sentence = _rejection_sentence(why, labels, reader, version)
-    if entered is None or not entered.words.strip():
+    if entered is None or not entered.text.strip():
         return note(sentence)
     return typed_input_note(entered, 0, labels, fill(labels.not_sent, escape, reason=sentence))
 
@@ -117,11 +117,11 @@ def mention_list(responders: Sequence[str]) -> str:
     return ", ".join(mention(who) for who in responders if who != ANYONE)
 
 
-def reminder(who: Sequence[str], words: str, address: str) -> str:
+def reminder(who: Sequence[str], text: str, address: str) -> str:
     """Return the content of a reminder; it ends with the live message's URL, by which it is found again."""
     mentioned = f"{mention_list(who)} ".lstrip()
     budget = limits.CONTENT - text_fitting.utf16_length(f"{mentioned} {address}")
-    return f"{mentioned}{shorten(words, budget)[0]} {address}"
+    return f"{mentioned}{shorten(text, budget)[0]} {address}"
 
 
 def problems_note(

@@ -220,7 +220,7 @@ def _text_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
     buttons = []
     if prompt.question.other:
         other = builder.control_button(
-            prompt.other_label(builder.labels), Verb.OTHER, primary=prompt.words is not None
+            prompt.other_label(builder.labels), Verb.OTHER, primary=prompt.other_text is not None
         )
         buttons.append(other)
     if prompt.question.notes:

@@ -22,9 +22,9 @@ _QUESTION_ROOM: Final = 300
 
 def build_reminder(ask: Ask, number: int, url: str | None, labels: Labels) -> Message:
     """Build a reminder: mentions, who is waiting, a link to the live message, and the question."""
-    told, words = wording.reminder(ask, number, labels)
-    view, text = view_of(ask), escape_within(words, _TEXT_ROOM)
-    ids = [each for each in told if is_id(each)]
+    recipients, message = wording.reminder(ask, number, labels)
+    view, text = view_of(ask), escape_within(message, _TEXT_ROOM)
+    ids = [each for each in recipients if is_id(each)]
     link = [f"<{url}>"] if url else []
     with_mentions = " ".join([*mentions(ids, MAX_REMINDED), text, *link])
     first: Block = {"type": "section", "text": mrkdwn(with_mentions)}

@@ -198,7 +198,7 @@ def _submit_unedited(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
 
 def prefill_fits_modal(prompt: Prompt) -> bool:
     """Whether the prefill of a text or schema question can be edited in a modal."""
-    prefill = prompt.prefill if prompt.words is None else prompt.words
+    prefill = prompt.prefill if prompt.other_text is None else prompt.other_text
     text = prefill if isinstance(prefill, str) else as_json(prefill)
     return text_fitting.utf16_length(text) <= FORM_LIMITS.editable
 

@@ -93,7 +93,7 @@ class TypedMessageListener:
         bot = self._identity.bot_user
         return message.is_direct or (bot is not None and mentions_user(message.text, bot))
 
-    def words(self, message: TypedMessage) -> str:
+    def typed_text(self, message: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.words`."""
         return text_as_typed(strip_mention(message.text, self._identity.bot_user or ""))
 
@@ -145,12 +145,12 @@ class TypedMessageListener:
         if await self._asks.draft(key) is not None:
             return
         await self._asks.save_draft(key, value=True)
-        labels, words = self._labels, text_as_typed(message.text)
+        labels, typed = self._labels, text_as_typed(message.text)
         question = text_fitting.shorten(ask.question.text, _QUESTION_ROOM)
         text = labels.offer_text.format(question=question, use_text=labels.use_text)
         control = Control(ask.id, ask.revision, Verb.USE_MESSAGE, message.where.ts).encode()
         carried = encode_offered_text(
-            words if text_fitting.utf16_length(words) <= _MAX_CARRIED else ""
+            typed if text_fitting.utf16_length(typed) <= _MAX_CARRIED else ""
         )
         await self.tell_author(
             message,
@@ -192,8 +192,8 @@ class TypedMessageListener:
         for each in listed if isinstance(listed, list) else []:
             message = parse_typed_message(each, where.channel, is_direct=False)
             if message is not None and message.where.ts == where.ts:
-                words = TypedText(text_as_typed(message.text))
-                return Intent(ask.id, words, control.revision, message.delivery, message.at)
+                typed = TypedText(text_as_typed(message.text))
+                return Intent(ask.id, typed, control.revision, message.delivery, message.at)
         return None
 
     # --- responses to typed messages ---------------------------------------------------------------

@@ -53,12 +53,12 @@ def page(
         ticked: the permissions that are ticked, to be decided together.
         note: what to tell the person above the list.
     """
-    told = escape(note, "b")
+    heading = escape(note, "b")
     if is_empty(asks):
         text = wording.empty_inbox(
             open_to_anyone, labels, escape, lambda to: destination_text(to, labels)
         )
-        return compose([told, text], [_paging_row(None, labels)])
+        return compose([heading, text], [_paging_row(None, labels)])
     rows = {row.ask.id: row for row in batch_rows(asks.rows)}
     entries = [
         _entry(number, ask, labels, rows.get(ask.id)) for number, ask in enumerate(asks.rows, 1)
@@ -75,7 +75,7 @@ def page(
     ]
     keyboard = [*keyboards.rows(boxes, ASKS_PER_PAGE), _decision_row(rows.values(), ticked, labels)]
     return compose(
-        [told, escape(labels.inbox_title, "b"), *entries],
+        [heading, escape(labels.inbox_title, "b"), *entries],
         [*keyboard, _paging_row(asks.after, labels)],
     )
 

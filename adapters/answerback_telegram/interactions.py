@@ -153,8 +153,8 @@ class ClickHandler:
             version = ActedOnVersion(used.control.revision, self._now())
             text = private_notes.rejection(rejected, self._labels, reader, names, version)
             return ClickResponse(private_notes.click_note(text), tuple(after))
-        words = private_notes.rejection_text(rejected, self._labels, reader, names)
-        after.insert(0, lambda: self._refuse(used, words))
+        message = private_notes.rejection_text(rejected, self._labels, reader, names)
+        after.insert(0, lambda: self._refuse(used, message))
         return ClickResponse(after=tuple(after))
 
     async def respond_with_view(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
@@ -248,13 +248,13 @@ class ClickHandler:
             return ()
         return () if used.is_helper else (lambda: self._helpers.delete(used.message),)
 
-    async def _refuse(self, used: Click, words: str) -> None:
+    async def _refuse(self, used: Click, text: str) -> None:
         if used.typed is not None:
             await self._helpers.mark(used.typed, REFUSED)
-        await self._reply(used, words)
+        await self._reply(used, text)
 
-    async def _reply(self, used: Click, words: str) -> None:
-        await self._helpers.send(used.place, compose([words], []), used.typed or used.message)
+    async def _reply(self, used: Click, text: str) -> None:
+        await self._helpers.send(used.place, compose([text], []), used.typed or used.message)
 
 
 def _live_messages(ask: Ask) -> frozenset[JsonValue]:

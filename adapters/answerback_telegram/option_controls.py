@@ -151,7 +151,7 @@ def _option_button(
 
 def _free_text_buttons(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
     buttons = []
-    if prompt.words is not None and not is_several(prompt):
+    if prompt.other_text is not None and not is_several(prompt):
         buttons.append(button(view, labels.submit, Verb.ANSWER, style=keyboards.PRIMARY))
     if prompt.question.other:
         buttons.append(button(view, prompt.other_label(labels), Verb.OTHER))

@@ -235,7 +235,7 @@ def parse_typed_message(
     quoted_id = _id(quoted.get("message_id")) if is_ours else None
     shown = next(iter(message_controls(quoted)), None) if quoted_id else None
     may_be_request = shown is None or shown.argument in {KEEP, EMPTY, CLOSE}
-    called, words = _without_name(text, bot_name)
+    called, typed = _without_name(text, bot_name)
     command, of_other = _command(text, bot_name)
     if of_other:
         return None
@@ -243,7 +243,7 @@ def parse_typed_message(
         full_id(place.chat, number),
         place,
         actor,
-        words,
+        typed,
         full_id(place.chat, quoted_id) if quoted_id else None,
         shown,
         called,
@@ -269,8 +269,8 @@ def _without_name(text: str, bot_name: str) -> tuple[bool, str]:
     """Whether a text mentions the bot, and the text without that."""
     if not bot_name:
         return False, text
-    words = re.sub(rf"(?<![\w@/])@{re.escape(bot_name)}(?!\w)", "", text, flags=re.IGNORECASE)
-    return words != text, words.strip() if words != text else text
+    rest = re.sub(rf"(?<![\w@/])@{re.escape(bot_name)}(?!\w)", "", text, flags=re.IGNORECASE)
+    return rest != text, rest.strip() if rest != text else text
 
 
 def _command(text: str, bot_name: str) -> tuple[str, bool]:

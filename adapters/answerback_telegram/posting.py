@@ -199,10 +199,10 @@ class Posting(LiveMessages[Json, Json]):
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
         """See `LiveMessages.post_reminder`: the number is taken before, so that none is posted twice."""
         view, place = view_of(ask, self._labels), _place(ref)
-        told, words = wording.reminder(ask, number, self._labels)
-        names = await self._names.look_up(told, place)
+        recipients, text = wording.reminder(ask, number, self._labels)
+        names = await self._names.look_up(recipients, place)
         payload = private_notes.reminder(
-            view, people_text.mentions(told, names), words, self._labels
+            view, people_text.mentions(recipients, names), text, self._labels
         )
         _, _, live = str(ref["id"]).partition(":")
         replied: Json = {"message_id": int(live), "allow_sending_without_reply": True}

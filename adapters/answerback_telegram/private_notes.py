@@ -95,14 +95,14 @@ def destination_text(to: Destination, labels: Labels) -> str:
     return escape(wording.surface_name(SURFACE, labels)) if to.user else escape(to.channel or "")
 
 
-def reminder(view: View, who: str, words: str, labels: Labels) -> Json:
+def reminder(view: View, who: str, text: str, labels: Labels) -> Json:
     """Render a reminder.
 
     Args:
         who: the responders as links that notify them.
     """
     about = shorten(wording.subject(view, labels), 300, "b")[0]
-    return compose([f"{f'{who} ' if who else ''}{escape(words)}\n{about}"], [])
+    return compose([f"{f'{who} ' if who else ''}{escape(text)}\n{about}"], [])
 
 
 def closed_reminder(ask: Ask, labels: Labels) -> Json:

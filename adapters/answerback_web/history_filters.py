@@ -50,9 +50,9 @@ class Filters:
         Raises:
             ValueError: a date is invalid.
         """
-        words = split_words(self.q)
+        terms = split_words(self.q)
         if self.project:
-            words = (*words, project_word(self.project))
+            terms = (*terms, project_word(self.project))
         by: tuple[tuple[Person, ...], ...] = ()
         if self.by:
             match = _OTHER_SURFACE.fullmatch(self.by)
@@ -60,7 +60,7 @@ class Filters:
             by = ((person or Person(surface=surface, user_id=self.by),),)
         until = _midnight(self.until)
         return Search(
-            words,
+            terms,
             Status(self.status) if self.status else None,
             self.agent or None,
             _seconds(_midnight(self.since)),

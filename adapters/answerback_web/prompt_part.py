@@ -127,7 +127,7 @@ def _with_choices(
     else:
         start = prompt.chosen
         chosen = _option_indexes(question, start if isinstance(start, list) else [start])
-        other, other_chosen = prompt.words or "", prompt.words is not None
+        other, other_chosen = prompt.other_text or "", prompt.other_text is not None
     return replace(
         part,
         choices=tuple(

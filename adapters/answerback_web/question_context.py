@@ -174,8 +174,8 @@ def _table(block: Table) -> Markup:
 
 def _cell_class(spans: Spans) -> str:
     """Return the CSS class of a cell: a word breaks only if it is so long that the table would not fit."""
-    words = spans_to_text(append_link_addresses(spans)).split()
-    return "text" if max(map(len, words), default=0) > limits.LONGEST_WORD else "text whole"
+    pieces = spans_to_text(append_link_addresses(spans)).split()
+    return "text" if max(map(len, pieces), default=0) > limits.LONGEST_WORD else "text whole"
 
 
 def _spans(spans: Spans) -> Markup:

@@ -89,9 +89,9 @@ def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str,
         case "delivery":
             return labels.record_delivery, {**body} or None
         case "note":
-            told = "try_again" in body
-            title = labels.tell_to_try_again if told else labels.record_note
-            return title, body["try_again"] if told else {**body} or None
+            is_retry = "try_again" in body
+            title = labels.tell_to_try_again if is_retry else labels.record_note
+            return title, body["try_again"] if is_retry else {**body} or None
         case _:
             title, field = _titles(labels)[entry.kind]
             return title, body.get(field)

@@ -227,8 +227,8 @@ class Retry:
     def of(cls, body: Json) -> Self:
         """Build a request to try again from the API's JSON."""
         text = body["text"]
-        words = None if text is None else str(text)
-        return cls(str(body["ask_id"]), str(body["headline"]), words, body)
+        instruction = None if text is None else str(text)
+        return cls(str(body["ask_id"]), str(body["headline"]), instruction, body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
                 to="web",
             )
         except InvalidCallError as refused:
-            words = refused.tool_result.content if refused.tool_result else str(refused)
-            return PermissionResultDeny(message=words)
+            text = refused.tool_result.content if refused.tool_result else str(refused)
+            return PermissionResultDeny(message=text)
         if ask.end_turn:
             return PermissionResultDeny(message="The user ended the turn.", interrupt=True)
         result = ask.tool_result

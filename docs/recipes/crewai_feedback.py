@@ -69,8 +69,8 @@ def feedback(ask_id: str) -> str:
     while (ask := call("GET", f"/v1/asks/{ask_id}", Prefer="wait=60"))["status"] == "open":
         pass
     if ask["status"] != "answered":
-        words = ask["reply"] or ask["status"]
-        raise NoDecisionError(words)  # never an empty string: CrewAI would take the first outcome
+        text = ask["reply"] or ask["status"]
+        raise NoDecisionError(text)  # never an empty string: CrewAI would take the first outcome
     return ask["tool_result"]["content"]
 
 

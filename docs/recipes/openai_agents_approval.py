@@ -81,8 +81,8 @@ def decide(state: RunState, item, ask: Ask) -> None:
     elif result.structured["approved"]:
         state.approve(item, always_approve=result.structured["always"])
     else:
-        words = result.structured.get("rejection_message")
-        state.reject(item, result.structured["always"], rejection_message=words)
+        text = result.structured.get("rejection_message")
+        state.reject(item, result.structured["always"], rejection_message=text)
 
 
 async def main() -> None:

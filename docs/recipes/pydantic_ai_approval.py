@@ -79,9 +79,9 @@ class Run:
         return result.output
 
 
-def denied(ids: list[str], words: str) -> DeferredToolResults:
+def denied(ids: list[str], text: str) -> DeferredToolResults:
     """Every call denied with the same words."""
-    return DeferredToolResults(approvals={one: ToolDenied(words) for one in ids})
+    return DeferredToolResults(approvals={one: ToolDenied(text) for one in ids})
 
 
 async def main() -> None:

@@ -65,13 +65,13 @@ class Typist:
             os.write(self._master, b"\x1b[1;1R")  # the cursor position, as terminals report it
         self._new.set()
 
-    async def sees(self, words: str) -> None:
+    async def sees(self, text: str) -> None:
         """Return once these words are shown, after those seen before."""
         async with asyncio.timeout(PATIENCE):
-            while (at := self.shown.find(words, self._read)) < 0:
+            while (at := self.shown.find(text, self._read)) < 0:
                 self._new.clear()
                 await self._new.wait()
-        self._read = at + len(words)
+        self._read = at + len(text)
 
     def types(self, keys: str) -> None:
         """Press keys."""

@@ -243,18 +243,18 @@ async def test_ask_keeps_waiting_across_a_restart_of_the_service(tmp_path: Path)
 
 @pytest.mark.rule("CLI-12")
 @pytest.mark.parametrize(
-    ("url", "words"),
+    ("url", "text"),
     [
         ("http://127.0.0.1:1", "Cannot reach Answerback at http://127.0.0.1:1"),
         ("nonsense", "nonsense is not a valid Answerback address"),
     ],
 )
 async def test_ask_without_a_service_says_how_to_start_one(
-    tmp_path: Path, url: str, words: str
+    tmp_path: Path, url: str, text: str
 ) -> None:
     code, out, err = await run("ask", form(tmp_path, FORM), "--url", url, folder=tmp_path)
     assert (code, out) == (1, "")
-    assert words in err
+    assert text in err
     assert "Traceback" not in err
 
 
@@ -331,20 +331,18 @@ async def test_check_names_every_mistake_with_its_pointer(tmp_path: Path) -> Non
 
 @pytest.mark.rule("CLI-12")
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "text"),
     [
         ('{"questions": [', "line 1, column 16"),
         ("[1]", "is not a JSON object"),
         ("x" * 300_000, "larger than 256 KiB"),
     ],
 )
-async def test_check_says_why_a_file_is_not_a_form(
-    tmp_path: Path, content: str, words: str
-) -> None:
+async def test_check_says_why_a_file_is_not_a_form(tmp_path: Path, content: str, text: str) -> None:
     (tmp_path / "form.json").write_text(content)
     code, _, err = await run("check", "form.json", folder=tmp_path)
     assert code == 2
-    assert words in " ".join(err.split())
+    assert text in " ".join(err.split())
 
 
 @pytest.mark.rule("CLI-12")

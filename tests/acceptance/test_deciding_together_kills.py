@@ -116,7 +116,7 @@ async def verify(decision: Decision, town: Town, http: aiohttp.ClientSession) ->
     async with http.get(path, headers=town.people) as response:
         ask = await response.json()
     async with http.get(path, headers=town.agent) as response:
-        told = await response.json()
+        body = await response.json()
     expected, steps = ["request"], 0
     while kinds != expected:
         assert kinds[: len(expected)] == expected, kinds
@@ -125,11 +125,11 @@ async def verify(decision: Decision, town: Town, http: aiohttp.ClientSession) ->
     assert steps >= decision.done
     assert ask["revision"] == steps + 1
     if steps < len(STEPS):
-        assert (ask["status"], told["answers"]) == ("open", {})
+        assert (ask["status"], body["answers"]) == ("open", {})
     else:
         confirmed = [each["user_id"] for each in ask["confirmed_by"]]
         assert (ask["status"], confirmed) == ("answered", ["bob", "cy"])
-        assert told["answers"] == {"word": "sesame"}
+        assert body["answers"] == {"word": "sesame"}
     return steps
 
 

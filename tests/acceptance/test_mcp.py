@@ -99,15 +99,15 @@ async def wait_for_waiters(service: Service, count: int) -> None:
 
 async def ask_and_give_up(client: Client, service: Service) -> str:
     """Return an ask whose client timed out before anybody answered; a progress message had named it."""
-    words: list[str] = []
+    messages: list[str] = []
 
     async def progress(progress: float, total: float | None, message: str | None) -> None:
-        words.append(message or "")
+        messages.append(message or "")
 
     with pytest.raises(MCPError, match=r"(?i)timed? ?out"):
         await client.call_tool("ask_user", GO, read_timeout_seconds=1.0, progress_callback=progress)
     ask_id: str = (await service.newest())["id"]
-    assert ask_id in words[0]
+    assert ask_id in messages[0]
     pending = await client.call_tool("wait_for_answer", {"ask_id": ask_id, "wait_seconds": 0.1})
     assert pending.structured_content["status"] == "pending"
     return ask_id

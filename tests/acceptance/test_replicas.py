@@ -100,10 +100,10 @@ class World:
         [message] = (one for one in self.slack.messages("C0OPS") if one.user == BOT_USER)
         return message
 
-    async def type_on_discord(self, words: str) -> None:
+    async def type_on_discord(self, text: str) -> None:
         """Reply to the message as Ann, and wait until her words are accepted."""
         [mine] = self._on_discord()
-        said = self.ann.replies(mine, words)
+        said = self.ann.replies(mine, text)
         await self.ann.until(lambda: "✅" in said.reactions, timeout=40)
 
     def _on_discord(self) -> list[Posted]:

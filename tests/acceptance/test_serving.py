@@ -144,7 +144,7 @@ async def test_serve_reports_a_port_in_use_in_words(tmp_path: Path) -> None:
 
 @pytest.mark.rule("AUTH-5", "CLI-12")
 @pytest.mark.parametrize(
-    ("environment", "words"),
+    ("environment", "text"),
     [
         ({"ANSWERBACK_SERVER__HOST": "0.0.0.0"}, "answerback token create"),
         ({"ANSWERBACK_SERVER__PROT": "1"}, "did you mean server.port?"),
@@ -154,12 +154,12 @@ async def test_serve_reports_a_port_in_use_in_words(tmp_path: Path) -> None:
     ],
 )
 async def test_serve_with_an_invalid_configuration_says_what_to_do(
-    tmp_path: Path, environment: dict[str, str], words: str
+    tmp_path: Path, environment: dict[str, str], text: str
 ) -> None:
     settings = {"ANSWERBACK_SERVER__PORT": "0", **environment}
     code, out, err = await run("serve", folder=tmp_path, environment=settings)
     assert (code, out) == (1, "")
-    assert words in " ".join(err.split())
+    assert text in " ".join(err.split())
     assert "Traceback" not in err
 
 

@@ -98,8 +98,8 @@ class Home:
     async def connect(self, agent: str) -> None:
         """Run ``answerback connect``, as a person would."""
         command = [sys.executable, "-m", "answerback.cli.main", "connect", agent, "--yes"]
-        words = ["--url", self.service.url, "--token-env", "ANSWERBACK_TOKEN"]
-        await self.run(*command, *words)
+        arguments = ["--url", self.service.url, "--token-env", "ANSWERBACK_TOKEN"]
+        await self.run(*command, *arguments)
 
     def _environment(self) -> Mapping[str, str]:
         return {

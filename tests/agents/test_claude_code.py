@@ -47,9 +47,9 @@ def environment(model: Model) -> dict[str, str]:
     }
 
 
-async def run_claude(home: Home, model: Model, *words: str) -> None:
+async def run_claude(home: Home, model: Model, *arguments: str) -> None:
     """Run `claude -p` once."""
-    await home.run("claude", "-p", *words, **environment(model))
+    await home.run("claude", "-p", *arguments, **environment(model))
 
 
 @asynccontextmanager
@@ -62,11 +62,11 @@ async def drive(home: Home, model: Model) -> AsyncIterator[asyncio.subprocess.Pr
         yield process
 
 
-async def wait_until_saved(home: Home, words: str) -> None:
+async def wait_until_saved(home: Home, text: str) -> None:
     """Return once a person's words are in the file from which `--continue` resumes the conversation."""
     async with asyncio.timeout(PATIENCE):
         while not any(  # noqa: ASYNC110 - another program writes it
-            words in file.read_text() for file in home.folder.rglob("projects/*/*.jsonl")
+            text in file.read_text() for file in home.folder.rglob("projects/*/*.jsonl")
         ):
             await asyncio.sleep(0.05)
 
@@ -121,10 +121,10 @@ async def test_a_person_answers_an_elicitation_by_claude_codes_mcp_server(
 ) -> None:
     await home.connect("claude")
     servers = json.dumps({"mcpServers": {"travel": TRAVEL}})
-    words = ("--mcp-config", servers, "--allowedTools", "mcp__travel", "--", "Book a seat")
+    arguments = ("--mcp-config", servers, "--allowedTools", "mcp__travel", "--", "Book a seat")
     async with scripted(Calls("mcp__travel__book", {}), Says("Done.")) as model:
         await asyncio.gather(
-            run_claude(home, model, *words), person.answers({"seat": "12A", "meal": True})
+            run_claude(home, model, *arguments), person.answers({"seat": "12A", "meal": True})
         )
     assert "Booked 12A, with a meal." in model.sent()
 

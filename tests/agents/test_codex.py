@@ -80,10 +80,10 @@ async def thread_of(home: Home, program: Connection) -> str:
     return str(started["thread"]["id"])
 
 
-async def turn(program: Connection, thread: str, words: str = "Set it up") -> Json:
+async def turn(program: Connection, thread: str, text: str = "Set it up") -> Json:
     """Run one turn to its end."""
     async with asyncio.timeout(PATIENCE):
-        prompt = [{"type": "text", "text": words}]
+        prompt = [{"type": "text", "text": text}]
         await program.request("turn/start", threadId=thread, input=prompt)
         return await program.until(lambda message: message.get("method") == "turn/completed")
 
@@ -152,8 +152,8 @@ async def test_a_killed_codex_gets_the_answer_once_with_the_next_prompt(
         async with home.started(*EXEC, "Set it up", environment=ENVIRONMENT, stdin=DEVNULL):
             await person.sees()
         await person.answers("8443 (Recommended)")
-        for words in ("Go on", "And now?"):
-            await home.run(*EXEC, "resume", "--last", words, **ENVIRONMENT)
+        for text in ("Go on", "And now?"):
+            await home.run(*EXEC, "resume", "--last", text, **ENVIRONMENT)
             assert model.sent().count(LATE) == 1  # the earlier one is part of the conversation
 
 
@@ -190,10 +190,10 @@ async def test_a_killed_bridge_gives_codex_the_answer_once_with_the_next_turn(
             await program.request("turn/start", threadId=thread, input=prompt)
             await person.sees()
         await person.answers("8443 (Recommended)")
-        for words in ("Go on", "And now?"):
+        for text in ("Go on", "And now?"):
             async with drive(home, *BRIDGE) as program:
                 await program.request("thread/resume", threadId=thread)
-                await turn(program, thread, words)
+                await turn(program, thread, text)
             assert model.sent().count(LATE) == 1  # the earlier one is part of the conversation
 
 

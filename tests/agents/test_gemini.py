@@ -61,11 +61,11 @@ async def test_a_person_answers_geminis_own_question_at_a_terminal(
     questions = [{**QUESTION, "type": "choice"}]
     async with scripted(Calls("ask_user", {"questions": questions}), Says("Done.")) as model:
         await connect(home)
-        words = ("gemini", "-m", "gemini-2.5-pro", "-i", "Set it up")
+        arguments = ("gemini", "-m", "gemini-2.5-pro", "-i", "Set it up")
         environs = {**environment(model), "TERM": "xterm-256color"}
         with terminal() as screen:
             everywhere = {"stdin": screen, "stdout": screen, "stderr": screen}
-            async with home.started(*words, environment=environs, **everywhere):
+            async with home.started(*arguments, environment=environs, **everywhere):
                 await person.answers("8443")
                 async with asyncio.timeout(PATIENCE):
                     await model.asked(2)

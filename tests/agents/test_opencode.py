@@ -79,14 +79,14 @@ async def serving(program: Program, home: Home) -> AsyncIterator[tuple[str, aioh
                 yield url, http
 
 
-async def last_word_of_line(process: asyncio.subprocess.Process, words: str) -> str:
+async def last_word_of_line(process: asyncio.subprocess.Process, text: str) -> str:
     """Return the last word of the first line that contains these words."""
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
         async for line in process.stdout:
-            if words in line.decode():
+            if text in line.decode():
                 return line.decode().split()[-1]
-    raise AssertionError(f"it ended without printing {words}")
+    raise AssertionError(f"it ended without printing {text}")
 
 
 async def send_prompt(http: aiohttp.ClientSession, how: str = "message") -> None:

@@ -56,9 +56,9 @@ async def test_a_person_answers_qwens_questions_in_the_thread(home: Home, person
         )
     assert ended["stopReason"] == "end_turn"
     assert ask.json["dialect"] == "claude"
-    told = json.dumps(model.requests[1]["messages"])
-    assert "**port**: 8080" in told
-    assert "**ports**: 8443, 8080" in told
+    result = json.dumps(model.requests[1]["messages"])
+    assert "**port**: 8080" in result
+    assert "**ports**: 8443, 8080" in result
 
 
 async def test_the_words_of_a_reply_are_an_answer(home: Home, person: Person) -> None:

@@ -71,9 +71,9 @@ class Figures:
             figure, f"{least:,.1f} ms", f"{each:,.1f} ms", f"{each / least:.2f}", goal
         )
 
-    def note(self, figure: str, words: str) -> None:
+    def note(self, figure: str, text: str) -> None:
         """Add a remark."""
-        self.table.add_row(figure, "", words)
+        self.table.add_row(figure, "", text)
 
 
 # --- one store beside another ------------------------------------------------------------------------

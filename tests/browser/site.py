@@ -151,7 +151,7 @@ async def site(
         return tuple(operator_holder(key, person) for key, person in known.items())
 
     urls = {"local": "", "public": ""}
-    words = labels or Labels()
+    chosen_labels = labels or Labels()
     database = place / "answerback.db" if isinstance(place, Path) and place.is_dir() else place
     async with open_store(database) as (store, claim, clock):
         surfaces: dict[str, Surface] = {} if people is NOBODY_KNOWN else {"chat": FakeSurface()}
@@ -159,14 +159,14 @@ async def site(
         service = Service(
             *(store, clock, surfaces),
             known_surfaces=names,
-            labels=words,
+            labels=chosen_labels,
             claim=claim,
             routes=Routes(by_name=routes or {}, people=people),
         )
         surface = surfaces["web"] = WebSurface(
             service,
             secret=SECRET,
-            labels=words,
+            labels=chosen_labels,
             local_url=lambda: urls["local"],
             public_url=lambda: urls["public"],
             now=clock.now,

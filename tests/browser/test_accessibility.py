@@ -103,9 +103,9 @@ def ended(*actions: Any, **more: Any) -> State:
 
 async def filled(there: Site) -> Ask:
     asks = []
-    for words in ("Which port?", "W" * 200, "<b>Which gate?</b>"):
-        asks.append(await there.ask({**TEXT, "text": words}))
-        await there.ask({**TEXT, "text": words}, responders=["alice"])
+    for text in ("Which port?", "W" * 200, "<b>Which gate?</b>"):
+        asks.append(await there.ask({**TEXT, "text": text}))
+        await there.ask({**TEXT, "text": text}, responders=["alice"])
     return await there.act(asks[0], Answer(value="x"))
 
 

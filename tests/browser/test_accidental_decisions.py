@@ -309,5 +309,5 @@ async def test_the_context_follows_the_question_and_the_answers_follow_the_conte
             "Yes\n",
             "Back\n",
         ]
-        found = [text.rindex(words) for words in order]
+        found = [text.rindex(expected) for expected in order]
         assert found == sorted(found)

@@ -211,7 +211,7 @@ async def test_the_agents_link_shows_the_ask_and_answers_only_with_the_key(
         await expect(page.locator("h1")).to_have_text(ASKED)
         await expect(page.get_by_role("button", name="Yes", exact=True)).to_be_disabled()
         await expect(page.get_by_role("button", name="End Turn")).to_have_count(0)
-        for key, words in (
+        for key, text in (
             ("guessed", "This key is not valid."),
             ("", "This key is not valid."),
         ):
@@ -219,7 +219,7 @@ async def test_the_agents_link_shows_the_ask_and_answers_only_with_the_key(
             await page.get_by_label("Your key").fill(key)
             async with page.expect_navigation():
                 await page.get_by_role("button", name="Sign in").click()
-            await expect(page.get_by_text(words)).to_be_visible()
+            await expect(page.get_by_text(text)).to_be_visible()
         assert await victim.revision() == 1
         await settled(page)
         await page.get_by_label("Your key").fill(victim.key)

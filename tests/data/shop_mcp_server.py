@@ -41,8 +41,8 @@ for line in sys.stdin:
             call = message["id"]
             say({"id": "claim", "method": "elicitation/create", "params": CLAIM})
         case None if message.get("id") == "claim":
-            words = f"The claim got {json.dumps(message['result'])}."
-            say({"id": call, "result": {"content": [{"type": "text", "text": words}]}})
+            text = f"The claim got {json.dumps(message['result'])}."
+            say({"id": call, "result": {"content": [{"type": "text", "text": text}]}})
         case _:
             if "id" in message:
                 say({"id": message["id"], "result": {}})

@@ -59,8 +59,8 @@ def test_a_shell_reads_its_commands(block: Block) -> None:
 @pytest.mark.parametrize("block", every_block("sh"), ids=str)
 def test_its_commands_of_ours_have_these_options(block: Block) -> None:
     program = typer.main.get_command(app)
-    for words in _calls_of_answerback(block.text):
-        _check(program, "answerback", words)
+    for arguments in _calls_of_answerback(block.text):
+        _check(program, "answerback", arguments)
 
 
 def _calls_of_answerback(script: str) -> list[list[str]]:
@@ -69,23 +69,31 @@ def _calls_of_answerback(script: str) -> list[list[str]]:
     bare = re.sub(r"'[^']*'", "TEXT", script.replace("\\\n", " ")).replace('"', "")
     for line in bare.splitlines():
         for command in re.split(r"&&|[;|&()<>]", line.partition(" #")[0]):
-            words = command.split()
-            names = [at for at, word in enumerate(words) if word.rpartition("/")[2] == "answerback"]
+            arguments = command.split()
+            names = [
+                at for at, word in enumerate(arguments) if word.rpartition("/")[2] == "answerback"
+            ]
             calls += [
-                words[at + 1 :] for at in names if at == 0 or [*words, ""][at + 1] in COMMANDS
+                arguments[at + 1 :]
+                for at in names
+                if at == 0 or [*arguments, ""][at + 1] in COMMANDS
             ][:1]
     return calls
 
 
-def _check(command: Any, name: str, words: list[str]) -> None:
+def _check(command: Any, name: str, arguments: list[str]) -> None:
     """Parse the arguments of a command as the program does, without running it."""
     context = typer.Context(command, info_name=name)
-    if isinstance(command, typer.core.TyperGroup) and words and not words[0].startswith("-"):
-        found = command.get_command(context, words[0])
-        assert found is not None, words
-        _check(found, words[0], words[1:])
+    if (
+        isinstance(command, typer.core.TyperGroup)
+        and arguments
+        and not arguments[0].startswith("-")
+    ):
+        found = command.get_command(context, arguments[0])
+        assert found is not None, arguments
+        _check(found, arguments[0], arguments[1:])
     else:
-        command.make_parser(context).parse_args([*words])
+        command.make_parser(context).parse_args([*arguments])
 
 
 @pytest.mark.parametrize("block", every_block("toml"), ids=str)

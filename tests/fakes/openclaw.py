@@ -26,7 +26,7 @@ class Openclaw:
     def __init__(self) -> None:
         self.url = ""
         self.pending: dict[str, dict[str, Json]] = {kind: {} for kind in _KINDS}
-        self.told: asyncio.Queue[tuple[str, Json]] = asyncio.Queue()
+        self.received: asyncio.Queue[tuple[str, Json]] = asyncio.Queue()
         """The method and parameters of every answer, message and abort that was accepted."""
         self.sessions: list[str] = []
         self.refusals: list[Json] = []
@@ -125,7 +125,7 @@ class Openclaw:
             return {"ok": False, "error": self.failures.pop(0)}
         if verb == "resolve" and self.pending[kind].pop(params["id"], None) is None:
             return {"ok": False, "error": {"code": "INVALID_REQUEST", "message": "not found"}}
-        self.told.put_nowait((method, params))
+        self.received.put_nowait((method, params))
         return {"ok": True, "payload": {"status": "ok"}}
 
 

@@ -20,7 +20,7 @@ class Opencode:
     def __init__(self, password: str | None = None) -> None:
         self.url = ""
         self.pending: dict[str, dict[str, Json]] = {"question": {}, "permission": {}}
-        self.told: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+        self.received: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         """The path with its query, and the body, of every answer, prompt and abort that was accepted."""
         self.refused: list[str] = []
         self.running: dict[str, list[str]] = {}
@@ -148,7 +148,7 @@ class Opencode:
         verb = "rejected" if request.match_info["verb"] == "reject" else "replied"
         properties = {"sessionID": pending["sessionID"], "requestID": request_id, **(body or {})}
         await self.send({"id": "evt_2", "type": f"{kind}.{verb}", "properties": properties})
-        self.told.put_nowait((request.path_qs, body))
+        self.received.put_nowait((request.path_qs, body))
         return web.json_response(True)
 
     async def _sessions(self, _request: web.Request) -> web.Response:
@@ -171,9 +171,9 @@ class Opencode:
         if request.match_info["id"] not in self.running:
             self.refused.append(request.match_info["id"])
             return web.json_response({"name": "NotFoundError"}, status=404)
-        self.told.put_nowait((request.path_qs, body))
+        self.received.put_nowait((request.path_qs, body))
         return web.Response(status=204)
 
     async def _abort(self, request: web.Request) -> web.Response:
-        self.told.put_nowait((request.path_qs, None))
+        self.received.put_nowait((request.path_qs, None))
         return web.json_response(True)

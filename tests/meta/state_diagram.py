@@ -207,10 +207,10 @@ def _slanted(start: str, end: str, label: str) -> str:
 
 
 def _arrow_svg(path: str, label: str, x: int, y: int) -> str:
-    words = label.replace("_", " ")
+    text = label.replace("_", " ")
     halo = 'style="paint-order: stroke; stroke: #ffffff; stroke-width: 5px"'
     return (
-        f'<path class="arrow" d="{path}"/><text class="label" x="{x}" y="{y}" {halo}>{words}</text>'
+        f'<path class="arrow" d="{path}"/><text class="label" x="{x}" y="{y}" {halo}>{text}</text>'
     )
 
 

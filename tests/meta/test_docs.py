@@ -32,8 +32,8 @@ def _page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text("utf-8")
 
 
-def _undocumented(words: Iterator[str] | list[str], page: str) -> list[str]:
-    return [word for word in words if f"`{word}`" not in page]
+def _undocumented(text: Iterator[str] | list[str], page: str) -> list[str]:
+    return [word for word in text if f"`{word}`" not in page]
 
 
 def test_every_configuration_key_is_documented() -> None:

@@ -68,11 +68,11 @@ async def test_the_search_finds_keys_and_commands(built: Path, chromium: str) ->
     try:
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-            for words, (name, heading) in wanted.items():
+            for text, (name, heading) in wanted.items():
                 page = await browser.new_page()
                 await page.goto(address)
                 await page.get_by_role("textbox", name="Search").click()
-                await page.keyboard.type(words)
+                await page.keyboard.type(text)
                 link = page.locator(
                     f".md-search-result__link[href*='{name}'][href$='{heading}']"
                 ).first

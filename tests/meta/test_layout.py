@@ -203,3 +203,36 @@ def _is_passed_on(handler: ast.ExceptHandler) -> bool:
 
 def _is_logged(handler: ast.ExceptHandler) -> bool:
     return "logger.exception" in "\n".join(ast.unparse(node) for node in handler.body)
+
+
+RIDDLES = {
+    "words": "text, message, label, arguments",
+    "told": "delivered, recipients, result",
+    "heard": "acked, received",
+    "noted": "recorded",
+    "owing": "owed",
+}
+"""Names that do not say what they hold, and what to write instead."""
+
+
+def test_names_say_what_they_hold() -> None:
+    labels = ROOT / "bot/answerback/core/decision_labels.py"  # its names are settings
+    found = {
+        f"{path.relative_to(ROOT)}: {name} ({RIDDLES[name]})"
+        for path in sources(*SOURCE_FOLDERS, "docs", "tests")
+        if path != labels
+        for node in ast.walk(tree(path))
+        for name in _bound_names(node)
+        if name in RIDDLES
+    }
+    assert found == set()
+
+
+def _bound_names(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.arg(arg=name):
+            yield name
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+            yield name
+        case _:
+            pass

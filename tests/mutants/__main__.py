@@ -27,11 +27,11 @@ _NO_TESTS_RAN = 5
 
 def main(arguments: Sequence[str]) -> int:
     """Run the chosen mutants, as many at a time as there are processors."""
-    words = [argument for argument in arguments if not argument.startswith("--")]
+    options = [argument for argument in arguments if not argument.startswith("--")]
     chosen = [
         mutant
         for mutant in MUTANTS
-        if not words or any(word in f"{mutant.file} {mutant.line}" for word in words)
+        if not options or any(word in f"{mutant.file} {mutant.line}" for word in options)
         if not ("--quick" in arguments and mutant.slow)
     ]
     workers = len(os.sched_getaffinity(0))

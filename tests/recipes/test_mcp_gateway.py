@@ -25,11 +25,11 @@ def test_the_clients_command_and_the_policy_are_understood(tmp_path: Path) -> No
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps(_TOOLS), encoding="utf-8")
     behind = entry["args"].index("--")
-    words = [
+    arguments = [
         str(_RECIPES / "mcp_policy.toml") if word.endswith(".toml") else word
         for word in entry["args"][:behind]
     ]
-    done = CliRunner().invoke(app, [*words, "--dry-run", str(tools), "--json"])
+    done = CliRunner().invoke(app, [*arguments, "--dry-run", str(tools), "--json"])
     assert done.exit_code == 0, done.output
     decided = json.loads(done.stdout)
     assert {each["tool"]: each["decision"] for each in decided} == {

@@ -28,11 +28,11 @@ def driver(environments: None, tmp_path: Path) -> Path:
     return file
 
 
-def tasks(driver: Path, url: str, *words: str) -> AbstractAsyncContextManager[Child]:
+def tasks(driver: Path, url: str, *arguments: str) -> AbstractAsyncContextManager[Child]:
     """Run the client."""
     environment = {"ANSWERBACK_URL": url}
     folder = driver.parent
-    return child("node", driver, *words, folder=folder, environment=environment, seconds=40)
+    return child("node", driver, *arguments, folder=folder, environment=environment, seconds=40)
 
 
 def key(folder: Path) -> str:

@@ -35,11 +35,11 @@ async def test_repeating_a_call_asks_nobody(recipe: Load, person: Person) -> Non
 
 async def test_an_invalid_call_is_explained_to_the_model(recipe: Load) -> None:
     wrong = {"question": "Which?", "answer_type": "select"}
-    words, is_error = await asyncio.to_thread(
+    text, is_error = await asyncio.to_thread(
         recipe("python_client").tool_result, "call-3", "ask_user", wrong
     )
     assert is_error
-    assert "options" in words
+    assert "options" in text
 
 
 async def test_end_turn_gives_no_result(recipe: Load, person: Person) -> None:

@@ -313,8 +313,8 @@ def _steps(ask: Ask) -> Iterator[tuple[str, Work]]:
             f"wrong answer {n}",
             partial(asks.apply_action, ask, Answer(value=wrong_value), at=1.0, by=ADA),
         )
-    for n, words in enumerate(("1," * 20_000, ", ".join(_MANY * 20), "x" * 40_000, "[" * 40_000)):
-        yield f"words {n}", partial(typed_answers.parse_typed_answer, ask, words, LABELS)
+    for n, text in enumerate(("1," * 20_000, ", ".join(_MANY * 20), "x" * 40_000, "[" * 40_000)):
+        yield f"words {n}", partial(typed_answers.parse_typed_answer, ask, text, LABELS)
 
 
 @pytest.mark.rule("DATA-9")

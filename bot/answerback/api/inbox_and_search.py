@@ -128,12 +128,12 @@ async def search(call: Call) -> web.Response:
 
 
 def _words(query: SearchQuery) -> tuple[str, ...]:
-    words = split_words(query.q or "")
-    if query.q and not words:
+    terms = split_words(query.q or "")
+    if query.q and not terms:
         raise ProblemError(400, "Bad query", "`q` contains no words: search for letters or digits.")
     if query.project:
-        words = (*words, project_word(query.project))
-    return words
+        terms = (*terms, project_word(query.project))
+    return terms
 
 
 def _by(query: SearchQuery) -> tuple[tuple[Person, ...], ...]:

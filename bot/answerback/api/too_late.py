@@ -55,8 +55,8 @@ async def retry(call: Call) -> web.Response:
         body = RetryBody.model_validate(await read_json(call.request))
     except ValidationError as error:
         raise ProblemError(422, "Invalid request", None, problems_of(error)) from error
-    told = call.service.act(ask.id, TryAgain(text=body.text), actor_of(call, ask, body.actor))
-    done = await call.api.run_to_completion(told)
+    change = call.service.act(ask.id, TryAgain(text=body.text), actor_of(call, ask, body.actor))
+    done = await call.api.run_to_completion(change)
     if isinstance(done, Acted):
         return ask_response(call, done.ask)
     if done.why is RejectReason.INVALID:

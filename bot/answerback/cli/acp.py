@@ -10,7 +10,7 @@ import typer
 
 
 def command(
-    words: Annotated[
+    command_line: Annotated[
         list[str],
         typer.Argument(metavar="COMMAND", help="The agent's command, with its arguments."),
     ],
@@ -37,7 +37,7 @@ def command(
     from answerback.agents.pipe.service_calls import ServiceCalls
     from answerback.cli.piped_program import own_streams, start_program, start_relay
 
-    agent = start_program(words, _warn)
+    agent = start_program(command_line, _warn)
     editor_in, editor_out = own_streams()
     service = ServiceCalls(url.rstrip("/"), os.environ.get(token_env) or None, token_env)
     to_agent, to_editor = LineWriter(agent.stdin), LineWriter(editor_out)
@@ -54,5 +54,5 @@ def command(
     sys.exit(status)
 
 
-def _warn(words: str) -> None:
-    print(f"answerback acp: {words}", file=sys.stderr)
+def _warn(text: str) -> None:
+    print(f"answerback acp: {text}", file=sys.stderr)

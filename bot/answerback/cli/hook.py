@@ -107,8 +107,8 @@ def _print(answer: Answer) -> None:
         print(json.dumps(answer.output), flush=True)
 
 
-def _warn(words: str) -> None:
-    print(f"answerback hook: {words}", file=sys.stderr)
+def _warn(text: str) -> None:
+    print(f"answerback hook: {text}", file=sys.stderr)
 
 
 def _follow_host() -> None:

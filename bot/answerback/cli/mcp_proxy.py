@@ -22,7 +22,7 @@ _EXIT_USAGE: Final = 2
 
 
 def command(
-    words: Annotated[
+    command_line: Annotated[
         list[str] | None,
         typer.Argument(metavar="[COMMAND]", help="The server's command, with its arguments."),
     ] = None,
@@ -93,11 +93,11 @@ def command(
     from answerback.cli.state_folder import state_folder
 
     try:
-        chosen = _choose_policy(policy, server, words or [], url)
+        chosen = _choose_policy(policy, server, command_line or [], url)
         if dry_run is not None:
             _print_dry_run(chosen, dry_run, as_json=json)
             return
-        if bool(words) == (url is not None):
+        if bool(command_line) == (url is not None):
             _fail("Give either the server's command after --, or its address with --url.")
         headers = {} if url is None else _check_address(url, header_env or [])
         definitions = Definitions((state or state_folder()) / f"mcp-proxy-{chosen.name}.json")
@@ -117,18 +117,18 @@ def command(
     if url is not None:
         _run_over_http(gateway, client_in, url, headers)
     else:
-        _run_program(gateway, client_in, words or [])
+        _run_program(gateway, client_in, command_line or [])
 
 
 def _choose_policy(
-    path: Path | None, server: str | None, words: list[str], url: str | None
+    path: Path | None, server: str | None, command_line: list[str], url: str | None
 ) -> ServerPolicy:
     """The policy for the server; without a file, the server has the name of its program or host."""
     from answerback.agents.mcp_proxy.policy import choose_server, load_policies, named_server
 
     if path is not None:
         return choose_server(load_policies(path), server)
-    name = urlsplit(url).hostname if url else Path(words[0]).name if words else None
+    name = urlsplit(url).hostname if url else Path(command_line[0]).name if command_line else None
     return named_server(server or name or "server")
 
 
@@ -164,12 +164,12 @@ def _check_address(url: str, pairs: list[str]) -> dict[str, str]:
     return headers
 
 
-def _run_program(gateway: Gateway, client_in: IO[bytes], words: list[str]) -> NoReturn:
+def _run_program(gateway: Gateway, client_in: IO[bytes], command_line: list[str]) -> NoReturn:
     from answerback.agents.mcp_proxy.messages import read_bounded
     from answerback.agents.pipe.lines import LineWriter
     from answerback.cli.piped_program import start_program, start_relay
 
-    program = start_program(words, _warn)
+    program = start_program(command_line, _warn)
     to_server = LineWriter(program.stdin)
     gateway.send = lambda line, _message: to_server.try_write_line(line)
     start_relay(
@@ -214,13 +214,13 @@ def _stop(number: int, _frame: FrameType | None) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _fail(words: str) -> NoReturn:
-    _warn(words)
+def _fail(text: str) -> NoReturn:
+    _warn(text)
     sys.exit(_EXIT_USAGE)
 
 
-def _warn(words: str) -> None:
+def _warn(text: str) -> None:
     from answerback.core.visible_text import one_line
 
     # It may say what a server or a client has sent.
-    print(f"answerback mcp-proxy: {one_line(words)}", file=sys.stderr)
+    print(f"answerback mcp-proxy: {one_line(text)}", file=sys.stderr)

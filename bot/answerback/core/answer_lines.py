@@ -32,7 +32,7 @@ def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> lis
     chosen = given.chosen if isinstance(given.chosen, list) else []
     named = {option.value: option.label for option in question.options}
     rows = [named[item] for item in chosen if isinstance(item, str) and item in named]
-    return [*rows, *([given.words] if given.words else [])] or [labels.none_chosen]
+    return [*rows, *([given.other_text] if given.other_text else [])] or [labels.none_chosen]
 
 
 def _schema_lines(question: Question, value: JsonValue, labels: Labels) -> list[str]:

@@ -49,7 +49,7 @@ class GivenAnswer(StrictDataclass):
     """When it was given, in seconds since the epoch; None for answers stored before this was recorded."""
 
     @property
-    def words(self) -> str | None:
+    def other_text(self) -> str | None:
         """The text of "Something else…"; None if only options were chosen."""
         last = self.value[-1] if self.other and isinstance(self.value, list) else self.value
         return last if self.other and isinstance(last, str) else None

@@ -152,7 +152,7 @@ def _choice_answer(
     options = show_options(question, labels).options
     values = [options[place].value for place in places or () if place < len(options)]
     several = question.answer_type is AnswerType.MULTI_SELECT
-    text, note = (again.words, again.note) if again else (None, None)
+    text, note = (again.other_text, again.note) if again else (None, None)
     if several and places is None:
         return _unclear(labels.choose_first.format(submit=labels.submit), "/value")
     if text is not None and (not values or (several and question.other_beside)):

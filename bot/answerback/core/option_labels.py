@@ -31,12 +31,12 @@ def show_options(question: Question, labels: Labels) -> ShownOptions:
         others = []  # something has to be left to choose
     answers = [each for each in sent if each not in others]
     shown = tell_apart([each.label for each in answers], _controls(labels))
-    told = {
+    distinct = {
         each.value: each if each.label == label else each.model_copy(update={"label": label})
         for each, label in zip(answers, shown, strict=True)
     }
-    every = tuple(told.get(each.value, each) for each in sent)
-    return ShownOptions(tuple(told.values()), tuple(others), every)
+    every = tuple(distinct.get(each.value, each) for each in sent)
+    return ShownOptions(tuple(distinct.values()), tuple(others), every)
 
 
 def means_other(label: str, labels: Labels) -> bool:
@@ -58,11 +58,11 @@ def tell_apart(labels: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     counts = Counter([*keys, *{fold(text) for text in taken}])
     shown, numbers = [], Counter[str]()
     for label, key in zip(labels, keys, strict=True):
-        told = label
-        while counts[key] > 1 and (told == label or counts[fold(told)]):
+        candidate = label
+        while counts[key] > 1 and (candidate == label or counts[fold(candidate)]):
             numbers[key] += 1
-            told = f"{label} ({numbers[key]})"
-        shown.append(told)
+            candidate = f"{label} ({numbers[key]})"
+        shown.append(candidate)
     return shown
 
 

@@ -152,14 +152,14 @@ def _value_if_empty(field: Field) -> _Parsed | Problem:
         return _Parsed("")
     match field.kind:
         case FieldKind.BOOLEAN:
-            words = "needs a yes or a no"
+            text = "needs a yes or a no"
         case FieldKind.CHOICE:
-            words = "needs a choice"
+            text = "needs a choice"
         case FieldKind.CHOICES:
-            words = f"needs at least {_count(field.min_items, 'choice')}"
+            text = f"needs at least {_count(field.min_items, 'choice')}"
         case _:
-            words = f"is required: {_expected(field)}" if _expected(field) else "is required"
-    return _problem(field, "required", words)
+            text = f"is required: {_expected(field)}" if _expected(field) else "is required"
+    return _problem(field, "required", text)
 
 
 def _value(field: Field, entry: FieldEntry) -> _Parsed | Problem:
@@ -240,8 +240,8 @@ def _string(field: Field, entry: str) -> _Parsed | Problem:
 def _expected(field: Field) -> str:
     """Return what a field takes, as the end of a sentence; empty if any text is valid."""
     if field.kind in _FORMATS:
-        _, words, example = _FORMATS[field.kind]
-        return f"{words}, such as {example}"
+        _, text, example = _FORMATS[field.kind]
+        return f"{text}, such as {example}"
     if field.kind not in NUMBER_KINDS:
         return ""
     bounds = (
@@ -250,9 +250,9 @@ def _expected(field: Field) -> str:
         ("at most", field.maximum),
         ("less than", field.exclusive_maximum),
     )
-    words = " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
+    text = " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
     noun = "must be a whole number" if field.kind is FieldKind.INTEGER else "must be a number"
-    return f"{noun}, {words}" if words else noun
+    return f"{noun}, {text}" if text else noun
 
 
 def _count(number: int, noun: str) -> str:

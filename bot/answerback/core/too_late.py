@@ -48,8 +48,8 @@ def apply_try_again(ask: Ask, action: TryAgain, *, at: float, by: Person) -> Cha
     if (problem := _problem(ask, action, at)) is not None:
         return Refused((problem,))
     text = action.text or None
-    told = replace(ask, tried_again=TriedAgain(at=at, by=by, text=text))
-    return Change(told, (RecordEntry(at=at, kind="note", by=by, body={"try_again": text}),))
+    retried = replace(ask, tried_again=TriedAgain(at=at, by=by, text=text))
+    return Change(retried, (RecordEntry(at=at, kind="note", by=by, body={"try_again": text}),))
 
 
 def _problem(ask: Ask, action: TryAgain, at: float) -> Problem | None:

@@ -83,9 +83,9 @@ class Prompt(NamedTuple):
         return self.again.chosen if self.again else self.prefill
 
     @property
-    def words(self) -> str | None:
+    def other_text(self) -> str | None:
         """The prefill of "Something else…"; None if the earlier answer has no such text."""
-        return self.again.words if self.again else None
+        return self.again.other_text if self.again else None
 
     @property
     def note(self) -> str | None:

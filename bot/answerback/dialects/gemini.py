@@ -78,8 +78,8 @@ def _text(question: Question, given: GivenAnswer | None) -> str:
     if question.answer_type is AnswerType.TEXT:
         return str(given.value).strip()
     rows = results.answer_values(given)
-    if given.words is not None:
-        rows[-1] = given.words.strip()
+    if given.other_text is not None:
+        rows[-1] = given.other_text.strip()
     return ", ".join(map(str, rows))
 
 

@@ -151,8 +151,8 @@ def _cursor_answer(question: Question, given: GivenAnswer) -> Json:
     ids: list[JsonValue] = [] if chosen is None else [chosen]
     if isinstance(chosen, list):
         ids = chosen
-    words = str(given.value) if is_text else given.words or ""
-    return {"questionId": question.id, "selectedOptionIds": ids, "freeformText": words}
+    text = str(given.value) if is_text else given.other_text or ""
+    return {"questionId": question.id, "selectedOptionIds": ids, "freeformText": text}
 
 
 def _labels(question: Question, given: GivenAnswer | None) -> list[str]:

@@ -86,7 +86,7 @@ def _answer(question: Question, given: GivenAnswer | None) -> JsonValue:
     chosen: JsonValue = given.chosen
     if not isinstance(chosen, list):
         chosen = [] if chosen is None else [chosen]
-    return {"selected": chosen, "freeText": given.words, "skipped": False}
+    return {"selected": chosen, "freeText": given.other_text, "skipped": False}
 
 
 def _free_text_answer(text: str) -> JsonValue:

@@ -249,5 +249,5 @@ def _describe_error(error: ClientError) -> str:
     return str(error)
 
 
-def _error_result(words: str) -> ToolResult:
-    return ToolResult(content=words, structured={"error": words}, is_error=True)
+def _error_result(text: str) -> ToolResult:
+    return ToolResult(content=text, structured={"error": text}, is_error=True)

@@ -45,8 +45,8 @@ class Outage:
         self._logged_at = now
         extra = {"action": "platform_unreachable", "platform": self._platform, "part": part}
         lasts = "" if begins else f" for {(now - self._began) / 60:.0f} minutes"
-        words = "%s cannot be reached%s; retrying with growing pauses: %s"
-        self._logger.warning(words, self._platform, lasts, why, extra=extra)
+        text = "%s cannot be reached%s; retrying with growing pauses: %s"
+        self._logger.warning(text, self._platform, lasts, why, extra=extra)
 
     def record_success(self, part: str) -> None:
         """Record that a part can be reached."""
@@ -56,5 +56,5 @@ class Outage:
         if not self._unreachable:
             extra = {"action": "platform_reached", "platform": self._platform, "part": part}
             minutes = (self._now() - self._began) / 60
-            words = "%s can be reached again after %.1f minutes"
-            self._logger.warning(words, self._platform, minutes, extra=extra)
+            text = "%s can be reached again after %.1f minutes"
+            self._logger.warning(text, self._platform, minutes, extra=extra)

@@ -31,11 +31,11 @@ Account: TypeAlias = tuple[str, str]
 
 def split_words(*texts: str) -> tuple[str, ...]:
     """The words of some texts, each once, without case and accents."""
-    words: dict[str, None] = {}
+    found: dict[str, None] = {}
     for text in texts:
         folded = text.casefold() if text.isascii() else _strip_accents(text)
-        words.update(dict.fromkeys(word[:_MAX_WORD_LENGTH] for word in _WORD.findall(folded)))
-    return tuple(words)
+        found.update(dict.fromkeys(word[:_MAX_WORD_LENGTH] for word in _WORD.findall(folded)))
+    return tuple(found)
 
 
 def _strip_accents(text: str) -> str:
@@ -103,7 +103,7 @@ def _iter_all_texts(values: Iterable[JsonValue]) -> Iterator[str]:
 class Search(NamedTuple):
     """The criteria of a search; None: any."""
 
-    words: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
     """Of `split_words` and the like: each must be one of the ask's words, or the beginning of one."""
     status: Status | None = None
     agent: str | None = None
@@ -121,11 +121,11 @@ class Search(NamedTuple):
             and self.agent in {None, ask.request.agent}
             and (self.since is None or self.since <= ask.created_at)
             and (self.until is None or ask.created_at < self.until)
-            and self._has_words(question_words(ask) if self.words else ())
+            and self._has_words(question_words(ask) if self.terms else ())
         )
 
-    def _has_words(self, words: tuple[str, ...]) -> bool:
-        return all(any(word.startswith(prefix) for word in words) for prefix in self.words)
+    def _has_words(self, available: tuple[str, ...]) -> bool:
+        return all(any(word.startswith(prefix) for word in available) for prefix in self.terms)
 
 
 class AskSearch(Protocol):

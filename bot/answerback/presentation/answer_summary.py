@@ -75,11 +75,11 @@ def prefill_texts(prompt: Prompt, labels: Labels) -> list[str]:
 
     That is the initial value of the text input, and the note of the earlier answer.
     """
-    noted = [] if prompt.note is None else [labels.noted.format(text=one_line(prompt.note))]
-    notes = [labels.prefilled.format(text=text) for text in noted]
-    value = prompt.prefill if prompt.words is None else prompt.words
+    lines = [] if prompt.note is None else [labels.noted.format(text=one_line(prompt.note))]
+    notes = [labels.prefilled.format(text=text) for text in lines]
+    value = prompt.prefill if prompt.other_text is None else prompt.other_text
     in_controls = prompt.question.options or isinstance(value, bool)
-    if value is None or value == "" or (in_controls and prompt.words is None):
+    if value is None or value == "" or (in_controls and prompt.other_text is None):
         return notes
     text = value if isinstance(value, str) else as_json(value)
     question = prompt.question

@@ -102,8 +102,8 @@ def collected_line(
     Args:
         due: whether it should have it by now; by default, if it was not waiting for it.
     """
-    told = view.tried_again is not None or _ended_with(view, Status.TURN_ENDED)
-    if view.erased or not (told or _ended_with(view, Status.ANSWERED, Status.CANCELLED)):
+    was_notified = view.tried_again is not None or _ended_with(view, Status.TURN_ENDED)
+    if view.erased or not (was_notified or _ended_with(view, Status.ANSWERED, Status.CANCELLED)):
         return ""
     if view.outcome is None or view.collected_at is None:
         late = view.uncollected and (view.unattended if due is None else due)
@@ -115,7 +115,7 @@ def collected_line(
         else _fill(labels.waited, marks, time=marks.text(duration(took, labels)))
     )
     host = view.host if view.host != DEFAULT_ASKER else labels.assistant.capitalize()
-    label = labels.told if told else labels.collected
+    label = labels.told if was_notified else labels.collected
     return _fill(label, marks, label=marks.text(one_line(host)), when=when)
 
 

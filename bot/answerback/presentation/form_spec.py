@@ -231,11 +231,11 @@ class _Planner(NamedTuple):
     def _other(self, prompt: Prompt) -> FormSpec:
         question, labels = prompt.question, self.labels
         required = not may_remove_text(prompt)
-        inputs = self._text(0, labels.other_label, prompt.words or "", required=required)
+        inputs = self._text(0, labels.other_label, prompt.other_text or "", required=required)
         selection = ""
         if question.answer_type is AnswerType.MULTI_SELECT:
             if question.other_beside and self.limits.has_selection:
-                text = self._text(1, labels.other_label, prompt.words or "", required=required)
+                text = self._text(1, labels.other_label, prompt.other_text or "", required=required)
                 inputs = (*self._choice(prompt), *text)
             elif question.other_beside:
                 selection = self._selected_options(question)
@@ -330,7 +330,7 @@ def offers_note(question: Question, limits: FormLimits) -> bool:
 
 def may_remove_text(prompt: Prompt) -> bool:
     """Whether the earlier answer has text beside its options, so that a blank text removes it."""
-    return prompt.question.other_beside and prompt.words is not None
+    return prompt.question.other_beside and prompt.other_text is not None
 
 
 def native_fields(prompt: Prompt) -> tuple[Field, ...] | None:

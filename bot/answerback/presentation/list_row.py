@@ -47,5 +47,5 @@ def _context_lines(prompt: Prompt) -> list[str]:
         text = blocks_to_text(b._replace(info="") if isinstance(b, Code) else b for b in blocks)
     headline = one_line(prompt.question.text)
     lines = (one_line(line) for line in _LONE_NUMBER.sub(r"\1 ", text).splitlines())
-    told = (line for line in lines if any(map(str.isalnum, line)) and not line.endswith(":"))
-    return list(dict.fromkeys(line for line in told if line not in headline))
+    details = (line for line in lines if any(map(str.isalnum, line)) and not line.endswith(":"))
+    return list(dict.fromkeys(line for line in details if line not in headline))

@@ -77,12 +77,12 @@ def summary_text(view: View, labels: Labels) -> str:
 
 def reminder(ask: Ask, number: int, labels: Labels) -> tuple[tuple[str, ...], str]:
     """Return whom a reminder tells and what: that the agent waits, or that the ask was handed over to them."""
-    told, label = told_by_reminder(ask, number), labels.reminder
-    if told and told is ask.handed_to:
+    recipient, label = told_by_reminder(ask, number), labels.reminder
+    if recipient and recipient is ask.handed_to:
         label = labels.handed_over
     elif ask.confirming:
         label = labels.confirm_reminder
-    return told, sentence(label, asker_label(ask), labels)
+    return recipient, sentence(label, asker_label(ask), labels)
 
 
 def sentence(template: str, asker: str, labels: Labels) -> str:
@@ -168,8 +168,8 @@ def ending_with_person(view: View, labels: Labels, marks: AttributionFormat) -> 
     said = [_ending_with_person(view, labels, marks)]
     if view.erased:
         return said[0]
-    if view.tried_again and (told := view.tried_again.by):
-        said.append(fill(labels.told_to_try_again, marks.text, name=marks.person(told)))
+    if view.tried_again and (teller := view.tried_again.by):
+        said.append(fill(labels.told_to_try_again, marks.text, name=marks.person(teller)))
     if view.grant:
         said += _grant_lines(view.grant, labels, marks)
         said = said[1:] if view.grant.number else said

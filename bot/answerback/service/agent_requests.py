@@ -54,8 +54,8 @@ class Callers:
         """
         agent = self.agent_of(request)
         if agent is not None and agent.role != "agent":
-            words = "This token acts for people (role surface); agents' calls need a token with the role agent."
-            raise ProblemError(403, f"Not for {agent.role} tokens", words)
+            text = "This token acts for people (role surface); agents' calls need a token with the role agent."
+            raise ProblemError(403, f"Not for {agent.role} tokens", text)
         return agent
 
     async def submit(

@@ -65,10 +65,10 @@ def find_size_problem(body: JsonValue, free: Collection[str]) -> Problem | None:
     nodes = size(bounded, _MAX_DEPTH).nodes
     if nodes <= _MAX_VALUES:
         return None
-    words = (
+    text = (
         f"The body has {nodes} values outside of {' and '.join(free)}; {_MAX_VALUES} are allowed."
     )
-    return Problem(pointer="", code="too_many", message=words)
+    return Problem(pointer="", code="too_many", message=text)
 
 
 def problems_of(
@@ -91,14 +91,14 @@ def problems_of(
         code = _CODE_BY_TYPE.get(item["type"], "wrong_type")
         name = ".".join(map(str, path)) or "The body"
         union_words = _UNION_FIELDS.get(name) if code == "wrong_type" else None
-        words = union_words or _WORDS_BY_TYPE.get(item["type"]) or f"is invalid: {item['msg']}"
+        text = union_words or _WORDS_BY_TYPE.get(item["type"]) or f"is invalid: {item['msg']}"
         if (
             item["type"] == "extra_forbidden"
             and len(path) == 1
             and len(problems) < _MAX_SUGGESTIONS
         ):
-            words += about_unknown(name)
-        message = f"{name} {words}."
+            text += about_unknown(name)
+        message = f"{name} {text}."
         problems.setdefault(where, Problem(pointer=where, code=code, message=message))
     # For a field that accepts several types, an error inside one of them says everything.
     fields_with_details = {

@@ -38,8 +38,8 @@ def late_answer_json(ask: Ask) -> dict[str, JsonValue]:
     """The ask as JSON, with its description as ``message``; or what a person has told the agent to try again."""
     body = ask_json(ask)
     if (again := body["tried_again"]) is not None:
-        told = cast("JsonObject", again)
-        return {"kind": "retry", "ask_id": ask.id, "headline": body["headline"], **told}
+        retry = cast("JsonObject", again)
+        return {"kind": "retry", "ask_id": ask.id, "headline": body["headline"], **retry}
     return {"kind": "outcome", **body, "message": describe_late_answer(ask)}
 
 

@@ -257,7 +257,7 @@ def prompt_body(
         "progress": view.prompt.progress,
         "prefill": view.prompt.prefill,
         "prefilled": view.prompt.is_prefilled,
-        "prefill_other": view.prompt.words,
+        "prefill_other": view.prompt.other_text,
         "prefill_note": view.prompt.note,
         "controls": [*view.controls],
         "asides": [aside_body(aside) for aside in view.prompt.asides],

@@ -101,8 +101,8 @@ class Service(AskActions):
         self.late_answer_tracker = LateAnswerTracker(store, clock, commits.publish_result)
         self.grants = Grants(commits, credential_of)
         self.list_grants = self.grants.list_live
-        told = self.late_answer_tracker.wait_until_reported
-        super().__init__(commits, labels or Labels(), told, self.grants.vouch)
+        reported = self.late_answer_tracker.wait_until_reported
+        super().__init__(commits, labels or Labels(), reported, self.grants.vouch)
         self.signals = commits.signals
         self.carriers = Carriers(commits, clock)
         self.presence = AgentPresence(

@@ -90,8 +90,8 @@ class GrantsContract:
         [grant] = await stage.harness.store.grants.find([scope])
         assert grant.until - grant.at == 15 * 60
         await ada.look_at(ask)
-        told = LABELS.granted.partition("{uses}")[0].format(name=ada.name)
-        assert told.casefold() in await read_normalized_text(ada)
+        text = LABELS.granted.partition("{uses}")[0].format(name=ada.name)
+        assert text.casefold() in await read_normalized_text(ada)
 
         used = await self._submit(stage, scope, ada, bob)
         assert (used.status, used.walk.answers[0].source) == (Status.ANSWERED, Source.GRANT)

@@ -117,7 +117,7 @@ class PrefillsContract:
         assert back.walk.answers == ()
         await ada.look_at(back)
         seen = strip_whitespace(await ada.read_all_text())
-        for text in filter(None, (before.words, before.note)):
+        for text in filter(None, (before.other_text, before.note)):
             assert strip_whitespace(text) in seen
         await ada.answer_as_prefilled(question)
         again = await harness.wait_until_shown(ask.id)

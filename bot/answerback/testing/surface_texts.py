@@ -189,12 +189,12 @@ class TextsContract:
     ) -> None:
         assert isinstance(ada, HasMentions)
         form, text = hostile_form(HOSTILE[kind]), HOSTILE[kind]
-        words = form.questions[2]
-        ask = await create_viewed_ask(stage, [form.questions[0], words, AGAIN], ada)
+        question = form.questions[2]
+        ask = await create_viewed_ask(stage, [form.questions[0], question, AGAIN], ada)
         assert ada.mentions_and_links() == []
         await ada.answer(form.questions[0], text)
         await wait_for_steps(stage, ask, ada, after=1)
-        await ada.answer(words, text)
+        await ada.answer(question, text)
         await wait_for_steps(stage, ask, ada, after=2)
         await ada.reply(text)
         await wait_for_steps(stage, ask, ada, after=3)
@@ -242,13 +242,13 @@ class TextsContract:
     async def test_the_longest_texts_can_be_read_in_full(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
-        words = "".join(f"word {n:05}, " for n in range(CHARACTERS // 12))
-        label = words[: LABEL - 9]
+        message = "".join(f"word {n:05}, " for n in range(CHARACTERS // 12))
+        label = message[: LABEL - 9]
         options = tuple(Option(value=f"v{n}", label=f"{n} {label}"[:LABEL]) for n in range(9))
         question = Question(
             id="q",
-            text=words.ljust(CHARACTERS, "."),
-            context=words.upper().ljust(CHARACTERS, "!"),
+            text=message.ljust(CHARACTERS, "."),
+            context=message.upper().ljust(CHARACTERS, "!"),
             answer_type=AnswerType.SELECT,
             options=options,
         )
@@ -262,15 +262,15 @@ class TextsContract:
     async def test_all_that_a_schema_says_can_be_read(
         self, stage: Stage, ada: SimulatedPerson, flat: bool
     ) -> None:
-        words = "".join(f"word {n:05}, " for n in range(CHARACTERS // 24))
-        field: JsonValue = {"type": "string" if flat else "object", "description": words}
+        message = "".join(f"word {n:05}, " for n in range(CHARACTERS // 24))
+        field: JsonValue = {"type": "string" if flat else "object", "description": message}
         schema: JsonValue = {"type": "object", "properties": {"last": field}}
         question = Question(
             id="q", text="Which?", answer_type=AnswerType.SCHEMA, json_schema=schema
         )
         await create_viewed_ask(stage, [question, AGAIN], ada)
         text = await ada.read_all_text()
-        assert words.split(",")[-2].strip() in text
+        assert message.split(",")[-2].strip() in text
 
 
 async def _assert_nothing_hidden(person: SimulatedPerson) -> None:

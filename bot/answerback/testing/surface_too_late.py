@@ -45,8 +45,8 @@ class TooLateContract:
         assert (ask.tried_again.by or ada).user_id == ada.user_id
         await ada.look_at(ask)
         assert ada.available_actions() == set()
-        told = LABELS.told_to_try_again.format(name=ada.name).casefold()
-        assert told in (said := await read_normalized_text(ada))
+        line = LABELS.told_to_try_again.format(name=ada.name).casefold()
+        assert line in (said := await read_normalized_text(ada))
         assert (text or "").casefold() in said
         await bob.try_again()  # on the message as it was before
         assert (await stage.harness.wait_until_shown(ask.id)).tried_again == ask.tried_again

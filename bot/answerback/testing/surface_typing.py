@@ -32,7 +32,7 @@ class TypingContract:
     @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-2", "TYPED-4", "TYPED-10", "TYPED-11")
     @pytest.mark.parametrize(
-        ("question", "words", "value"),
+        ("question", "text", "value"),
         [
             (WHY, "<b> & *c* at example.com", "<b> & *c* at example.com"),
             (WHY, "8080", "8080"),
@@ -42,24 +42,24 @@ class TypingContract:
         ],
     )
     async def test_a_typed_message_answers_the_open_question(
-        self, stage: Stage, ada: SimulatedPerson, question: Question, words: str, value: object
+        self, stage: Stage, ada: SimulatedPerson, question: Question, text: str, value: object
     ) -> None:
         ask = await create_viewed_ask(stage, [question, AGAIN], ada)
         assert isinstance(ada, HasTypedAnswers)
-        assert await ada.type_message(words)
+        assert await ada.type_message(text)
         assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [value]
         await ada.go_back()
         assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == []
 
     @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-7", "TYPED-11")
-    @pytest.mark.parametrize("words", ["9", "９, 10"])
+    @pytest.mark.parametrize("text", ["9", "９, 10"])
     async def test_a_number_of_no_option_is_never_taken_as_a_text(
-        self, stage: Stage, ada: SimulatedPerson, words: str
+        self, stage: Stage, ada: SimulatedPerson, text: str
     ) -> None:
         ask = await create_viewed_ask(stage, [QUOTED], ada)
         assert isinstance(ada, HasTypedAnswers)
-        assert not await ada.type_message(words)
+        assert not await ada.type_message(text)
         await wait_for_steps(stage, ask, ada, after=0)
 
     @requires_capability(Capability.TYPED_ANSWERS)

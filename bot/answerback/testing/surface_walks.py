@@ -98,9 +98,9 @@ async def _act(
         await person.go_back()
         assert model.back()
     elif kind == "reply":
-        words = data.draw(st.none() | texts())
-        await person.reply(words)
-        model.end("cancelled", words)
+        message = data.draw(st.none() | texts())
+        await person.reply(message)
+        model.end("cancelled", message)
     elif kind == "end_turn":
         await person.end_turn()
         model.end("turn_ended")
@@ -173,7 +173,7 @@ def answer_with_other(prompt: Prompt, text: str) -> JsonValue:
 
 def answer_with_prefilled_text(prompt: Prompt | None, value: JsonValue) -> JsonValue:
     """Return the answer given by selecting options, together with the prefilled text if it stays."""
-    text = prompt.words if prompt is not None else None
+    text = prompt.other_text if prompt is not None else None
     if prompt is None or text is None or not isinstance(value, list):
         return value
     if prompt.question.other_beside:

@@ -177,16 +177,16 @@ class Pushes(PushDesk):
             return _DONE
         if delivery.type == SEND:
             return await self._send_message(ask, body["to"], over=body["over"], at=at)
-        names, over, told = tuple(body["names"]), delivery.type == OVER, []
+        names, over, recipients = tuple(body["names"]), delivery.type == OVER, []
         for each in await self._subscriptions():
             named = await self._is_named(ask, each.person, names)
             waits = await self._waits(ask, each.person) if named else False
             if named is None or waits is None:
                 return _UNKNOWN
             if named and waits is not over:
-                told.append(each)
-        if told:
-            await self._store_messages(delivery, ask, told, at)
+                recipients.append(each)
+        if recipients:
+            await self._store_messages(delivery, ask, recipients, at)
         return _DONE
 
     async def _is_named(self, ask: Ask, person: str, names: tuple[str, ...]) -> bool | None:
@@ -207,7 +207,7 @@ class Pushes(PushDesk):
         return Person(surface=self.surface, user_id=user_id, name=user_id)
 
     async def _store_messages(
-        self, row: Delivery, ask: Ask, told: Iterable[PushSubscription], at: float
+        self, row: Delivery, ask: Ask, recipients: Iterable[PushSubscription], at: float
     ) -> None:
         messages = tuple(
             Delivery(
@@ -219,7 +219,7 @@ class Pushes(PushDesk):
                 body=json.dumps({"ask": ask.id, "to": to.id, "over": row.type == OVER}),
                 created_at=at,
             )
-            for to in told
+            for to in recipients
         )
 
         def decide(latest: Ask | None) -> Decision[None]:

@@ -186,13 +186,13 @@ def _result_from(response: aiohttp.ClientResponse, at: float) -> SendResult:
     status = response.status
     if 200 <= status < 300:
         return SendResult(status, None)
-    words = f"status {status}"
+    text = f"status {status}"
     if status == _GONE:
-        return SendResult(status, words, "the receiver wants no more webhooks", gone=True)
+        return SendResult(status, text, "the receiver wants no more webhooks", gone=True)
     if 300 <= status < 400:
-        return SendResult(status, words, "redirects are not followed; change callback.url")
+        return SendResult(status, text, "redirects are not followed; change callback.url")
     return SendResult(
-        status, words, retry_after=parse_retry_after(response.headers.get("Retry-After", ""), at)
+        status, text, retry_after=parse_retry_after(response.headers.get("Retry-After", ""), at)
     )
 
 

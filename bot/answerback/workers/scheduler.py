@@ -322,18 +322,18 @@ class Scheduler:
         if question is None:
             raise AssertionError(f"{ask.id} has no question to inquire about")
         if self._inquiry is None:
-            words = f"{ask.request.name}: no inquiry backend is configured any more (inquiry.url)"
+            text = f"{ask.request.name}: no inquiry backend is configured any more (inquiry.url)"
             await self._service.fail(
-                ask.id, Reason.BACKEND_ERROR, question_routing.no_retry_message(words)
+                ask.id, Reason.BACKEND_ERROR, question_routing.no_retry_message(text)
             )
             return
         try:
             value = await self._inquiry.answer(ask, question)
             await self._service.answer_by_inquiry(ask.id, value)
         except InquiryError as error:
-            words = f"{ask.request.name}: {error}"
+            text = f"{ask.request.name}: {error}"
             await self._service.fail(
-                ask.id, Reason.BACKEND_ERROR, question_routing.no_retry_message(words)
+                ask.id, Reason.BACKEND_ERROR, question_routing.no_retry_message(text)
             )
 
     async def wait_until_idle(self) -> None:

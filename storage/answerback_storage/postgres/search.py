@@ -85,10 +85,10 @@ class PostgresSearch(BaseSearch[PostgresDatabase]):
     async def _find(self, wanted: Search, behind: int, limit: int) -> Page[Ask]:
         params = Parameters()
         terms = equality_conditions(params, {"status": wanted.status, "agent": wanted.agent})
-        words = [f"'{word}':*" for word in wanted.words]
-        words += [f"({' | '.join(map(answerer_word, person))})" for person in wanted.by]
-        if words:
-            tsquery = params.add(" & ".join(words))
+        lexemes = [f"'{word}':*" for word in wanted.terms]
+        lexemes += [f"({' | '.join(map(answerer_word, person))})" for person in wanted.by]
+        if lexemes:
+            tsquery = params.add(" & ".join(lexemes))
             terms += f"seq IN (SELECT seq FROM asks_words WHERE words @@ {tsquery}::tsquery) AND "
         for value, term in ((wanted.since, "created_at >="), (wanted.until, "created_at <")):
             if value is not None:

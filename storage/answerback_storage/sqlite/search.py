@@ -38,7 +38,7 @@ class SqliteSearch(BaseSearch[Runner]):
 def _search(
     db: sqlite3.Connection, cache: rows.RequestCache, query: Search, after: int, limit: int
 ) -> Page[Ask]:
-    terms: list[tuple[str, Any]] = [(_HAS_WORD, f'"{word}"*') for word in query.words]
+    terms: list[tuple[str, Any]] = [(_HAS_WORD, f'"{word}"*') for word in query.terms]
     terms += [(_HAS_WORD, " OR ".join(map(answerer_word, person))) for person in query.by]
     conditions = {
         "status = ?": query.status,

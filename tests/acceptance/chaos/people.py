@@ -245,9 +245,9 @@ class People:
             shown = self._revision(message)
             if message is None or shown is None or walk.is_done(shown):
                 continue
-            words = f"{walk.name} words {self._chance.randrange(10**6)}"
-            attempt = walk.attempt(shown, words)
-            said = self.ann.replies(message, words)
+            text = f"{walk.name} words {self._chance.randrange(10**6)}"
+            attempt = walk.attempt(shown, text)
+            said = self.ann.replies(message, text)
             await self.ann.until(
                 lambda: said.reactions or self._revision(self.in_discord.of(walk)) != shown,  # noqa: B023 awaited here
                 timeout=_WORDS_PATIENCE,

@@ -104,15 +104,15 @@ class Gateway:
 
     def dispatch(self, event: str, data: Data, intent: int, guild_id: int | None) -> int:
         """Send an event to every session that takes it; return how many did."""
-        told = 0
+        result = 0
         for session in list(self.sessions.values()):
             if session.takes(intent, guild_id):
                 content = bool(session.intents & MESSAGE_CONTENT)
                 session.add(
                     event, json.loads(json.dumps(data(content) if callable(data) else data))
                 )
-                told += 1
-        return told
+                result += 1
+        return result
 
     def repeat(self, event: str, *, count: int = 1) -> None:
         """Send the latest event of this name again, as a new frame with the same content."""

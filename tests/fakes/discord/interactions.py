@@ -233,8 +233,8 @@ class Interactions:
             ) from error
         if not ponged or refused != 401:
             got = f"PING {status}, bad signature {refused}"
-            words = f"The specified interactions endpoint url could not be verified: {got}."
-            raise invalid(place, code, words)
+            text = f"The specified interactions endpoint url could not be verified: {got}."
+            raise invalid(place, code, text)
 
     # ---- the app's side ----
 
@@ -270,8 +270,8 @@ class Interactions:
         if kind not in ALLOWED[found.type] or (
             kind in {DEFER_UPDATE, UPDATE} and found.message is None
         ):
-            words = f"Interactions of type {found.type} cannot be answered with {kind} here."
-            raise invalid(("type",), "BASE_TYPE_CHOICES", words)
+            text = f"Interactions of type {found.type} cannot be answered with {kind} here."
+            raise invalid(("type",), "BASE_TYPE_CHOICES", text)
         self._apply(found, kind, body.get("data") or {}, files)
         found.callback, found.state = body, "answered"
         found.answered_after = self._discord.clock.now() - found.at

@@ -82,8 +82,8 @@ def check_modal(data: Payload) -> list[Problem]:
         return problems
     components = data.get("components") or []
     if len(components) > MODAL_COMPONENTS_MAX:
-        words = f"Must be {MODAL_COMPONENTS_MAX} or fewer in length; it is {len(components)}."
-        problems.append(Problem(("components",), "BASE_TYPE_BAD_LENGTH", words))
+        text = f"Must be {MODAL_COMPONENTS_MAX} or fewer in length; it is {len(components)}."
+        problems.append(Problem(("components",), "BASE_TYPE_BAD_LENGTH", text))
     if isinstance(data.get("title"), str) and not data["title"].strip():
         problems.append(Problem(("title",), "BASE_TYPE_REQUIRED", "A title must not be blank."))
     problems += _tree_rules(components, ("components",), modal=True)
@@ -98,11 +98,11 @@ def check_command(body: Payload) -> list[Problem]:
     problems = check_schema("ApplicationCommandCreateRequest", body)
     name = body.get("name")
     if isinstance(name, str) and (not COMMAND_NAME.fullmatch(name) or name != name.lower()):
-        words = "Command name is invalid"
-        problems.append(Problem(("name",), "APPLICATION_COMMAND_INVALID_NAME", words))
+        text = "Command name is invalid"
+        problems.append(Problem(("name",), "APPLICATION_COMMAND_INVALID_NAME", text))
     if body.get("type", CHAT_INPUT) == CHAT_INPUT and not (body.get("description") or "").strip():
-        words = "This field is required"
-        problems.append(Problem(("description",), "BASE_TYPE_REQUIRED", words))
+        text = "This field is required"
+        problems.append(Problem(("description",), "BASE_TYPE_REQUIRED", text))
     return problems
 
 
@@ -177,8 +177,8 @@ def _message_rules(payload: Payload, old: Payload | None, files: int) -> Iterato
             "This flag can never be taken off.",
         )
     if len(payload.get("content") or "") > CONTENT_MAX:
-        words = f"Must be {CONTENT_MAX} or fewer in length."
-        yield Problem(("content",), "BASE_TYPE_MAX_LENGTH", words)
+        text = f"Must be {CONTENT_MAX} or fewer in length."
+        yield Problem(("content",), "BASE_TYPE_MAX_LENGTH", text)
     merged = {**(old or {}), **payload}
     if not files and not any(merged.get(key) for key in CONTENT_KEYS):
         yield Problem((), "EMPTY_MESSAGE", "Cannot send an empty message")
@@ -191,18 +191,18 @@ def _message_rules(payload: Payload, old: Payload | None, files: int) -> Iterato
 def _v2_rules(merged: Payload, components: list[Payload]) -> Iterator[Problem]:
     for key in NOT_WITH_V2:
         if merged.get(key):
-            words = f"The field {key!r} cannot be used with the flag IS_COMPONENTS_V2."
-            yield Problem((key,), "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", words)
+            text = f"The field {key!r} cannot be used with the flag IS_COMPONENTS_V2."
+            yield Problem((key,), "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", text)
     everything = list(walk(components))
     if len(everything) > V2_COMPONENTS_MAX:
-        words = f"The total number of components must be {V2_COMPONENTS_MAX} or fewer; it is {len(everything)}."
-        yield Problem(("components",), "COMPONENT_MAX_TOTAL_COMPONENTS_EXCEEDED", words)
+        text = f"The total number of components must be {V2_COMPONENTS_MAX} or fewer; it is {len(everything)}."
+        yield Problem(("components",), "COMPONENT_MAX_TOTAL_COMPONENTS_EXCEEDED", text)
     length = sum(
         len(each.get("content") or "") for _, each in everything if each.get("type") == TEXT
     )
     if length > V2_TEXT_MAX:
-        words = f"All text together must be {V2_TEXT_MAX} characters or fewer; it is {length}."
-        yield Problem(("components",), "COMPONENT_DISPLAYABLE_TEXT_SIZE_EXCEEDED", words)
+        text = f"All text together must be {V2_TEXT_MAX} characters or fewer; it is {length}."
+        yield Problem(("components",), "COMPONENT_DISPLAYABLE_TEXT_SIZE_EXCEEDED", text)
 
 
 def _v1_rules(components: list[Payload]) -> Iterator[Problem]:
@@ -212,8 +212,8 @@ def _v1_rules(components: list[Payload]) -> Iterator[Problem]:
         )
     for index, component in enumerate(components):
         if component.get("type") != ROW:
-            words = "This component needs the flag IS_COMPONENTS_V2 (1 << 15)."
-            yield Problem(("components", index, "type"), "UNION_TYPE_CHOICES", words)
+            text = "This component needs the flag IS_COMPONENTS_V2 (1 << 15)."
+            yield Problem(("components", index, "type"), "UNION_TYPE_CHOICES", text)
 
 
 def _embed_rules(embeds: list[Payload]) -> Iterator[Problem]:
@@ -227,15 +227,15 @@ def _embed_rules(embeds: list[Payload]) -> Iterator[Problem]:
         return own + fields + len(footer.get("text") or "") + len(author.get("name") or "")
 
     if sum(size(embed) for embed in embeds) > EMBEDS_TEXT_MAX:
-        words = f"Embed size exceeds maximum size of {EMBEDS_TEXT_MAX}"
-        yield Problem(("embeds",), "MAX_EMBED_SIZE_EXCEEDED", words)
+        text = f"Embed size exceeds maximum size of {EMBEDS_TEXT_MAX}"
+        yield Problem(("embeds",), "MAX_EMBED_SIZE_EXCEEDED", text)
 
 
 def _mention_rules(allowed: Payload) -> Iterator[Problem]:
     for kind in ("users", "roles"):
         if kind in (allowed.get("parse") or []) and allowed.get(kind):
-            words = f"parse:[{kind!r}] and {kind}: [ids...] are mutually exclusive."
-            yield Problem(("allowed_mentions",), "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", words)
+            text = f"parse:[{kind!r}] and {kind}: [ids...] are mutually exclusive."
+            yield Problem(("allowed_mentions",), "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", text)
 
 
 def _tree_rules(components: list[Payload], path: Path, *, modal: bool) -> list[Problem]:
@@ -246,12 +246,12 @@ def _tree_rules(components: list[Payload], path: Path, *, modal: bool) -> list[P
         for key, taken in (("custom_id", custom_ids), ("id", ids)):
             value = component.get(key)
             if value and value in taken:
-                words = (
+                text = (
                     "Component custom id cannot be duplicated"
                     if key == "custom_id"
                     else "Ids must be unique"
                 )
-                found.append(Problem((*here, key), f"COMPONENT_{key.upper()}_DUPLICATED", words))
+                found.append(Problem((*here, key), f"COMPONENT_{key.upper()}_DUPLICATED", text))
             if value:
                 taken.add(value)
         found += _component_rules(component, here, modal=modal)
@@ -279,8 +279,8 @@ def _row_rules(row: Payload, here: Path) -> Iterator[Problem]:
     kinds = [each.get("type") for each in row.get("components") or [] if isinstance(each, dict)]
     single = [kind for kind in kinds if kind != BUTTON]
     if single and len(kinds) > 1:
-        words = "A row holds one to five buttons, or exactly one select, never both."
-        yield Problem((*here, "components"), "COMPONENT_LAYOUT_WIDTH_EXCEEDED", words)
+        text = "A row holds one to five buttons, or exactly one select, never both."
+        yield Problem((*here, "components"), "COMPONENT_LAYOUT_WIDTH_EXCEEDED", text)
 
 
 def _button_rules(button: Payload, here: Path) -> Iterator[Problem]:
@@ -300,8 +300,8 @@ def _button_rules(button: Payload, here: Path) -> Iterator[Problem]:
         )
     for key in {"custom_id", "url", "sku_id"} - {needed}:
         if button.get(key) is not None:
-            words = f"A button of style {style} cannot have {key}."
-            yield Problem((*here, key), "BUTTON_COMPONENT_FIELD_NOT_ALLOWED", words)
+            text = f"A button of style {style} cannot have {key}."
+            yield Problem((*here, key), "BUTTON_COMPONENT_FIELD_NOT_ALLOWED", text)
 
 
 def _choice_rules(field: Payload, here: Path, *, modal: bool) -> Iterator[Problem]:
@@ -319,11 +319,11 @@ def _choice_rules(field: Payload, here: Path, *, modal: bool) -> Iterator[Proble
             "min_values is over max_values.",
         )
     if listed and most is not None and most > len(options):
-        words = f"max_values is {most}, with {len(options)} options."
-        yield Problem((*here, "max_values"), "SELECT_COMPONENT_INVALID_MAX_VALUES", words)
+        text = f"max_values is {most}, with {len(options)} options."
+        yield Problem((*here, "max_values"), "SELECT_COMPONENT_INVALID_MAX_VALUES", text)
     if modal and field.get("required") is not False and least == 0:
-        words = "A required field needs a min_values of 1 or more."
-        yield Problem((*here, "min_values"), "SELECT_COMPONENT_REQUIRED_MIN_VALUES", words)
+        text = "A required field needs a min_values of 1 or more."
+        yield Problem((*here, "min_values"), "SELECT_COMPONENT_REQUIRED_MIN_VALUES", text)
     if modal and field.get("disabled"):
         yield Problem(
             (*here, "disabled"),
@@ -347,8 +347,8 @@ def _option_rules(options: list[Payload], here: Path) -> Iterator[Problem]:
     for index, option in enumerate(options):
         place = (*here, "options", index)
         if str(option.get("value")) in seen:
-            words = "The specified option value is already used"
-            yield Problem((*place, "value"), "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED", words)
+            text = "The specified option value is already used"
+            yield Problem((*place, "value"), "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED", text)
         seen.add(str(option.get("value")))
         if isinstance(option.get("label"), str) and not option["label"].strip():
             yield Problem((*place, "label"), "BASE_TYPE_REQUIRED", "A label must not be blank.")
@@ -357,8 +357,8 @@ def _option_rules(options: list[Payload], here: Path) -> Iterator[Problem]:
 def _input_rules(field: Payload, here: Path) -> Iterator[Problem]:
     least, most = field.get("min_length") or 0, field.get("max_length")
     if most is not None and least > most:
-        words = "min_length is over max_length."
-        yield Problem((*here, "min_length"), "TEXT_INPUT_COMPONENT_INVALID_LENGTHS", words)
+        text = "min_length is over max_length."
+        yield Problem((*here, "min_length"), "TEXT_INPUT_COMPONENT_INVALID_LENGTHS", text)
     if most is not None and utf16_units(field.get("value") or "") > most:
         yield Problem(
             (*here, "value"), "BASE_TYPE_MAX_LENGTH", f"Must be {most} or fewer in length."

@@ -100,11 +100,11 @@ class Sight:
     @property
     def everything(self) -> str:
         """All text that is shown or appears when a menu is opened: texts, labels, options, descriptions."""
-        words = list(self.texts)
+        parts = list(self.texts)
         for control in self.controls:
-            words.append(control.label)
-            words += [part for each in control.options for part in (each.label, each.description)]
-        return "\n".join(word for word in words if word)
+            parts.append(control.label)
+            parts += [part for each in control.options for part in (each.label, each.description)]
+        return "\n".join(word for word in parts if word)
 
     @property
     def labels(self) -> list[str]:
@@ -213,12 +213,12 @@ class Modal:
     @property
     def everything(self) -> str:
         """Every word in it: title, texts, labels, descriptions, options, and what is entered."""
-        words = [self.title, *self.texts]
+        parts = [self.title, *self.texts]
         for each in self.fields:
-            words += [each.label, each.description, str(each.component.get("placeholder") or "")]
-            words += [part for o in options_of(each.component) for part in (o.label, o.description)]
-            words += [each.value] if isinstance(each.value, str) else []
-        return "\n".join(word for word in words if word)
+            parts += [each.label, each.description, str(each.component.get("placeholder") or "")]
+            parts += [part for o in options_of(each.component) for part in (o.label, o.description)]
+            parts += [each.value] if isinstance(each.value, str) else []
+        return "\n".join(word for word in parts if word)
 
     def field(self, label: str) -> Field:
         """The field under this Label."""

@@ -150,8 +150,8 @@ async def update(slack: "FakeSlack", args: Json) -> Json:
     revise(slack, message, text, blocks)
     if args.get("metadata") is not None:
         message.metadata = args["metadata"]
-    told = message.payload(metadata=False)
-    return {"channel": channel.id, "ts": message.ts, "text": text, "message": told}
+    result = message.payload(metadata=False)
+    return {"channel": channel.id, "ts": message.ts, "text": text, "message": result}
 
 
 def _is_rich(blocks: list[Json]) -> bool:

@@ -53,9 +53,9 @@ def _page(items: list[Message] | list[str], args: Json) -> tuple[list[Message] |
 def _told(messages: list[Message], args: Json) -> Json:
     page, cursor = _page(messages, args)
     metadata = flag(args, "include_all_metadata")
-    told = [m.payload(metadata=metadata) for m in page if isinstance(m, Message)]
+    result = [m.payload(metadata=metadata) for m in page if isinstance(m, Message)]
     return {
-        "messages": told, "has_more": bool(cursor), "response_metadata": {"next_cursor": cursor},
+        "messages": result, "has_more": bool(cursor), "response_metadata": {"next_cursor": cursor},
     }  # fmt: skip
 
 
@@ -112,7 +112,7 @@ async def user_info(slack: "FakeSlack", args: Json) -> Json:
 async def groups(slack: "FakeSlack", args: Json) -> Json:
     """usergroups.list."""
     with_users = flag(args, "include_users")
-    told = []
+    result = []
     for id, (handle, people) in slack.workspace.groups.items():
         disabled = id in slack.workspace.disabled_groups
         if disabled and not flag(args, "include_disabled"):
@@ -120,8 +120,8 @@ async def groups(slack: "FakeSlack", args: Json) -> Json:
         group: Json = {"id": id, "team_id": TEAM, "handle": handle, "name": handle}
         group |= {"date_update": 1_764_000_000, "date_delete": 1_764_000_000 if disabled else 0}
         group |= {"user_count": len(people)} if flag(args, "include_count") else {}
-        told.append(group | ({"users": people} if with_users else {}))
-    return {"usergroups": told}
+        result.append(group | ({"users": people} if with_users else {}))
+    return {"usergroups": result}
 
 
 async def group_users(slack: "FakeSlack", args: Json) -> Json:

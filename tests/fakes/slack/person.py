@@ -267,7 +267,9 @@ class Person:
             labels = [choice.label for choice in (*control.choices, *found)]
             if control.kind in kinds and option in labels:
                 return control
-        raise state.ClientRefusalError(f"nothing here offers {option!r}: {look(shown).words}")
+        raise state.ClientRefusalError(
+            f"nothing here offers {option!r}: {look(shown).visible_text}"
+        )
 
     async def _press(self, shown: Snapshot | View, name: str, *, confirm: bool) -> Ack | None:
         control = self._named(shown, name, ("button",))

@@ -89,7 +89,7 @@ _Verdicts = tuple[tuple[str, str], ...]
 
 
 def _problems(verdicts: _Verdicts, pointer: str) -> list[Problem]:
-    return [Problem(pointer, words, judge) for judge, words in verdicts]
+    return [Problem(pointer, text, judge) for judge, text in verdicts]
 
 
 def _judge_block(block: Json, pointer: str) -> list[Problem]:

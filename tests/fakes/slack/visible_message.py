@@ -80,7 +80,7 @@ class Sight:
         return [control.label for control in self.controls if control.kind == "button"]
 
     @property
-    def words(self) -> str:
+    def visible_text(self) -> str:
         """Everything that people can read: texts, labels, options, hints and dialogs."""
         found = list(self.texts)
         for control in self.controls:

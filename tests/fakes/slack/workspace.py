@@ -68,17 +68,17 @@ class Channel:
 
     def payload(self) -> Json:
         """The conversation as conversations.info returns it."""
-        told: Json = {
+        described: Json = {
             "id": self.id, "is_channel": self.kind == "channel", "is_group": self.kind == "group",
             "is_im": self.kind == "im", "is_mpim": self.kind == "mpim",
             "is_private": self.kind != "channel", "is_archived": self.archived,
             "is_member": BOT_USER in self.members, "context_team_id": TEAM,
         }  # fmt: skip
         if self.kind == "im":
-            told["user"] = next((m for m in sorted(self.members) if m != BOT_USER), BOT_USER)
+            described["user"] = next((m for m in sorted(self.members) if m != BOT_USER), BOT_USER)
         else:
-            told |= {"name": self.name, "num_members": len(self.members)}
-        return told
+            described |= {"name": self.name, "num_members": len(self.members)}
+        return described
 
 
 @dataclass(slots=True, eq=False)
@@ -105,12 +105,12 @@ class Message:
 
     def payload(self, *, metadata: bool = True) -> Json:
         """The message as in the Web API and interaction payloads: a copy that never changes."""
-        told: Json = {"type": "message", "user": self.user, "ts": self.ts, "text": self.text}
-        told["team"] = TEAM
+        described: Json = {"type": "message", "user": self.user, "ts": self.ts, "text": self.text}
+        described["team"] = TEAM
         if self.bot:
-            told |= {"bot_id": BOT, "app_id": APP}
+            described |= {"bot_id": BOT, "app_id": APP}
         if self.blocks:
-            told["blocks"] = self.blocks
+            described["blocks"] = self.blocks
         optional = {
             "thread_ts": self.thread_ts,
             "subtype": self.subtype,
@@ -120,22 +120,22 @@ class Message:
             "is_ephemeral": self.ephemeral_to is not None,
             "metadata": self.metadata if metadata else None,
         }
-        told |= {key: value for key, value in optional.items() if value}
+        described |= {key: value for key, value in optional.items() if value}
         if self.reactions:
-            told["reactions"] = [
+            described["reactions"] = [
                 {"name": name, "users": users, "count": len(users)}
                 for name, users in self.reactions.items()
             ]
-        return copied(told)
+        return copied(described)
 
     def snapshot(self) -> "Snapshot":
         """What a client that shows this revision keeps showing, whatever happens to the message."""
         return Snapshot(self.channel, self.payload(), self.ephemeral_to)
 
 
-def copied(told: J) -> J:
+def copied(value: J) -> J:
     """A copy of a JSON value; `copy.deepcopy` takes several times as long."""
-    made: J = pickle.loads(pickle.dumps(told))
+    made: J = pickle.loads(pickle.dumps(value))
     return made
 
 
@@ -163,7 +163,7 @@ class View:
 
     def payload(self) -> Json:
         """The view as in the responses of views.* and in interaction payloads."""
-        told = {
+        described = {
             "id": self.id, "team_id": TEAM, "type": "modal", "hash": self.hash,
             "root_view_id": self.root, "previous_view_id": self.previous, "app_id": APP,
             "app_installed_team_id": TEAM, "bot_id": BOT, "private_metadata": "",
@@ -171,7 +171,7 @@ class View:
             "notify_on_close": False, "submit": None, "close": None,
             "state": {"values": self.values},
         } | self.body  # fmt: skip
-        return copied(told)
+        return copied(described)
 
 
 class Workspace:

@@ -111,15 +111,15 @@ def test_anthropics_and_googles_types_read_the_whole_definition(frameworks: None
 
 def outline(schema: Any) -> Any:
     """Return what tells a model what to write, whether JSON Schema says it or Gemini's own schema."""
-    told = {key: schema[key] for key in ("description", "enum") if key in schema}
+    result = {key: schema[key] for key in ("description", "enum") if key in schema}
     if "anyOf" in schema:
-        return {**told, "anyOf": [outline(each) for each in schema["anyOf"]]}
-    told["type"] = schema["type"].lower()
+        return {**result, "anyOf": [outline(each) for each in schema["anyOf"]]}
+    result["type"] = schema["type"].lower()
     if "properties" in schema:
-        told["properties"] = {name: outline(each) for name, each in schema["properties"].items()}
+        result["properties"] = {name: outline(each) for name, each in schema["properties"].items()}
     if "items" in schema:
-        told["items"] = outline(schema["items"])
-    return told
+        result["items"] = outline(schema["items"])
+    return result
 
 
 @pytest.mark.rule("DIALECT-20", "MCP-1")

@@ -64,8 +64,8 @@ def value(given: Any) -> Json:
 
 def decision_answer(event: Json, behavior: str, message: str | None = None, **more: Any) -> Json:
     """A PermissionRequest hook's decision."""
-    words = {} if message is None else {"message": message}
-    return output(event, decision={"behavior": behavior, **words, **more})
+    extra = {} if message is None else {"message": message}
+    return output(event, decision={"behavior": behavior, **extra, **more})
 
 
 def piped(agent: str, event: Json, url: str, **options: Any) -> Json | None:

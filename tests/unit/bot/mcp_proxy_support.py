@@ -58,12 +58,12 @@ class Client(Editor):
         params = {"lines": [each.decode("latin-1") for each in said]}
         await self.send({"jsonrpc": "2.0", "method": "_say", "params": params})
 
-    async def heard(self) -> bytes:
+    async def received_line(self) -> bytes:
         """The next line that the server got."""
         received = await self.next()
         assert received["method"] == "_heard", received
-        heard: str = received["params"]["line"]
-        return heard.encode("latin-1")
+        line: str = received["params"]["line"]
+        return line.encode("latin-1")
 
     async def expect(self, message: Json) -> None:
         """Wait for a message from the proxy."""
@@ -74,7 +74,7 @@ class Client(Editor):
         """List the server's tools."""
         asked = request("tools/list", "list", **page)
         line = await self.send(asked)
-        assert await self.heard() == line.encode()
+        assert await self.received_line() == line.encode()
         listed = response("list", tools=[*tools])
         await self.make_server_say(listed)
         await self.expect(listed)
@@ -82,7 +82,7 @@ class Client(Editor):
     async def passes(self, message: Json) -> None:
         """Send a message, which the server gets byte for byte."""
         line = await self.send(message)
-        assert await self.heard() == line.encode()
+        assert await self.received_line() == line.encode()
 
     async def is_denied(self, message: Json | None = None) -> str:
         """Send a message unless it has been sent, which is answered by a denial; returns its text."""

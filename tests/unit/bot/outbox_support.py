@@ -38,7 +38,7 @@ class WatchedOutbox(SqliteOutbox):
 
     def __init__(self, db: SqliteDatabase) -> None:
         super().__init__(db)
-        self.noted = asyncio.Condition()
+        self.changed = asyncio.Condition()
         self.failures = 0
         self.claimed: list[str] = []
         """Ids of deliveries in the order in which they were claimed."""
@@ -55,16 +55,16 @@ class WatchedOutbox(SqliteOutbox):
         if self._taken_by not in (None, claim):
             return []
         found = await super().claim(claim, now, limit)
-        async with self.noted:
+        async with self.changed:
             self.claimed += [one.delivery.id for one in found]
-            self.noted.notify_all()
+            self.changed.notify_all()
         return found
 
     async def renew(self, delivery_id: str, claim: Claim) -> bool:
         renewed = await super().renew(delivery_id, claim)
-        async with self.noted:
+        async with self.changed:
             self.renewed += [delivery_id] * renewed
-            self.noted.notify_all()
+            self.changed.notify_all()
         return renewed
 
     async def save_results(
@@ -77,8 +77,8 @@ class WatchedOutbox(SqliteOutbox):
             self.failures -= 1
             raise StoreError("the disk is full")
         await super().save_results(results, entries, holder)
-        async with self.noted:
-            self.noted.notify_all()
+        async with self.changed:
+            self.changed.notify_all()
 
 
 class WatchedStore(SqliteStore):
@@ -180,9 +180,9 @@ class Outbox:
 
     async def wait_for_tries(self, ask: Ask, tries: int) -> StoredDelivery:
         """The ask's delivery, once that many attempts are stored."""
-        async with asyncio.timeout(WAIT), self.store.outbox.noted:
+        async with asyncio.timeout(WAIT), self.store.outbox.changed:
             while (found := await self.delivery(ask)).tries < tries:
-                await self.store.outbox.noted.wait()
+                await self.store.outbox.changed.wait()
         return found
 
     async def lines(self, ask: Ask) -> list[dict[str, Any]]:

@@ -68,17 +68,17 @@ class Terminal:
         """A walk of the person at this terminal."""
         return Walk(self.client, TerminalPrompter(Labels()), {"user_id": "ana", "name": "Ana"})
 
-    async def shows(self, words: str) -> None:
+    async def shows(self, text: str) -> None:
         """Wait until the terminal shows these words."""
-        await self._shows(words, 1)
+        await self._shows(text, 1)
 
-    async def shows_again(self, words: str) -> None:
+    async def shows_again(self, expected: str) -> None:
         """Wait until the terminal shows these words once more than now."""
-        await self._shows(words, self.screen.text.count(words) + 1)
+        await self._shows(expected, self.screen.text.count(expected) + 1)
 
-    async def _shows(self, words: str, times: int) -> None:
+    async def _shows(self, expected: str, times: int) -> None:
         async with asyncio.timeout(WAIT):
-            while self.screen.text.count(words) < times:  # noqa: ASYNC110 - a terminal tells nobody
+            while self.screen.text.count(expected) < times:  # noqa: ASYNC110 - a terminal tells nobody
                 await asyncio.sleep(0.005)
 
 

@@ -51,16 +51,17 @@ async def test_erased_content_is_in_no_file(path: Path) -> None:
     assert files_with(SECRET, path.parent) == []
 
 
-def _long_ask(number: int, words: str) -> Ask:
+def _long_ask(number: int, expected: str) -> Ask:
     form = Form(
         questions=tuple(
-            Question(id=f"q{n}", text=f"{n} {words}", answer_type=AnswerType.TEXT) for n in range(3)
+            Question(id=f"q{n}", text=f"{n} {expected}", answer_type=AnswerType.TEXT)
+            for n in range(3)
         )
     )
     request = {
-        "arguments": {"text": words},
+        "arguments": {"text": expected},
         "agent": "coder",
-        "conversation": words[:200],
+        "conversation": expected[:200],
         "turn": "t",
     }
     return new_ask(number, form=form, request=request)
@@ -73,32 +74,30 @@ async def test_repeatedly_rewritten_content_is_erased_too(path: Path) -> None:
     await store.open()
     secrets = {number: f"{SECRET}-{number}-" for number in range(0, 60, 3)}
     for number in range(60):
-        words = secrets.get(number, "harmless ") * chance.choice((3, 40, 400, 900))
-        ask = _long_ask(number, words)
-        key = Idempotency("coder", f"{number} {words[:300]}", "d")
+        text = secrets.get(number, "harmless ") * chance.choice((3, 40, 400, 900))
+        ask = _long_ask(number, text)
+        key = Idempotency("coder", f"{number} {text[:300]}", "d")
         await store.asks.create(Write(ask, asks.request_entry(ask, 1.0)), key)
-        await store.drafts.save(f"{ask.id}:1:fill", words, 1.0)
+        await store.drafts.save(f"{ask.id}:1:fill", text, 1.0)
     for _ in range(3):
         for number in chance.sample(range(60), 60):
-            words = secrets.get(number, "harmless ") * chance.choice((1, 30, 300))
+            text = secrets.get(number, "harmless ") * chance.choice((1, 30, 300))
 
-            def answered(
-                ask: Ask | None, words: str = words, number: int = number
-            ) -> Decision[None]:
+            def answered(ask: Ask | None, text: str = text, number: int = number) -> Decision[None]:
                 assert ask is not None
-                change = asks.apply_action(ask, Answer(value=words), at=2_000.0, by=ANN)
+                change = asks.apply_action(ask, Answer(value=text), at=2_000.0, by=ANN)
                 assert isinstance(change, asks.Change)
-                delivery = replace(new_delivery(number, ask=ask.id), body=words)
+                delivery = replace(new_delivery(number, ask=ask.id), body=text)
                 ended = not change.ask.open
                 conversation = ask.request.conversation or ""
                 key = ask.form.digest_of(ask.form.questions[0])
-                memory = RememberedAnswer("coder", conversation, "t", "", key, words)
+                memory = RememberedAnswer("coder", conversation, "t", "", key, text)
                 return Decision(
                     Write(change.ask, change.entries, (delivery,) if ended else (), memory), None
                 )
 
             await store.asks.change(f"ask_{number}", answered)
-            await store.drafts.save(f"ask_{number}:1:fill", words, 2.0)
+            await store.drafts.save(f"ask_{number}:1:fill", text, 2.0)
     assert files_with(SECRET, path.parent)
     for number in chance.sample(sorted(secrets), len(secrets)):
         await store.erasure.erase(f"ask_{number}", 9_000.0, ())

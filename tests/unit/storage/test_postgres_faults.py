@@ -147,7 +147,7 @@ async def test_concurrent_starts_migrate_once(postgres_server: postgres.Server, 
 
 @pytest.mark.rule("DATA-5")
 @pytest.mark.parametrize(
-    ("code", "words"),
+    ("code", "text"),
     [
         ("53100", "the server's disk is full. Free some space"),
         ("42501", "the role lacks a privilege"),
@@ -157,15 +157,15 @@ async def test_concurrent_starts_migrate_once(postgres_server: postgres.Server, 
     ],
 )
 async def test_server_errors_are_explained_and_nothing_is_stored(
-    store: PostgresStore, run: psycopg.Connection, code: str, words: str
+    store: PostgresStore, run: psycopg.Connection, code: str, text: str
 ) -> None:
     await store.asks.create(Write(new_ask()), None)
     with failing(run, code):
-        with pytest.raises(StoreError, match=words) as error:
+        with pytest.raises(StoreError, match=text) as error:
             await store.asks.change("ask_1", answer_decision(), delivery="ev")
         assert not isinstance(error.value, CommitUnknownError)
         entry = RecordEntry(at=1.0, kind="answered")
-        with pytest.raises(StoreError, match=words):
+        with pytest.raises(StoreError, match=text):
             await store.asks.create(Write(new_ask(2), (entry,)), None)
     assert await store.asks.get("ask_1") == new_ask()
     assert await store.asks.get("ask_2") is None

@@ -137,14 +137,14 @@ async def test_missing_privileges_are_named_with_the_command_to_run(
 
 
 @pytest.mark.rule("CLI-22")
-@pytest.mark.parametrize(("off", "words"), [(61.0, "61 s ahead of"), (-61.0, "61 s behind")])
+@pytest.mark.parametrize(("off", "text"), [(61.0, "61 s ahead of"), (-61.0, "61 s behind")])
 async def test_a_clock_difference_is_only_a_warning(
-    url: str, monkeypatch: pytest.MonkeyPatch, off: float, words: str
+    url: str, monkeypatch: pytest.MonkeyPatch, off: float, text: str
 ) -> None:
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + off)
     clock = (await found(url))["clock"]
-    assert clock.wrong == f"this machine's is {words} the database's"
+    assert clock.wrong == f"this machine's is {text} the database's"
     assert "NTP" in clock.fix
     assert clock.warning
 

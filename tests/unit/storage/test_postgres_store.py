@@ -325,9 +325,9 @@ async def test_a_click_and_its_message_update_change_no_indexed_column(
     (clicked,) = read(database, "SELECT * FROM asks")
     assert await store.messages.list_outdated(9) == ["ask_1"]
     await store.asks.save_shown("ask_1", Shown(2, {"id": "1"}, thread))
-    (noted,) = read(database, "SELECT * FROM asks")
+    (recorded,) = read(database, "SELECT * FROM asks")
     assert await store.messages.list_outdated(9) == []
-    for old, new, changed in ((before, clicked, "revision"), (clicked, noted, "shown_revision")):
+    for old, new, changed in ((before, clicked, "revision"), (clicked, recorded, "shown_revision")):
         changes = {name for name in old if old[name] != new[name]}
         assert changed in changes
         assert not changes & indexed

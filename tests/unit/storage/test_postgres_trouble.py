@@ -45,9 +45,9 @@ async def guarded(postgres_server: postgres.Server, fresh: str) -> AsyncIterator
     await store.close()
 
 
-async def refused(store: PostgresStore, words: str) -> None:
+async def refused(store: PostgresStore, text: str) -> None:
     """Check that a click is not stored, and that the error is one sentence without a password."""
-    with pytest.raises(StoreError, match=words) as error:
+    with pytest.raises(StoreError, match=text) as error:
         await store.asks.change("ask_1", answer_decision(), delivery="ev")
     assert not isinstance(error.value, CommitUnknownError)
     assert "\n" not in str(error.value)

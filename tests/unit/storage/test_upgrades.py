@@ -70,7 +70,7 @@ async def check_everything_works(store: Store) -> None:
 
 
 async def _found(store: Store) -> Sequence[Any]:
-    return (await store.search.find(Search(words=("migration",)), None, 9)).rows
+    return (await store.search.find(Search(terms=("migration",)), None, 9)).rows
 
 
 @pytest.mark.rule("DATA-23")

@@ -211,7 +211,7 @@ class Proxy:
         race.asked.set()
         self._answer(race, outcome)
         if outcome.ask is None:
-            self.warn(outcome.words)
+            self.warn(outcome.message)
 
     def _record_ask_id(self, race: _Race, ask_id: str) -> None:
         with self._lock:
@@ -223,7 +223,7 @@ class Proxy:
     def _answer(self, race: _Race, outcome: AskOutcome) -> None:
         waits_for_editor = race.editor_has_it or race.is_answered
         if outcome.ask is None and race.ask_id is not None and not waits_for_editor:
-            outcome = self.people.report_no_answer(race.ask_id)._replace(words=outcome.words)
+            outcome = self.people.report_no_answer(race.ask_id)._replace(message=outcome.message)
         decided = is_decided(outcome)
         with self._lock:
             if race.is_over or (race.is_answered and not decided):

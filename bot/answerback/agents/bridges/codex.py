@@ -117,21 +117,23 @@ class CodexBridge:
                     changed: Json = {**params, "capabilities": {**known, "experimentalApi": True}}
                     self._to_server(_encode_line({**message, "params": changed}))
                 case {"method": "turn/start" | "turn/steer", "params": {"threadId": str(thread)}}:
-                    words = await self._late_answers.fetch(thread)
+                    late_answers = await self._late_answers.fetch(thread)
                     self._to_server(
-                        line if words is None else self._with_late_answers(words, message)
+                        line
+                        if late_answers is None
+                        else self._with_late_answers(late_answers, message)
                     )
                 case _:
                     self._to_server(line)
 
-    def _with_late_answers(self, words: LateAnswerText, message: Json) -> bytes:
+    def _with_late_answers(self, late_answers: LateAnswerText, message: Json) -> bytes:
         """The client's request for a turn, with the late answers added to its context."""
         params = message["params"]
         assert isinstance(params, dict)
         existing = params.get("additionalContext")
         context: Json = {**(existing if isinstance(existing, dict) else {})}
-        context[_CONTEXT_SOURCE] = {"kind": "application", "value": words.text}
-        self._receipts[json.dumps(message.get("id"))] = words.receipt
+        context[_CONTEXT_SOURCE] = {"kind": "application", "value": late_answers.text}
+        self._receipts[json.dumps(message.get("id"))] = late_answers.receipt
         return _encode_line({**message, "params": {**params, "additionalContext": context}})
 
     def _relay_from_server(self, line: bytes) -> None:
@@ -165,10 +167,10 @@ class CodexBridge:
         dialect = _DIALECTS.get(method)
         return None if dialect is None else _Call(dialect, params)
 
-    def _note_folder(self, told: JsonValue) -> None:
+    def _note_folder(self, result: JsonValue) -> None:
         """Note the folder of a thread that was started or resumed."""
-        if isinstance(told, dict) and isinstance(thread := told.get("thread"), dict):
-            self._folders.remember(thread.get("id"), thread.get("cwd", told.get("cwd")))
+        if isinstance(result, dict) and isinstance(thread := result.get("thread"), dict):
+            self._folders.remember(thread.get("id"), thread.get("cwd", result.get("cwd")))
 
     def _settle_receipt(self, request_id: JsonValue, response: Json) -> None:
         """Confirm the late answers in a request that Codex accepted; release them if Codex refused it."""

@@ -27,7 +27,7 @@ class _LateAnswer(BaseModel):
     message: str
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         return self.message
 
 
@@ -37,7 +37,7 @@ class _Retry(BaseModel):
     text: str | None
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         return describe_retry(self.headline, self.text)
 
 
@@ -73,4 +73,4 @@ class LateAnswerSource:
         if not found.answers:
             receipt.confirm()
             return None
-        return LateAnswerText("\n\n".join(late.words for late in found.answers), receipt)
+        return LateAnswerText("\n\n".join(late.description for late in found.answers), receipt)

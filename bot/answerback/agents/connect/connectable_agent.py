@@ -42,12 +42,12 @@ class ServiceConnection:
 
     def hook_command(self, agent: str) -> str:
         """The command that a hook runs."""
-        words = [self.program, "hook", agent]
-        words += [] if self.url == DEFAULT_URL else ["--url", self.url]
+        arguments = [self.program, "hook", agent]
+        arguments += [] if self.url == DEFAULT_URL else ["--url", self.url]
         if self.token_env not in (None, DEFAULT_TOKEN_ENV):
-            words += ["--token-env", str(self.token_env)]
-        words += [] if self.to is None else ["--to", self.to]
-        return shlex.join(words)
+            arguments += ["--token-env", str(self.token_env)]
+        arguments += [] if self.to is None else ["--to", self.to]
+        return shlex.join(arguments)
 
     @property
     def mcp_url(self) -> str:

@@ -67,9 +67,9 @@ def runs_answerback(value: object) -> bool:
         return False
     if value.get("name") == NAME:
         return True
-    words = [str(value.get(key, "")) for key in ("command", "bash", "powershell")]
+    commands = [str(value.get(key, "")) for key in ("command", "bash", "powershell")]
     address = str(value.get("url", "")).split("?", 1)[0]
-    return address.endswith(_HOOK_PATH) or any(_is_our_command(each) for each in words)
+    return address.endswith(_HOOK_PATH) or any(_is_our_command(each) for each in commands)
 
 
 def _is_our_command(command: str) -> bool:

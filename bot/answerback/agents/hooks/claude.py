@@ -157,8 +157,8 @@ def _conversation(event: Json) -> str | None:
     return context_session(event, CONTEXT_EVENTS) if is_claude else None
 
 
-def _tell_model(event: Json, words: str) -> Json:
-    return output(event, {"additionalContext": words})
+def _tell_model(event: Json, text: str) -> Json:
+    return output(event, {"additionalContext": text})
 
 
 HOST: Final = Host("claude", _call, _answer, _conversation, _tell_model)

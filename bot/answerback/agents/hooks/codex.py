@@ -71,8 +71,8 @@ def _conversation(event: Json) -> str | None:
     return context_session(event, _CONTEXT_EVENTS)
 
 
-def _tell_model(event: Json, words: str) -> Json:
-    return output(event, {"additionalContext": words})
+def _tell_model(event: Json, text: str) -> Json:
+    return output(event, {"additionalContext": text})
 
 
 HOST: Final = Host("codex", _call, _answer, _conversation, _tell_model)

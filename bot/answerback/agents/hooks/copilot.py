@@ -56,8 +56,8 @@ def _conversation(event: Json) -> str | None:
     return first_text(event, "sessionId") if "prompt" in event else None
 
 
-def _tell_model(_event: Json, words: str) -> Json:
-    return {"additionalContext": words}
+def _tell_model(_event: Json, text: str) -> Json:
+    return {"additionalContext": text}
 
 
 def _answer_at_once(event: Json) -> Json | None:

@@ -72,8 +72,8 @@ def _conversation(event: Json) -> str | None:
     return context_session(event, _CONTEXT_EVENTS)
 
 
-def _tell_model(event: Json, words: str) -> Json:
-    return output(event, {"additionalContext": words})
+def _tell_model(event: Json, text: str) -> Json:
+    return output(event, {"additionalContext": text})
 
 
 def _answer_at_once(event: Json) -> Json | None:

@@ -137,8 +137,8 @@ class Gateway:
         if verdict.decision is Decision.PASS:
             self._pass_on(line, message, definition)
         elif verdict.decision is Decision.DENY:
-            words = f"The policy for {self.policy.name} denies this call ({verdict.reason})."
-            self.client.try_write_line(messages.denial(message, words))
+            text = f"The policy for {self.policy.name} denies this call ({verdict.reason})."
+            self.client.try_write_line(messages.denial(message, text))
         else:
             pending = self._calls.open(id_key(message["id"]))
             _start(self._hold, pending, call, message, line, definition)
@@ -253,8 +253,8 @@ class Gateway:
 
     def _ask_for_server(self, pending: Pending, fields: Json) -> Json | None:
         """Ask people a question of the server, headed by its name; None if it was cancelled."""
-        if isinstance(words := fields.get("message"), str):
-            fields = {**fields, "message": f"The server {self.policy.name} asks: {words}"}
+        if isinstance(text := fields.get("message"), str):
+            fields = {**fields, "message": f"The server {self.policy.name} asks: {text}"}
         asked = Call(messages.ELICITATION, "elicitation", fields, None, origin=self.origin)
         outcome = self._elicitations.ask(pending, asked)
         return (
@@ -317,5 +317,5 @@ def _why_not(outcome: AskOutcome) -> str:
     if ask.get("status") == "turn_ended":
         return "The user denied this call and ended the turn. Stop, and do nothing further."
     structured = as_object(as_object(ask.get("tool_result")).get("structured"))
-    why = structured.get("message") or outcome.words or "The user denied this call."
+    why = structured.get("message") or outcome.message or "The user denied this call."
     return f"This call was not allowed. {why}"

@@ -108,8 +108,8 @@ class HttpServer:
         except (OSError, http.client.HTTPException, ServerError, RefusedLineError) as error:
             if key in self._requests:  # else the client has cancelled it
                 why = str(error) or type(error).__name__
-                words = f"The server at {self.url} did not answer: {why}."
-                self.receive(messages.error_response(message, _SERVER_ERROR, words))
+                text = f"The server at {self.url} did not answer: {why}."
+                self.receive(messages.error_response(message, _SERVER_ERROR, text))
         finally:
             self._requests.pop(key, None)
 

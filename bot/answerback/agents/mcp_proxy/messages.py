@@ -107,17 +107,17 @@ def read_tool_call(message: Json) -> ToolCall | str:
     return ToolCall(name, arguments or {})
 
 
-def error_response(message: Json, code: int, words: str) -> bytes:
+def error_response(message: Json, code: int, text: str) -> bytes:
     """The error that answers a request."""
-    return encode_message({"id": message.get("id"), "error": {"code": code, "message": words}})
+    return encode_message({"id": message.get("id"), "error": {"code": code, "message": text}})
 
 
-def denial(message: Json, words: str) -> bytes:
+def denial(message: Json, text: str) -> bytes:
     """The response to a call that is not allowed: a result for the model, or an error where a task is expected."""
     fields = params(message)
     if "task" in fields:
-        return error_response(message, _NOT_ALLOWED, words)
-    result: Json = {"content": [{"type": "text", "text": words}], "isError": True}
+        return error_response(message, _NOT_ALLOWED, text)
+    result: Json = {"content": [{"type": "text", "text": text}], "isError": True}
     if is_modern(message):
         result["resultType"] = "complete"
     return encode_message({"id": message["id"], "result": result})

@@ -90,12 +90,12 @@ class PendingAsks:
             outcome = AskOutcome(None, f"Nobody could be asked: {failure!r}.")
         pending.asked.set()
         if outcome.ask is None and not pending.over.is_set():
-            self._warn(outcome.words)
+            self._warn(outcome.message)
             if call.dialect != "approval":  # a question has no decision to report
                 self._withdraw(pending)
             elif pending.ask_id is not None:
                 decided = self._people.report_no_answer(pending.ask_id)
-                return decided._replace(words=outcome.words)
+                return decided._replace(message=outcome.message)
         return outcome
 
     def end(self) -> None:

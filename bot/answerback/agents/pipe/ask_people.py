@@ -41,7 +41,7 @@ class AskOutcome(NamedTuple):
     """The ask once it has ended; or None, with the reason in words."""
 
     ask: Json | None
-    words: str
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

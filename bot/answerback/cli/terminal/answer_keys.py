@@ -29,7 +29,7 @@ GRANT: Final = "grant"
 class Choice(NamedTuple):
     """A choice, which can be entered as its key or as its full words."""
 
-    words: str
+    text: str
     to: Action | str
     """The action, or the name of the next step."""
     about: str = ""
@@ -102,12 +102,12 @@ def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Key
     keys: dict[str, Choice] = {}
     editable = prompt.get("editable")
     for number, line in enumerate(get_dicts(prompt, "answered"), 1):
-        words, by = answer_line(ask, line, labels), people_text.describe_answerer(line, labels)
+        row, by = answer_line(ask, line, labels), people_text.describe_answerer(line, labels)
         if isinstance(editable, list) and line["question_id"] in editable:
             edit: Action = {"action": "edit", "question_id": line["question_id"]}
-            keys[str(number)] = Choice(words, edit, " · ".join(filter(None, (labels.edit, by))))
+            keys[str(number)] = Choice(row, edit, " · ".join(filter(None, (labels.edit, by))))
         else:
-            fixed.append(f"{words} ({by})" if by else words)
+            fixed.append(f"{row} ({by})" if by else row)
     if prompt["kind"] == "confirmation":
         return [*fixed, *people_text.confirmations(prompt, labels)], {}
     return fixed, {**keys, "y": Choice(labels.submit, {"action": "submit"})}
@@ -118,8 +118,8 @@ def earlier_answers(ask: Json, prompt: Json, labels: Labels) -> list[str]:
     answered = get_dicts(prompt, "answered")
     hidden, lines = len(answered) - _MAX_EARLIER_ANSWERS, []
     for line in answered[-_MAX_EARLIER_ANSWERS:]:
-        words, by = answer_line(ask, line, labels), people_text.describe_answerer(line, labels)
-        lines.append(f"{words} ({by})" if by else words)
+        row, by = answer_line(ask, line, labels), people_text.describe_answerer(line, labels)
+        lines.append(f"{row} ({by})" if by else row)
     return [f"… {hidden} earlier", *lines] if hidden > 0 else lines
 
 
@@ -163,21 +163,21 @@ def moves(ask: Json, prompt: Json) -> Moves:
 
 def repeat_answer(prompt: Json) -> Action:
     """The action that repeats the earlier answer to the question."""
-    value, words = prompt["prefill"], prompt["prefill_other"]
-    if words is None:
+    value, other_text = prompt["prefill"], prompt["prefill_other"]
+    if other_text is None:
         return answer(prompt, value)
-    again: Action = {"action": "other", "text": words}
+    again: Action = {"action": "other", "text": other_text}
     return again | {"value": value[:-1]} if isinstance(value, list) else again
 
 
 def match_key(line: str, keys: Keys) -> str:
     """Match a line to a choice's full words, or else to a key; returns the key, or what is wrong with the line."""
-    named = [key for key, choice in keys.items() if fold(choice.words) == fold(line)]
-    named = [key for key in named if keys[key].words == line] or named
+    named = [key for key, choice in keys.items() if fold(choice.text) == fold(line)]
+    named = [key for key in named if keys[key].text == line] or named
     number = str(parse_position(line))
     if line in keys and number not in keys and set(named) - {line}:
-        words = keys[line].words
-        return f"{line} is ambiguous: it is a choice, and also means {words}. Enter the choice's number, or {words}."
+        text = keys[line].text
+        return f"{line} is ambiguous: it is a choice, and also means {text}. Enter the choice's number, or {text}."
     if named:
         return named[0] if len(named) == 1 else _wrong(line, keys)
     key = number if number in keys else line

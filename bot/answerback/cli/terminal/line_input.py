@@ -74,7 +74,7 @@ class LineInput(Protocol):
     ) -> str | PressedKey:
         """Read a line without its newline, or a key that acts at once; of the keys that move, only `moves` count."""
 
-    async def read_text(self, words: str, start: str) -> str | None:
+    async def read_text(self, text: str, start: str) -> str | None:
         """Read a text, prefilled with `start`; None if the person changed their mind."""
 
     async def edit_text(self, text: str) -> str | None:
@@ -100,7 +100,7 @@ class TerminalInput:
 
         return await _prompt_line(above, merge_key_bindings([keys, checklist.bindings()]))
 
-    async def read_text(self, words: str, start: str) -> str | None:
+    async def read_text(self, text: str, start: str) -> str | None:
         """See `LineInput`. Alt+Enter starts a new line, Ctrl-X Ctrl-E opens $EDITOR, Esc or Ctrl-C leaves."""
         keys = _leave_bindings()
 
@@ -109,7 +109,7 @@ class TerminalInput:
             event.current_buffer.insert_text("\n")
 
         try:
-            entered = await _prompt_line(f"{words}: ", keys, start)
+            entered = await _prompt_line(f"{text}: ", keys, start)
         except (KeyboardInterrupt, EOFError):
             return None
         return None if isinstance(entered, PressedKey) else entered
@@ -135,9 +135,9 @@ class PipedInput:
             self._say(checklist.plain())
         return self._line()
 
-    async def read_text(self, words: str, start: str) -> str | None:
+    async def read_text(self, text: str, start: str) -> str | None:
         """See `LineInput`."""
-        self._say(f"{words}:")
+        self._say(f"{text}:")
         return self._line()
 
     async def edit_text(self, text: str) -> str | None:

@@ -37,10 +37,10 @@ class Selection:
         labels: Sequence[tuple[str, str | None]],
         selected: set[int],
         other: str | None,
-        words: str | None,
+        other_text: str | None,
     ) -> None:
         self.selected = selected
-        self.words = words
+        self.other_text = other_text
         self._labels = labels
         self._other = other
         self._pointer = 0
@@ -124,8 +124,8 @@ class Selection:
         if place < len(self._labels):
             box, label = "x" if place in self.selected else " ", one_line(self._labels[place][0])
         else:
-            box, label = "x" if self.words else " ", self._other or ""
-            label += f" {one_line(self.words)}" if self.words else ""
+            box, label = "x" if self.other_text else " ", self._other or ""
+            label += f" {one_line(self.other_text)}" if self.other_text else ""
         return f"[{box}] {place + 1}  {shorten(label, max(width, 1)) if width else label}"
 
 
@@ -137,11 +137,11 @@ def start_selection(
     Args:
         other: the label of "Something else…"; None if that is not offered.
     """
-    chosen, words = start.get("value"), start.get("text")
+    chosen, other_text = start.get("value"), start.get("text")
     values = chosen if isinstance(chosen, list) else []
     return Selection(
         [(str(each["label"]), str(each.get("description") or "")) for each in options],
         {place for place, each in enumerate(options) if each["value"] in values},
         other,
-        words if isinstance(words, str) else None,
+        other_text if isinstance(other_text, str) else None,
     )

@@ -175,7 +175,7 @@ class TerminalPrompter:
         for key, choice in keys.items():
             about = f"  ({one_line(choice.about)})" if choice.about else ""
             mark = "›" if key == default else " "
-            lines.append(text_line(f"{mark} {key:>2}  {one_line(choice.words)}{about}"))
+            lines.append(text_line(f"{mark} {key:>2}  {one_line(choice.text)}{about}"))
         print_lines(lines)
 
     # --- lines and their actions -----------------------------------------------------------------
@@ -291,9 +291,9 @@ class TerminalPrompter:
             self.print_line("Space or numbers tick boxes, Enter answers, Esc opens the menu", _DIM)
             entered = await self._lines.read_line(moves, selection)
             if entered is PressedKey.OTHER or (
-                entered == "" and selection.is_at_other and not selection.words
+                entered == "" and selection.is_at_other and not selection.other_text
             ):
-                selection.words = await self._read_own_text(selection.words)
+                selection.other_text = await self._read_own_text(selection.other_text)
                 continue
             done: Action | None
             if entered == "":
@@ -325,7 +325,7 @@ class TerminalPrompter:
             return _AGAIN
         for place in [int(number) - 1 for number in chosen]:
             if selection.is_other(place):
-                selection.words = await self._read_own_text(selection.words)
+                selection.other_text = await self._read_own_text(selection.other_text)
             else:
                 selection.toggle(place)
         return _AGAIN
@@ -347,17 +347,17 @@ class TerminalPrompter:
         """The selection in the form of a refused action, which a prompt can start with."""
         options, _ = answer_keys.options_to_show(prompt, self.labels)
         value: JsonValue = [options[place]["value"] for place in sorted(selection.selected)]
-        return {"value": value, "text": selection.words}
+        return {"value": value, "text": selection.other_text}
 
     async def _submit_selection(self, prompt: Json, selection: Selection) -> Action:
         value = self._as_refused_action(prompt, selection)["value"]
-        if selection.words is None:
+        if selection.other_text is None:
             return answer_keys.answer(prompt, value)
         if prompt["other_beside"]:
-            return {"action": "other", "text": selection.words, "value": value}
+            return {"action": "other", "text": selection.other_text, "value": value}
         question = f"{self.labels.other_replaces} Send them?"
         sure = not value or await self._confirm(question)
-        return {"action": "other", "text": selection.words} if sure else _AGAIN
+        return {"action": "other", "text": selection.other_text} if sure else _AGAIN
 
     async def _read_value(
         self, prompt: Json, refused: Json, moves: Moves, *, as_json_value: bool

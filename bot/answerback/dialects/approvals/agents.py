@@ -219,10 +219,10 @@ def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
 def _with_kinds(options: Sequence[tuple[Option, JsonValue]]) -> Iterator[Option]:
     """Yield the options, saying what kind they are: those that look alike, and those that hold for good unsaid."""
     labels = [option.label for option, _ in options]
-    for (option, kind), told in zip(options, tell_apart(labels), strict=True):
+    for (option, kind), shown in zip(options, tell_apart(labels), strict=True):
         said = _ACP_KINDS.get(str(kind), "")
         unsaid = "always" in said and "always" not in option.label.casefold()
-        if said and (unsaid or told != option.label):
+        if said and (unsaid or shown != option.label):
             yield option.model_copy(update={"label": f"{option.label} ({said})"})
         else:
             yield option

@@ -97,8 +97,8 @@ def _amendment_label(key: str, sent: Json) -> str:
     """Return the label of a decision with an amendment."""
     match sent:
         case {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": list() as prefix}}:
-            words = shlex.join(map(str, prefix))
-            return f"Allow, and always allow commands that begin with: {words}"
+            command = shlex.join(map(str, prefix))
+            return f"Allow, and always allow commands that begin with: {command}"
         case {"applyNetworkPolicyAmendment": {"network_policy_amendment": dict() as rule}}:
             if rule.keys() == {"host", "action"} and rule["action"] in ("allow", "deny"):
                 return f"Always {rule['action']} the host {rule['host']}"

@@ -113,27 +113,29 @@ def _command_line(parts: list[str]) -> str:
 
 def _agents_words(rest: Json) -> list[Block]:
     """Take the agent's own description out of the arguments, to be quoted as such."""
-    words = rest.get(_DESCRIPTION)
-    if not isinstance(words, str) or not words.strip():
+    description = rest.get(_DESCRIPTION)
+    if not isinstance(description, str) or not description.strip():
         return []
     del rest[_DESCRIPTION]
-    return [Block("The agent describes it as:", words)]
+    return [Block("The agent describes it as:", description)]
 
 
 def _files(kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
     if kind is not ToolKind.EDIT:
         return _place(kind, fields, notes)
     read = read_changes(fields, creates=True)
-    noted = read_changes(notes, creates=False)
+    from_notes = read_changes(notes, creates=False)
     diffs = [*read.diffs]
     # A host may send the same change twice: as its tool's arguments, and as its protocol's diff.
-    diffs += [diff for diff in noted.diffs if not any(_is_same(diff, each) for each in read.diffs)]
+    diffs += [
+        diff for diff in from_notes.diffs if not any(_is_same(diff, each) for each in read.diffs)
+    ]
     rest = {**read.rest}
     lead = [*map(_diff_block, diffs), *_agents_words(rest)]
     changes = [diff.change for diff in diffs] or _unknown_change(fields, notes)
     if fields and not changes:
         return None
-    return _Parts(headline.change_files(changes), lead, rest, noted.rest)
+    return _Parts(headline.change_files(changes), lead, rest, from_notes.rest)
 
 
 def _is_same(one: Diff, other: Diff) -> bool:
@@ -229,8 +231,8 @@ def _other(line: str, arguments: JsonValue, notes: Json) -> _Parts:
     diffs: tuple[Diff, ...] = ()
     if isinstance(arguments, dict):
         diffs, arguments = read_changes(arguments, creates=False)
-    noted, notes = read_changes(notes, creates=False)
-    return _Parts(line, [*map(_diff_block, (*diffs, *noted))], arguments, notes)
+    from_notes, notes = read_changes(notes, creates=False)
+    return _Parts(line, [*map(_diff_block, (*diffs, *from_notes))], arguments, notes)
 
 
 _DESCRIBERS: Final[dict[ToolKind, Callable[[ToolKind, Json, Json], _Parts | None]]] = {

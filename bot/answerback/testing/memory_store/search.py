@@ -57,12 +57,12 @@ def matches(values: Iterable[object], wanted: Iterable[object]) -> bool:
 
 
 def _matches_search(ask: Ask, query: Search) -> bool:
-    words = question_words(ask) if ask.open else (*question_words(ask), *answer_words(ask))
+    indexed = question_words(ask) if ask.open else (*question_words(ask), *answer_words(ask))
     return (
         query.status in {None, ask.status}
         and query.agent in {None, ask.request.agent}
         and (query.since is None or ask.created_at >= query.since)
         and (query.until is None or ask.created_at < query.until)
-        and all(any(word.startswith(prefix) for word in words) for prefix in query.words)
-        and all(any(answerer_word(one) in words for one in person) for person in query.by)
+        and all(any(word.startswith(prefix) for word in indexed) for prefix in query.terms)
+        and all(any(answerer_word(one) in indexed for one in person) for person in query.by)
     )

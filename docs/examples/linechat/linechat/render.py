@@ -107,8 +107,8 @@ def _confirmation_lines(view: View, labels: Labels) -> list[str]:
 
 def _answer_again(prompt: Prompt) -> JsonValue:
     """Return the action that gives the earlier answer again, else the value that a person starts from."""
-    if prompt.words is not None:
-        return {"do": "other", "value": prompt.words, "beside": prompt.chosen}
+    if prompt.other_text is not None:
+        return {"do": "other", "value": prompt.other_text, "beside": prompt.chosen}
     return {"do": "answer", "value": _start(prompt), "note": prompt.note}
 
 

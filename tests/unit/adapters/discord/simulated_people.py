@@ -163,8 +163,8 @@ class SimulatedDiscordPerson(DiscordBatches):
 
     async def private_notes(self, count: int) -> list[str]:
         def notes() -> list[str]:
-            told = [s for s in self._person.notes() if s.message.id not in self._asked_for]
-            return [remove_escapes(sight.text) for sight in reversed(told)]
+            result = [s for s in self._person.notes() if s.message.id not in self._asked_for]
+            return [remove_escapes(sight.text) for sight in reversed(result)]
 
         await self._person.until(lambda: len(notes()) >= count)
         return notes()

@@ -261,9 +261,9 @@ async def test_replies_to_a_message_that_another_process_stores_later_are_read_t
         assert unread is not None
         assert values(unread) == []
 
-        def noted(_: Ask | None) -> Decision[None]:
+        def touch(_: Ask | None) -> Decision[None]:
             return Decision(Write(ask), None)
 
-        await up.store.asks.change(ask.id, noted)
+        await up.store.asks.change(ask.id, touch)
         await wait_for_mark(town.ann, said)
         assert values(await up.shown(ask)) == ["because"]

@@ -97,12 +97,12 @@ async def test_a_search_without_results_says_so(up: Rig) -> None:
 
 async def test_a_search_with_more_results_than_a_menu_holds_says_so(up: Rig) -> None:
     await post_ask(up, MANY)
-    for words, count in (("number", 60), ("number 5", 15)):
+    for expected, count in (("number", 60), ("number 5", 15)):
         await up.ann.click("Search…")
-        up.ann.fill("Search…", words)
+        up.ann.fill("Search…", expected)
         assert (await up.ann.submit()).answered
         seen = up.ann.notes()[0]
-        assert (Labels().found.format(count=count, text=words, shown=25) in seen.text) is (
+        assert (Labels().found.format(count=count, text=expected, shown=25) in seen.text) is (
             count > 25
         )
         assert len(seen.selects[0].options) == min(count, 25)

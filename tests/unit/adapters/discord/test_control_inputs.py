@@ -211,13 +211,13 @@ async def test_invalid_json_is_reported_and_kept(up: Rig) -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
     ask = await up.submit([{"id": "s", "text": "List", "answer_type": "schema", "schema": schema}])
     await up.shown(ask)
-    for typed, words in (("[1, 2", "not JSON"), ('[1, "two"]', "must be a whole number")):
+    for typed, expected in (("[1, 2", "not JSON"), ('[1, "two"]', "must be a whole number")):
         await up.ann.click("Fill in", channel=up.channel)
         assert up.ann.modal is not None
         up.ann.fill("Your answer, as JSON", typed)
         assert (await up.ann.submit()).answered
         note = up.ann.notes()[0]
-        assert words in note.text
+        assert expected in note.text
         await up.ann.click("Fill in", on=note.message)
         assert up.ann.modal.field("Your answer, as JSON").value == typed
     up.ann.fill("Your answer, as JSON", "[1, 2]")
@@ -245,12 +245,12 @@ async def test_fields_and_choices_without_text_can_be_filled_in(up: Rig) -> None
     schema = {"type": "object", "properties": properties}
     ask = await up.submit([{"id": "s", "text": "Odd", "answer_type": "schema", "schema": schema}])
     await up.shown(ask)
-    for typed, told in (("a", "#1 needs"), ("ab", "Answered")):
+    for typed, expected in (("a", "#1 needs"), ("ab", "Answered")):
         assert (await up.ann.click("Fill in", channel=up.channel)).answered
         up.ann.fill("#1", typed)
         up.ann.fill("b", '""')
         assert (await up.ann.submit()).answered
-        assert told in up.ann.notes()[0].text
+        assert expected in up.ann.notes()[0].text
     assert (await up.shown(ask)).walk.answers[0].value == {" ": "ab", "b": ""}
 
 
@@ -264,15 +264,15 @@ async def test_a_long_text_that_arrives_too_late_is_given_back_in_full(up: Rig) 
     assert (await up.ann.submit()).answered
     note = up.ann.notes()[0]
     assert "have ended" in note.text
-    assert words(note.text) == [f"*{n}*" for n in range(len(words(note.text)))]
-    pages = [words(note.text)]
+    assert numbers(note.text) == [f"*{n}*" for n in range(len(numbers(note.text)))]
+    pages = [numbers(note.text)]
     while note.button("Next"):
         assert (await up.ann.click("Next", on=note.message)).answered
         note = up.ann.sees(note.message)
-        pages.append(words(note.text))
+        pages.append(numbers(note.text))
     assert [each for page in pages for each in page] == [f"*{n}*" for n in range(650)]
     assert (await up.ann.click("Previous", on=note.message)).answered
-    assert words(up.ann.sees(note.message).text) == pages[-2]
+    assert numbers(up.ann.sees(note.message).text) == pages[-2]
 
 
 async def test_all_pages_of_a_form_that_arrives_too_late_are_given_back(up: Rig) -> None:
@@ -291,6 +291,6 @@ async def test_all_pages_of_a_form_that_arrives_too_late_are_given_back(up: Rig)
     assert "Ada" in up.ann.notes()[0].text
 
 
-def words(text: str) -> list[str]:
+def numbers(text: str) -> list[str]:
     """The typed words in a note, without the escapes of their marks."""
     return [each for each in text.replace("\\", "").split() if each.startswith("*")]

@@ -100,9 +100,9 @@ async def test_an_endpoint_without_a_public_key_is_reported(discord: FakeDiscord
 
 
 async def test_a_wrong_token_is_the_only_problem_reported(discord: FakeDiscord) -> None:
-    told = await run_doctor(replace(create_setup(discord), bot_token="1.not.it"))
-    assert len(told) == 1
-    assert "discord.bot_token" in (told[0].wrong or "") + told[0].fix
+    result = await run_doctor(replace(create_setup(discord), bot_token="1.not.it"))
+    assert len(result) == 1
+    assert "discord.bot_token" in (result[0].wrong or "") + result[0].fix
 
 
 async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
@@ -148,10 +148,10 @@ async def test_the_doctor_command_checks_discord(discord: FakeDiscord, tmp_path:
         "ANSWERBACK_DISCORD__API_URL": discord.api_url,
     }
     async with command("doctor", folder=tmp_path, environment=environment) as process:
-        code, _, told = await process.ended()
-    assert code == 1, told
-    assert "✓ Discord: bot token, of Answerback" in told
-    assert "✗ Discord: servers: the app is not in any server" in told
+        code, _, result = await process.ended()
+    assert code == 1, result
+    assert "✓ Discord: bot token, of Answerback" in result
+    assert "✗ Discord: servers: the app is not in any server" in result
 
 
 def test_the_manifest_is_valid_and_matches_the_code() -> None:

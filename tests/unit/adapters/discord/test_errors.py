@@ -21,7 +21,7 @@ POST = "POST /channels/1/messages"
 
 
 @pytest.mark.parametrize(
-    ("code", "kind", "words"),
+    ("code", "kind", "text"),
     [
         (
             50083,
@@ -33,9 +33,9 @@ POST = "POST /channels/1/messages"
         (240000, PayloadRejectedError, "links blocked the text: ask again without its links"),
     ],
 )
-def test_a_refusal_says_what_to_do_next(code: int, kind: type[PlatformError], words: str) -> None:
+def test_a_refusal_says_what_to_do_next(code: int, kind: type[PlatformError], text: str) -> None:
     status, body = RefusalError(code).answer()
-    with pytest.raises(kind, match=words) as raised:
+    with pytest.raises(kind, match=text) as raised:
         raise error_from_response(status, body, {}, POST)
     assert raised.value.code == str(code)
 

@@ -76,9 +76,9 @@ async def test_all_waiters_learn_of_a_click_whose_connection_is_cut_during_the_c
         await cut.wait()
         other.execute("ROLLBACK")
         other.close()
-        told = await waiting
-        assert told is not None
-        assert told.status is Status.ANSWERED
+        result = await waiting
+        assert result is not None
+        assert result.status is Status.ANSWERED
         await up.message_sync.wait_until_idle()
         stored = await up.store.asks.get(ask.id)
         assert stored is not None

@@ -128,7 +128,7 @@ async def test_an_unexpected_interaction_is_answered_all_the_same(up: Rig) -> No
 
 @pytest.mark.rule("SURFACE-16")
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "expected"),
     [
         (StoreError("the disk is full"), LABELS.try_again),
         (CommitUnknownError("?"), LABELS.unsure),
@@ -137,7 +137,7 @@ async def test_an_unexpected_interaction_is_answered_all_the_same(up: Rig) -> No
     ],
 )
 async def test_a_person_whose_click_cannot_be_saved_is_told_and_can_try_again(
-    up: Rig, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
+    up: Rig, monkeypatch: pytest.MonkeyPatch, error: Exception, expected: str
 ) -> None:
     ask = await up.shown(await up.submit(ONE))
 
@@ -149,7 +149,7 @@ async def test_a_person_whose_click_cannot_be_saved_is_told_and_can_try_again(
         done = await up.ann.choose(None, ["o3"])
     assert done.answered
     note = up.ann.notes()[0]
-    assert words in note.text
+    assert expected in note.text
     if isinstance(error, StoreError):
         assert (await up.ann.click("Answer", on=note.message)).answered
         assert (await up.shown(ask)).walk.answers[0].value == "o3"

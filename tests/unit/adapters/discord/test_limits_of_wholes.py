@@ -73,13 +73,13 @@ def test_a_reminder_ends_with_its_url_however_long_its_text_is() -> None:
     for who in ((), ("80351110224678912", "@80351110224678913")):
         around = len(private_notes.reminder(who, "", ADDRESS))
         for length, full in ((2_000, True), (2_001, False)):
-            words = "x" * (length - around)
-            content = private_notes.reminder(who, words, ADDRESS)
-            assert (words in content) == full
+            text = "x" * (length - around)
+            content = private_notes.reminder(who, text, ADDRESS)
+            assert (text in content) == full
             assert content.endswith(f" {ADDRESS}")
             assert check_message({"content": content}) == []
-    for words in ("*" * 2_000, "\U0001f469" * 2_000):
-        content = private_notes.reminder(["8" * 20] * 40, words, ADDRESS)
+    for text in ("*" * 2_000, "\U0001f469" * 2_000):
+        content = private_notes.reminder(["8" * 20] * 40, text, ADDRESS)
         assert content.endswith(f" {ADDRESS}")
         assert check_message({"content": content}) == []
 

@@ -97,14 +97,14 @@ async def open_reply(up: Rig, **fields: Any) -> Ask:
 
 @pytest.mark.rule("SURFACE-10")
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("told", [True, False], ids=["the event came", "no event came"])
+@pytest.mark.parametrize("expected", [True, False], ids=["the event came", "no event came"])
 async def test_a_modal_whose_message_was_deleted_is_answered_with_a_note(
-    tmp_path: Path, mode: Any, told: bool
+    tmp_path: Path, mode: Any, expected: bool
 ) -> None:
     async with rig(tmp_path, mode) as up:
         ask = await open_reply(up)
         message = up.ann.latest(up.channel).message
-        if told:
+        if expected:
             up.discord.delete(message)
             await up.shown(ask)
         else:

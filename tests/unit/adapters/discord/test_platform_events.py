@@ -47,10 +47,10 @@ async def wait_for_status(up: Rig, ask: Ask, status: str) -> Ask:
     return stored
 
 
-async def expect_failure(up: Rig, ask: Ask, *words: str) -> None:
+async def expect_failure(up: Rig, ask: Ask, *arguments: str) -> None:
     ended = await wait_for_status(up, ask, "failed")
     message = (ended.outcome and ended.outcome.message) or ""
-    assert all(word in message for word in (*words, "Do not retry")), message
+    assert all(word in message for word in (*arguments, "Do not retry")), message
 
 
 async def quiet(up: Rig) -> None:
@@ -232,8 +232,8 @@ async def make_stale(up: Rig, ask: Ask) -> None:
     assert "Go on?" in up.ann.sees(live_message(up, ask)).text
 
 
-@pytest.mark.parametrize("told", ["channel", "role", "our own roles"])
-async def test_granting_permissions_updates_prompts_at_once(up: Rig, told: str) -> None:
+@pytest.mark.parametrize("expected", ["channel", "role", "our own roles"])
+async def test_granting_permissions_updates_prompts_at_once(up: Rig, expected: str) -> None:
     ask = await submit_ask(up)
     bob = up.discord.person("bob", up.guild)
     await make_stale(up, ask)
@@ -246,9 +246,9 @@ async def test_granting_permissions_updates_prompts_at_once(up: Rig, told: str) 
     await quiet(up)
     assert up.discord.faults.count(EDIT) == edits
     role = up.guild.roles[next(iter(up.guild.members[up.discord.bot.id]))]
-    if told == "channel":
+    if expected == "channel":
         up.discord.allow(up.channel, Can.VIEW_CHANNEL)
-    elif told == "role":
+    elif expected == "role":
         up.discord.grant(role, role.permissions)
     else:
         up.discord.assign(up.guild, up.discord.bot, {role.id})

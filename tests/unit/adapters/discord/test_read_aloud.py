@@ -45,11 +45,11 @@ def read_aloud(message: Json) -> list[tuple[str, str]]:
     return said
 
 
-def place(said: list[tuple[str, str]], words: str) -> int:
+def place(said: list[tuple[str, str]], expected: str) -> int:
     """The index of the first part with these words."""
-    wanted = strip_layout(words)
+    wanted = strip_layout(expected)
     found = [i for i, (_, text) in enumerate(said) if wanted in text]
-    assert found, f"nothing says {words!r}: {said}"
+    assert found, f"nothing says {expected!r}: {said}"
     return found[0]
 
 

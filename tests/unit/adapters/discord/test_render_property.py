@@ -44,7 +44,7 @@ def test_every_state_of_any_form_renders_within_discords_rules(ask: Ask, page: i
         )
         assert message["allowed_mentions"] == {"parse": []}
     if view.is_review or (view.prompt and view.prompt.question.options):
-        for look in (ListState(page=page), ListState(found=tuple(range(page)), words="w")):
+        for look in (ListState(page=page), ListState(found=tuple(range(page)), query="w")):
             for note in ("", LABELS.selection_changed):
                 listed = long_lists.render_option_list(view, LABELS, look, note)
                 assert check_callback({"type": 4, "data": listed}) == []
@@ -69,8 +69,8 @@ def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
                 long_lists.render_option_list(view, LABELS, ListState(page=page))
             )
     shown = sight.strip_layout("".join(seen))
-    for words in said(view):
-        assert sight.strip_layout(words) in shown, words
+    for text in said(view):
+        assert sight.strip_layout(text) in shown, text
 
 
 @MANY
@@ -118,7 +118,7 @@ def test_every_modal_that_a_prompt_opens_is_within_discords_rules(ask: Ask) -> N
 def test_submitting_an_unchanged_modal_returns_the_prefill(ask: Ask) -> None:
     view = view_of(ask)
     prompt = view.prompt
-    if prompt is None or prompt.prefill is None or prompt.words is not None:
+    if prompt is None or prompt.prefill is None or prompt.other_text is not None:
         return
     kinds = {AnswerType.TEXT: Verb.WRITE, AnswerType.SCHEMA: Verb.FILL}
     verb = kinds.get(prompt.question.answer_type)

@@ -79,12 +79,12 @@ async def test_an_unreachable_discord_is_retried_ever_less_often_and_logged_once
     assert "Discord can be reached again" in ends
 
 
-def when_logged(caplog: pytest.LogCaptureFixture, words: str) -> asyncio.Event:
+def when_logged(caplog: pytest.LogCaptureFixture, text: str) -> asyncio.Event:
     """An event that is set once the log contains these words."""
     event = asyncio.Event()
 
     def look(record: logging.LogRecord) -> bool:
-        if words in record.getMessage():
+        if text in record.getMessage():
             event.set()
         return True
 

@@ -203,7 +203,7 @@ COLOURS = {"answer_type": "select", "options": ["red", "green"]}
 
 @pytest.mark.rule("TYPED-3", "TYPED-7")
 @pytest.mark.parametrize(
-    ("question", "words", "said"),
+    ("question", "text", "said"),
     [
         (SCHEMA, "3", LABELS.text_for_schema.format(fill_in="Fill in")),
         (COLOURS, "which is better?", LABELS.text_for_select),
@@ -212,10 +212,10 @@ COLOURS = {"answer_type": "select", "options": ["red", "green"]}
     ],
 )
 async def test_a_mention_that_cannot_be_accepted_is_answered_directly_with_what_to_do(
-    up: Rig, question: dict[str, Any], words: str, said: str
+    up: Rig, question: dict[str, Any], text: str, said: str
 ) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **question}]))
-    message = up.ann.mention_bot(own_thread(up, ask), words)
+    message = up.ann.mention_bot(own_thread(up, ask), text)
     await wait_for_mark(up, message, "❌")
     note = await find_note(up, said)
     assert note.content.startswith("**What?**\n")

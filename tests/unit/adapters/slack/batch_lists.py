@@ -52,7 +52,7 @@ class SlackBatches:
                 await self._person._enter(view, box, chosen)
         ack = await self._person.submit()
         assert ack.ok, ack
-        return look(self._person.modal).words if self._person.modal else ""
+        return look(self._person.modal).visible_text if self._person.modal else ""
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -163,20 +163,20 @@ class SimulatedSlackPerson(SlackBatches):
         await self._press(shown.id)
 
     def seen_at_once(self) -> str:
-        return self._sight().words
+        return self._sight().visible_text
 
     async def read_all_text(self) -> str:
         sight = self._sight()
-        found = [sight.words]
+        found = [sight.visible_text]
         if any(control.action_id == Verb.SHOW_IN_FULL for control in sight.controls):
             found.append(await self._read_modal(Verb.SHOW_IN_FULL))
         return "\n".join(found)
 
     async def _read_modal(self, verb: Verb) -> str:
         await self._press(verb)
-        words = look(await self._person.sees_modal()).words
+        text = look(await self._person.sees_modal()).visible_text
         await self._person.close_modal()
-        return words
+        return text
 
     async def read_prefill(self, question: Question) -> JsonValue:
         sight = self._sight()
@@ -218,7 +218,7 @@ class SimulatedSlackPerson(SlackBatches):
     def mentions_and_links(self) -> list[str]:
         sights = [look(m) for m in self._slack.messages(CHANNEL) if self._is_about(m)]
         mentions = [whom for sight in sights for whom in sight.mentions]
-        disguised = [to for sight in sights for words, to in sight.links if words != to]
+        disguised = [to for sight in sights for text, to in sight.links if text != to]
         return [whom for whom in (*mentions, *disguised) if whom != self.user_id]
 
     def _is_about(self, message: Message) -> bool:

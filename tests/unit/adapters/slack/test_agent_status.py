@@ -123,8 +123,8 @@ async def test_a_person_who_may_not_answer_may_not_stop_and_is_notified(up: Rig)
     up.slack.faults.add("agents.sessions.setStatus", times=1, error="internal_error")
     second = await up.submit(APPLY, to=f"slack:{CHANNEL}/{thread}")
     agent_sessions.press_stop(up.bob, CHANNEL, thread)
-    told = await up.wait_for_notes(up.bob)
-    assert "may answer here" in told[0]
+    result = await up.wait_for_notes(up.bob)
+    assert "may answer here" in result[0]
     assert (await up.shown(second)).open
 
 

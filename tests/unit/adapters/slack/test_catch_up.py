@@ -142,8 +142,8 @@ async def test_text_that_could_have_meant_several_asks_never_answers_the_one_tha
         held.release()
         direct = town.slack.workspace.direct(town.ada.id).id
         await town.slack.until(lambda: town.ada.private_notes(direct))
-        [told] = town.ada.private_notes(direct)
-        assert told.startswith(LABELS.which_one_thread)
+        [note] = town.ada.private_notes(direct)
+        assert note.startswith(LABELS.which_one_thread)
         assert [values(await up.shown(ask)) for ask in (*asks, later)] == [[]] * 3
     assert said.reactions == {}
 

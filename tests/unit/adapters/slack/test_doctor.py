@@ -77,17 +77,17 @@ async def test_a_group_that_nobody_is_in_is_reported_and_others_say_when_they_ch
     slack.workspace.disabled_groups.add("S0OLD")
     groups = ["S0OPS", "S0PAIR", "S0NIGHT", "S0OLD", "S0OPS", "S0NONE"]
     findings = await run_doctor(replace(create_setup(slack), groups=groups))
-    told = [each for each in findings if "user group" in each.what]
+    result = [each for each in findings if "user group" in each.what]
     changed = "last changed 2025-11-24 16:00 UTC"
-    assert [each.what.removeprefix("Slack: user group ") for each in told] == [
+    assert [each.what.removeprefix("Slack: user group ") for each in result] == [
         f"S0OPS (@oncall), 1 member, {changed}",
         f"S0PAIR (@pair), 2 members, {changed}",
         "S0NIGHT (@night)",
         "S0OLD (@old)",
         "S0NONE",
     ]
-    assert [bool(each.wrong) for each in told] == [False, False, True, True, True]
-    assert [each.warning for each in told] == [False, False, True, False, False]
+    assert [bool(each.wrong) for each in result] == [False, False, True, True, True]
+    assert [each.warning for each in result] == [False, False, True, False, False]
     slack.faults.add("usergroups.list", error="missing_scope")
     [finding] = [
         each for each in await run_doctor(create_setup(slack)) if "user group" in each.what

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[4]
 URL = {"type": "string", "maxLength": 3500, "pattern": "^https?://"}
 
 
-def words(least: int, most: int) -> dict[str, Any]:
+def text(least: int, most: int) -> dict[str, Any]:
     return {"type": "string", "minLength": least, "maxLength": most}
 
 
@@ -35,10 +35,10 @@ SCHEMA = closed(
     {
         "display_information": closed(
             {
-                "name": words(1, 35),
-                "description": words(1, 140),
-                "long_description": words(175, 4000),
-                "background_color": words(4, 7),
+                "name": text(1, 35),
+                "description": text(1, 140),
+                "long_description": text(175, 4000),
+                "background_color": text(4, 7),
             },
             "name",
         ),
@@ -46,15 +46,15 @@ SCHEMA = closed(
             {
                 "app_home": {"type": "object", "additionalProperties": {"type": "boolean"}},
                 "bot_user": closed(
-                    {"display_name": words(1, 80), "always_online": {"type": "boolean"}},
+                    {"display_name": text(1, 80), "always_online": {"type": "boolean"}},
                     "display_name",
                 ),
                 # https://docs.slack.dev/ai/migrating-to-agent-messaging
-                "agent_view": closed({"agent_description": words(1, 300)}, "agent_description"),
+                "agent_view": closed({"agent_description": text(1, 300)}, "agent_description"),
             }
         ),
         "oauth_config": closed(
-            {"scopes": closed({"bot": {"type": "array", "maxItems": 255, "items": words(1, 50)}})}
+            {"scopes": closed({"bot": {"type": "array", "maxItems": 255, "items": text(1, 50)}})}
         ),
         "settings": closed(
             {

@@ -149,8 +149,8 @@ async def test_an_unknown_group_does_not_lock_out_members_of_another(up: Rig) ->
     up.slack.workspace.add_group("S0OPS", up.bob.id)
     ask = await up.submit(APPLY, responders=["@S0GONE", "@S0OPS"])
     await up.ada.click(up.live(ask), LABELS.yes)
-    [told] = await up.wait_for_notes(up.ada)
-    assert told.endswith("may answer here. Nothing was changed.")
+    [note] = await up.wait_for_notes(up.ada)
+    assert note.endswith("may answer here. Nothing was changed.")
     await up.bob.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
 

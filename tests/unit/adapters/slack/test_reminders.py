@@ -53,8 +53,8 @@ async def test_a_responder_that_is_not_an_id_never_becomes_markup(up: Rig, made_
     assert ask.thread is not None
     assert sight.links == [(ask.thread.url, ask.thread.url)]
     await up.bob.click(up.live(ask), LABELS.yes)
-    [told] = await up.wait_for_notes(up.bob)
-    assert made_up in told
+    [note] = await up.wait_for_notes(up.bob)
+    assert made_up in note
 
 
 @pytest.mark.rule("SURFACE-13")

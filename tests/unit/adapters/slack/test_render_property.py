@@ -103,7 +103,7 @@ def test_every_word_of_an_ask_is_in_the_message_or_one_click_away(ask: Ask) -> N
     view = view_of(ask)
     message = render(view, LABELS)
     blocks = Workspace(Clock()).fill_ids(message.blocks)
-    shown = squeezed(look(Snapshot("C1", {"ts": "1", "text": "", "blocks": blocks})).words)
+    shown = squeezed(look(Snapshot("C1", {"ts": "1", "text": "", "blocks": blocks})).visible_text)
     controls = controls_of(message.blocks)
     if any(control.verb is Verb.SHOW_IN_FULL for control in controls):
         shown = "".join(

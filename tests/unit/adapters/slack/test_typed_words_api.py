@@ -71,9 +71,9 @@ async def test_a_mention_in_the_channel_is_for_the_only_question_there(up: Rig) 
 
 async def test_a_text_is_accepted_as_a_whole(up: Rig) -> None:
     ask = await up.submit(NOTE)
-    words = "Tell <@U0BOT> to stop.\n\n<@U0BOT> may go on, see <https://ci.example/7|the run>"
+    text = "Tell <@U0BOT> to stop.\n\n<@U0BOT> may go on, see <https://ci.example/7|the run>"
     await up.wait_until_marked(
-        await up.ada.post(CHANNEL, words, thread=up.live(ask).ts, escape=False)
+        await up.ada.post(CHANNEL, text, thread=up.live(ask).ts, escape=False)
     )
     [given] = (await up.shown(ask)).walk.answers
     assert given.value == (
@@ -83,7 +83,7 @@ async def test_a_text_is_accepted_as_a_whole(up: Rig) -> None:
 
 @pytest.mark.rule("TYPED-1")
 @pytest.mark.parametrize(
-    ("question", "words"),
+    ("question", "text"),
     [
         ({"answer_type": "boolean"}, "yes"),
         ({"answer_type": "select", "options": ["db-1", "db-2"]}, "2"),
@@ -93,13 +93,13 @@ async def test_a_text_is_accepted_as_a_whole(up: Rig) -> None:
     ],
 )
 async def test_conversation_between_colleagues_is_never_an_answer(
-    up: Rig, question: dict[str, object], words: str
+    up: Rig, question: dict[str, object], text: str
 ) -> None:
     ask = await up.submit({"id": "q", "text": "Deploy?", **question})
     live = up.live(ask)
     await up.bob.type_in_thread(live, "did you check the backup?")
-    said = await up.ada.type_in_thread(live, words)
-    await up.ada.post(CHANNEL, words)
+    said = await up.ada.type_in_thread(live, text)
+    await up.ada.post(CHANNEL, text)
     await up.slack.queue.settle()
     assert (await up.shown(ask)).revision == 1
     assert said.reactions == {}
@@ -147,7 +147,7 @@ SCHEMA = {"id": "s", "text": "How many?", "answer_type": "schema", "schema": {"t
 
 @pytest.mark.rule("TYPED-3", "TYPED-7")
 @pytest.mark.parametrize(
-    ("question", "words", "told"),
+    ("question", "text", "expected"),
     [
         (ENV, "which is better?", LABELS.text_for_select),
         ({**ENV, "options": ["Ab", "aB"]}, "ab", LABELS.text_ambiguous.format(text="ab")),
@@ -157,12 +157,12 @@ SCHEMA = {"id": "s", "text": "How many?", "answer_type": "schema", "schema": {"t
     ],
 )  # fmt: skip
 async def test_a_mention_that_cannot_be_accepted_gets_a_private_reply_with_advice(
-    up: Rig, question: dict[str, object], words: str, told: str
+    up: Rig, question: dict[str, object], text: str, expected: str
 ) -> None:
     ask = await up.submit(question)
-    said = await up.type_answer(ask, words)
+    said = await up.type_answer(ask, text)
     [note] = await up.wait_for_notes(up.ada)
-    assert note.startswith(told)
+    assert note.startswith(expected)
     assert ask.thread is not None
     assert note.endswith(str(ask.thread.url))
     await up.slack.queue.settle()
@@ -210,8 +210,8 @@ async def test_two_people_who_type_at_once_answer_only_one_question(up: Rig) -> 
     second = await up.bob.mention_bot(CHANNEL, "bob's", thread=thread)
     await up.slack.until(lambda: first.reactions or second.reactions)
     slower = up.ada if second.reactions else up.bob
-    [told] = await up.wait_for_notes(slower)
-    assert told.startswith(LABELS.text_before_shown.format(question="A note?"))
+    [note] = await up.wait_for_notes(slower)
+    assert note.startswith(LABELS.text_before_shown.format(question="A note?"))
     held.release()
     await up.slack.queue.settle()
     assert len((await up.shown(ask)).walk.answers) == 1

@@ -138,11 +138,11 @@ class SimulatedTelegramPerson(TelegramBatches):
         def reminders() -> int:
             live = self._live().id
             below = [m for m in self._chat.messages.values() if m.reply_to == live]
-            words = [
+            phrases = [
                 each.rpartition("{label}")[2]
                 for each in (LABELS.reminder, LABELS.confirm_reminder, LABELS.handed_over)
             ]
-            return sum(any(each in m.text for each in words) for m in below)
+            return sum(any(each in m.text for each in phrases) for m in below)
 
         await self._telegram.until(lambda: reminders() >= count)
         return reminders()

@@ -130,15 +130,15 @@ class Rig:
 
     async def failed(self, kind: str) -> None:
         """Return once a row of the outbox is to be tried again."""
-        async with asyncio.timeout(WAIT), self.store.outbox.noted:
+        async with asyncio.timeout(WAIT), self.store.outbox.changed:
             while (kind, 1) not in {(row.delivery.type, row.tries) for row in await self.rows()}:
-                await self.store.outbox.noted.wait()
+                await self.store.outbox.changed.wait()
 
     async def idle(self) -> None:
         """Return once nothing is left to send."""
-        async with asyncio.timeout(WAIT), self.store.outbox.noted:
+        async with asyncio.timeout(WAIT), self.store.outbox.changed:
             while await self.rows():
-                await self.store.outbox.noted.wait()
+                await self.store.outbox.changed.wait()
 
 
 @asynccontextmanager

@@ -54,10 +54,10 @@ async def asked(shared: Site, text: str, **more: Any) -> str:
     return ask.id
 
 
-async def answered(shared: Site, ask_id: str, words: str, by: Person) -> None:
+async def answered(shared: Site, ask_id: str, text: str, by: Person) -> None:
     from answerback.ports.surface import Acted, Actor
 
-    result = await shared.service.act(ask_id, Answer(value=words), Actor(by))
+    result = await shared.service.act(ask_id, Answer(value=text), Actor(by))
     assert isinstance(result, Acted)
 
 
@@ -225,14 +225,14 @@ async def test_the_record_of_an_ended_ask_is_shown_to_people_but_not_to_anyone_w
     page = await visitor.open(link)
     assert [t for t, _ in page.tags].count("li") == 3
     assert "after 0 s" in page.text
-    for words in (
+    for expected in (
         "Record",
         "Asked",
         "Q: Which port?",
         "the ninth",
         "by Alice Adams (personal link)",
     ):
-        assert words in page.text
+        assert expected in page.text
     ask = await shared.service.get(ask_id)
     assert ask is not None
     shown = await visitor.open(shared.surface.url(ask_id).removeprefix(shared.public_url))

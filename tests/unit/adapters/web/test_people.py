@@ -155,8 +155,8 @@ async def test_somebody_from_a_chat_without_a_name_is_not_shown_as_an_id(tmp_pat
     async with site(tmp_path, keys=KEYS, people=people) as shared, reader(shared.public_url) as far:
         ask = await shared.ask(TEXT, {**TEXT, "id": "u"}, responders="anyone")
         nameless = Actor(Person(surface="slack", user_id="U0SECRET", via="console"))
-        for words in ("x", "y"):
-            result = await shared.service.apply(Intent(ask.id, Answer(value=words)), nameless)
+        for expected in ("x", "y"):
+            result = await shared.service.apply(Intent(ask.id, Answer(value=expected)), nameless)
             assert isinstance(result, Acted)
         page = await far.open(path(ask))
     assert "Answered by someone" in page.text

@@ -67,8 +67,8 @@ async def test_an_endpoint_that_may_no_longer_be_reached_is_not_called(
             state=DeliveryState.PENDING, agent=None, after=None, limit=9
         )
         while not page.rows or page.rows[0].last_error is None:
-            async with rig.store.outbox.noted:
-                await rig.store.outbox.noted.wait()
+            async with rig.store.outbox.changed:
+                await rig.store.outbox.changed.wait()
             page = await rig.store.outbox.page(
                 state=DeliveryState.PENDING, agent=None, after=None, limit=9
             )

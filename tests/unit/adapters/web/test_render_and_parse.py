@@ -257,7 +257,7 @@ def test_a_problem_leads_to_the_field_that_its_pointer_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
+    ("status", "expected"),
     [
         (Status.EXPIRED, "Expired"),
         (Status.WITHDRAWN, "Withdrawn by Bot"),
@@ -265,12 +265,12 @@ def test_a_problem_leads_to_the_field_that_its_pointer_names() -> None:
         (Status.CANCELLED, "Closed without a message"),
     ],
 )
-def test_an_ended_ask_shows_how_it_ended_and_what_was_open(status: Status, words: str) -> None:
+def test_an_ended_ask_shows_how_it_ended_and_what_was_open(status: Status, expected: str) -> None:
     question = Question(id="q", text="What now?", answer_type=AnswerType.TEXT)
     outcome = Outcome(status=status, at=1.0, message="No surface." if status == "failed" else None)
     ask = replace(ask_of(Form(questions=(question,))), outcome=outcome)
     page = shown(ask)
-    assert words in page.text
+    assert expected in page.text
     assert "What now?" in page.text
     assert "not answered" in page.text
     assert ("No surface." in page.text) == (status is Status.FAILED)

@@ -74,8 +74,8 @@ class Parts:
             if thread.daemon and thread not in self._others:
                 thread.join(WAIT)
 
-    def _warn(self, words: str) -> None:
-        self.warned.append(words)
+    def _warn(self, text: str) -> None:
+        self.warned.append(text)
         self.has_warned.set()
 
 
@@ -172,7 +172,7 @@ async def test_an_agent_notices_that_its_editor_is_gone() -> None:
 async def test_a_command_that_cannot_run_is_reported(tmp_path: Path) -> None:
     plain = tmp_path / "agent"
     plain.write_text("")
-    for agent, status, words in [
+    for agent, status, text in [
         ("no-such-agent", 127, "No such file"),
         (str(plain), 126, "Permission denied"),
     ]:
@@ -180,7 +180,7 @@ async def test_a_command_that_cannot_run_is_reported(tmp_path: Path) -> None:
             out, err = await editor.end()
         assert editor.process.returncode == status
         assert out == b""
-        assert err.startswith(f"answerback acp: Cannot run {agent}: {words}")
+        assert err.startswith(f"answerback acp: Cannot run {agent}: {text}")
 
 
 @pytest.mark.rule("ACP-5")

@@ -108,9 +108,9 @@ class Talk:
 async def run_bridge(service: Served, opening: list[Any], *later: Json) -> AsyncIterator[Talk]:
     """Run the command between this test and the fake, both initialised."""
     fake = str(ROOT / "tests" / "fakes" / "codex_app_server.py")
-    words = ("bridge", "codex", "--url", service.url, "--to", "web", "--")
+    arguments = ("bridge", "codex", "--url", service.url, "--to", "web", "--")
     child = await forked(
-        *(*words, sys.executable, fake, json.dumps(opening), json.dumps(later)),
+        *(*arguments, sys.executable, fake, json.dumps(opening), json.dumps(later)),
         stdin=asyncio.subprocess.PIPE,
     )
     talk = Talk(child)
@@ -158,16 +158,18 @@ async def test_people_answer_what_codex_asks(
 
 @pytest.mark.rule("ASK-8", "CONNECT-5")
 @pytest.mark.parametrize(
-    "told",
+    "notification",
     [
         {"id": 3, "result": {"thread": {"id": THREAD, "cwd": "/srv/shop"}, "model": "m"}},
         {"id": 3, "result": {"thread": {"id": THREAD}, "cwd": "/srv/shop"}},
         {"method": "thread/started", "params": {"thread": {"id": THREAD, "cwd": "/srv/shop"}}},
     ],
 )
-async def test_people_read_in_which_project_a_thread_works(service: Served, told: Json) -> None:
-    async with run_bridge(service, [told, COMMAND]) as talk:
-        assert await talk.receive() == told
+async def test_people_read_in_which_project_a_thread_works(
+    service: Served, notification: Json
+) -> None:
+    async with run_bridge(service, [notification, COMMAND]) as talk:
+        assert await talk.receive() == notification
         origin = (await service.newest()).request.origin
     assert (origin.project, origin.folder, origin.session) == ("shop", "/srv/shop", THREAD)
 
@@ -267,8 +269,8 @@ async def test_a_line_that_is_not_a_message_passes_through(service: Served) -> N
 
 
 async def test_a_missing_command_is_reported(service: Served, tmp_path: Path) -> None:
-    words = ("bridge", "codex", "--url", service.url, "--", str(tmp_path / "codex"))
-    async with command(*words, folder=tmp_path) as process:
+    arguments = ("bridge", "codex", "--url", service.url, "--", str(tmp_path / "codex"))
+    async with command(*arguments, folder=tmp_path) as process:
         code, _, err = await process.ended()
     assert code == 1
     assert "No such file or directory. Is Codex installed?" in err
@@ -277,8 +279,8 @@ async def test_a_missing_command_is_reported(service: Served, tmp_path: Path) ->
 @pytest.mark.rule("CLI-12")
 async def test_a_wrong_token_is_reported_with_its_variable(tmp_path: Path) -> None:
     async with served(tmp_path, {"codex": "agent"}) as service:
-        words = ("bridge", "codex", "--url", service.url, "--token-env", "MINE", "--", "true")
-        async with command(*words, folder=tmp_path) as process:
+        arguments = ("bridge", "codex", "--url", service.url, "--token-env", "MINE", "--", "true")
+        async with command(*arguments, folder=tmp_path) as process:
             code, _, err = await process.ended()
     assert code == 1
     assert "The bridge reads the token from MINE." in err
@@ -289,8 +291,8 @@ def test_an_unreachable_service_is_reported_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(bridged_server, "_START_PATIENCE", 0.1)
-    words = ["bridge", "codex", "--url", "http://127.0.0.1:1", "--", "true"]
-    done = CliRunner().invoke(main.app, words, catch_exceptions=False)
+    arguments = ["bridge", "codex", "--url", "http://127.0.0.1:1", "--", "true"]
+    done = CliRunner().invoke(main.app, arguments, catch_exceptions=False)
     assert done.exit_code == 1
     assert "Connection refused. Start one with `answerback serve`" in done.stderr
 

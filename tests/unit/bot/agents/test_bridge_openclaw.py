@@ -85,16 +85,16 @@ async def bridging(service: Served, openclaw: Openclaw, device: Device) -> Async
                 await running
 
 
-async def told(openclaw: Openclaw) -> tuple[str, Json]:
+async def next_report(openclaw: Openclaw) -> tuple[str, Json]:
     """The next call that the gateway accepts."""
     async with asyncio.timeout(WAIT):
-        return await openclaw.told.get()
+        return await openclaw.received.get()
 
 
-async def reported(lines: list[str], words: str) -> None:
+async def reported(lines: list[str], text: str) -> None:
     """Wait until the bridge reports something."""
     async with asyncio.timeout(WAIT):
-        while not any(words in line for line in lines):  # noqa: ASYNC110 - nothing signals it
+        while not any(text in line for line in lines):  # noqa: ASYNC110 - nothing signals it
             await asyncio.sleep(0.02)
 
 
@@ -135,7 +135,7 @@ async def test_people_answer_what_a_gateway_asks(
         await openclaw.ask(kind, RECORDED[kind])
         ask = await service.newest()
         await service.act(ask, **action)
-        got = [await told(openclaw) for _ in ("resolve", *more)]
+        got = [await next_report(openclaw) for _ in ("resolve", *more)]
     assert got == [(f"{kind}.resolve", {"id": RECORDED[kind]["id"], **params}), *more]
     assert ask.request.conversation == SESSION
 
@@ -172,7 +172,7 @@ async def test_a_killed_bridge_finds_its_asks_and_withdraws_what_is_answered(
     async with bridging(service, openclaw, device):
         await ended(service, approval, Status.WITHDRAWN)
         await service.act(question, action="answer", value="8443")
-        _, params = await told(openclaw)
+        _, params = await next_report(openclaw)
     assert params["answers"] == {"answers": {"port": ["8443"]}}
     assert openclaw.introductions[0]["device"]["id"] == openclaw.introductions[1]["device"]["id"]
 
@@ -191,7 +191,7 @@ async def test_what_is_resolved_while_the_connection_is_lost_is_withdrawn(
         await ended(service, ask, Status.WITHDRAWN)
         await reported(lines, "was lost")
         await service.act(approval, action="answer", value="allow-once")
-        assert (await told(openclaw))[0] == "exec.approval.resolve"
+        assert (await next_report(openclaw))[0] == "exec.approval.resolve"
 
 
 @pytest.mark.rule("CONNECT-9")
@@ -252,7 +252,7 @@ async def test_what_was_answered_while_no_bridge_ran_continues_the_session(
 
 async def told_late(openclaw: Openclaw) -> None:
     """The next call that the gateway accepts has a late answer."""
-    method, params = await told(openclaw)
+    method, params = await next_report(openclaw)
     assert method == "chat.send"
     assert params["sessionKey"] == SESSION
     assert "8080" in params["message"]
@@ -271,8 +271,8 @@ async def test_what_cannot_be_asked_stays_in_openclaw(
         await openclaw.send({"type": "event", "event": "tick", "payload": {}})
         await openclaw.send({"type": "event", "event": "question.answered", "payload": {}})
         await openclaw.send({"type": "res", "id": "unknown", "ok": True})
-        for words in ("secret or has no valid id", "question q3 stays", "exec.approval e2 stays"):
-            await reported(lines, words)
+        for text in ("secret or has no valid id", "question q3 stays", "exec.approval e2 stays"):
+            await reported(lines, text)
         await openclaw.ask("question", QUESTION)
         assert (await service.newest()).request.dialect == "openclaw"
 
@@ -284,7 +284,7 @@ async def test_an_answer_is_repeated_until_the_gateway_has_it(
         await openclaw.ask("question", QUESTION)
         openclaw.failures.append({"code": "UNAVAILABLE", "retryable": True})
         await service.act(await service.newest(), action="answer", value="8080")
-        await told(openclaw)
+        await next_report(openclaw)
         await openclaw.ask("exec.approval", COMMAND)
         openclaw.pending["exec.approval"] = {}
         await service.act(await service.newest(2), action="answer", value="allow-once")
@@ -296,19 +296,19 @@ STARTING = {"message": "gateway starting", "retryable": True}
 
 
 @pytest.mark.parametrize(
-    ("refusal", "words"), [(PAIRING, "openclaw devices approve r7"), (STARTING, "starting")]
+    ("refusal", "text"), [(PAIRING, "openclaw devices approve r7"), (STARTING, "starting")]
 )
 async def test_a_gateway_that_is_not_ready_is_waited_for(
-    service: Served, openclaw: Openclaw, device: Device, refusal: Json, words: str
+    service: Served, openclaw: Openclaw, device: Device, refusal: Json, text: str
 ) -> None:
     openclaw.refusals = [refusal]
     async with bridging(service, openclaw, device) as lines:
-        await reported(lines, words)
+        await reported(lines, text)
         await reported(lines, "Connected to ws://127.0.0.1")
 
 
 @pytest.mark.parametrize(
-    ("address", "words"),
+    ("address", "text"),
     [
         ("ws://192.0.2.1:18789", "wss://"),
         ("ws://example.com", "wss://"),
@@ -319,10 +319,10 @@ async def test_a_gateway_that_is_not_ready_is_waited_for(
     ],
 )
 async def test_an_address_that_could_give_the_token_away_is_refused(
-    device: Device, address: str, words: str
+    device: Device, address: str, text: str
 ) -> None:
     async with aiohttp.ClientSession() as http:
-        with pytest.raises(ForeignServerError, match=words):
+        with pytest.raises(ForeignServerError, match=text):
             OpenclawGateway(http, address, "secret", device)
         assert OpenclawGateway(http, "wss://example.com", "secret", device).url
 
@@ -366,12 +366,12 @@ async def test_a_broken_frame_ends_the_connection_and_open_calls(
 async def test_the_command_follows_a_gateway(
     service: Served, openclaw: Openclaw, tmp_path: Path
 ) -> None:
-    words = ("bridge", "openclaw", openclaw.url, "--url", service.url)
+    arguments = ("bridge", "openclaw", openclaw.url, "--url", service.url)
     environment = {"OPENCLAW_GATEWAY_TOKEN": TOKEN, "XDG_STATE_HOME": str(tmp_path)}
-    async with command(*words, folder=tmp_path, environment=environment):
+    async with command(*arguments, folder=tmp_path, environment=environment):
         await openclaw.connected(1)
         await openclaw.ask("question", QUESTION)
         await service.act(await service.newest(), action="answer", value="8080")
-        method, _ = await told(openclaw)
+        method, _ = await next_report(openclaw)
     assert method == "question.resolve"
     assert (tmp_path / "answerback" / "openclaw-device.key").stat().st_mode & 0o777 == 0o600

@@ -85,7 +85,7 @@ async def bridging(service: Served, opencode: Opencode) -> AsyncIterator[list[st
 async def next_answer(opencode: Opencode) -> tuple[str, Any]:
     """The next answer that opencode accepts."""
     async with asyncio.timeout(WAIT):
-        return await opencode.told.get()
+        return await opencode.received.get()
 
 
 async def ended(service: Served, ask: Ask, status: Status) -> None:
@@ -196,15 +196,15 @@ async def test_a_request_answered_in_opencodes_own_window_is_withdrawn(
         another = {**event["properties"], "id": "another"}
         await opencode.ask({**event, "properties": another})
         await service.newest(2)
-    assert opencode.told.empty()
+    assert opencode.received.empty()
 
 
 @pytest.mark.rule("CONNECT-4")
 async def test_a_killed_bridge_does_not_ask_twice_and_answers_once(
     service: Served, opencode: Opencode, tmp_path: Path
 ) -> None:
-    words = ("bridge", "opencode", opencode.url, "--url", service.url, "--to", "web")
-    async with command(*words, folder=tmp_path) as first:
+    arguments = ("bridge", "opencode", opencode.url, "--url", service.url, "--to", "web")
+    async with command(*arguments, folder=tmp_path) as first:
         await opencode.connected()
         await opencode.ask(QUESTION)
         ask = await service.newest()
@@ -220,13 +220,13 @@ async def test_a_killed_bridge_does_not_ask_twice_and_answers_once(
             "properties": {"sessionID": SESSION, "requestID": PERMISSION_ID, "reply": "once"},
         }
     )
-    async with command(*words, folder=tmp_path) as second:
+    async with command(*arguments, folder=tmp_path) as second:
         answer = (f"/question/{QUESTION_ID}/reply", {"answers": [["No"]]})
         assert await next_answer(opencode) == answer
         await ended(service, prompt, Status.WITHDRAWN)
         second.signal(signal.SIGINT)
         await second.ended()
-    assert opencode.told.empty()
+    assert opencode.received.empty()
     assert opencode.refused == []
     assert len((await service.running.service.store.asks.page(limit=10)).rows) == 2
 
@@ -331,10 +331,18 @@ async def test_the_command_uses_a_token_a_password_and_a_folder(tmp_path: Path) 
         served(tmp_path, {"helper": "agent", "front": "surface"}) as service,
         faked(Opencode(password="hunter2")) as opencode,
     ):
-        words = ["bridge", "opencode", opencode.url, "--url", service.url, "--token-env", "MINE"]
-        words += ["--to", "web", "--directory", "/work here"]
+        arguments = [
+            "bridge",
+            "opencode",
+            opencode.url,
+            "--url",
+            service.url,
+            "--token-env",
+            "MINE",
+        ]
+        arguments += ["--to", "web", "--directory", "/work here"]
         environment = {"MINE": service.tokens["helper"], "OPENCODE_SERVER_PASSWORD": "hunter2"}
-        async with command(*words, folder=tmp_path, environment=environment):
+        async with command(*arguments, folder=tmp_path, environment=environment):
             await opencode.connected()
             await opencode.ask(PERMISSION)
             ask = await service.newest()
@@ -344,7 +352,7 @@ async def test_the_command_uses_a_token_a_password_and_a_folder(tmp_path: Path) 
         assert path == f"/permission/{PERMISSION_ID}/reply?directory=/work+here"
         assert body == {"reply": "reject"}
         environment["OPENCODE_SERVER_PASSWORD"] = ""
-        async with command(*words, folder=tmp_path, environment=environment) as process:
+        async with command(*arguments, folder=tmp_path, environment=environment) as process:
             code, _, err = await process.ended()
         assert code == 1
         assert "--password-env" in err

@@ -78,12 +78,12 @@ async def test_a_restarted_opencode_is_prompted_with_the_answer_once(
         await restarted(opencode)
         await service.wait_for_waiters(ask, 0)
         await service.act(ask, **YES)
-        words = await prompted(opencode)
-        assert ask.id in words
-        assert "Yes" in words
+        text = await prompted(opencode)
+        assert ask.id in text
+        assert "Yes" in text
         await wait_until_undelivered(service)
     async with bridging(service, opencode):
-        assert opencode.told.empty()
+        assert opencode.received.empty()
 
 
 @pytest.mark.rule("CONNECT-4", "LATE-6")
@@ -180,7 +180,7 @@ async def test_a_session_that_waits_for_an_answer_gets_a_late_one_after_it(
     opencode.pending["question"]["que_other"] = {**QUESTION["properties"], "id": "que_other"}
     async with bridging(service, opencode):
         second = await service.newest(2)
-        assert opencode.told.empty()
+        assert opencode.received.empty()
         await service.act(second, action="answer", value="No")
         path, _ = await next_answer(opencode)
         assert path == "/question/que_other/reply"

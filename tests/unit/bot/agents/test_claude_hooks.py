@@ -223,7 +223,7 @@ async def test_an_ask_that_ends_without_a_person_denies_with_a_reason(
 
 @pytest.mark.rule("HOOK-6")
 @pytest.mark.parametrize(
-    ("questions", "words"),
+    ("questions", "text"),
     [
         ([QUESTIONS[0], QUESTIONS[0]], "Which framework?"),
         ([], "questions"),
@@ -232,11 +232,11 @@ async def test_an_ask_that_ends_without_a_person_denies_with_a_reason(
     ],
 )  # fmt: skip
 async def test_questions_that_cannot_be_asked_are_denied_with_what_to_fix(
-    service: Served, questions: Any, words: str
+    service: Served, questions: Any, text: str
 ) -> None:
     behaviour, reason = decision(await hook(service, asking(questions=questions)))
     assert behaviour == "deny"
-    assert words in reason
+    assert text in reason
     assert (await service.running.service.store.asks.page()).rows == ()
 
 
@@ -324,18 +324,18 @@ async def test_an_elicitation_is_declined_by_a_reply_and_cancelled_by_everything
 
 @pytest.mark.rule("HOOK-3")
 @pytest.mark.parametrize(
-    ("more", "query", "words"),
+    ("more", "query", "text"),
     [
         ({"requested_schema": {"type": "array"}}, "", "requestedSchema"),
         ({}, "?to=nowhere", "nowhere"),
     ],
 )
 async def test_an_elicitation_that_nobody_here_was_asked_is_left_to_claude_codes_own_window(
-    service: Served, more: Json, query: str, words: str
+    service: Served, more: Json, query: str, text: str
 ) -> None:
     left = await hook(service, eliciting(**more), query)
     assert [*left] == ["systemMessage"]
-    assert words in left["systemMessage"]
+    assert text in left["systemMessage"]
 
 
 async def test_with_tokens_the_hook_needs_an_agents_token_and_asks_on_its_route(
@@ -358,9 +358,9 @@ async def test_an_elicitation_that_reuses_another_ones_id_is_left_to_claude_code
 ) -> None:
     first = asyncio.create_task(hook(service, eliciting(elicitation_id="e1")))
     ask = await service.newest()
-    told = await hook(service, eliciting(elicitation_id="e1", message="Who else?"))
-    assert [*told] == ["systemMessage"]
-    assert told["systemMessage"].startswith("This Idempotency-Key was used")
+    result = await hook(service, eliciting(elicitation_id="e1", message="Who else?"))
+    assert [*result] == ["systemMessage"]
+    assert result["systemMessage"].startswith("This Idempotency-Key was used")
     await service.act(ask, action="answer", value={"username": "ana"})
     assert (await first)["hookSpecificOutput"]["action"] == "accept"
 
@@ -372,8 +372,8 @@ async def test_a_waiting_hook_and_its_prompt_report_that_the_service_stops(
     ask = await service.newest()
     await service.wait_for_waiters(ask)
     service.running.service.stop_waiting()
-    told, why = decision(await waiting)
-    assert told == "deny"
+    result, why = decision(await waiting)
+    assert result == "deny"
     assert why.startswith("Answerback was stopped before anyone answered. The question stays open")
     now = await service.running.service.get(ask.id)
     assert now is not None

@@ -118,8 +118,8 @@ async def test_a_prompt_that_nobody_decides_is_denied_with_a_reason(
 ) -> None:
     waiting = asyncio.create_task(hook(service, permission()))
     await service.end_newest_without_person(ending)
-    words = "Broken. Do not retry." if ending == "failed" else f"[no answer: {ending}]"
-    assert get_decision(await waiting) == {"behavior": "deny", "message": words}
+    text = "Broken. Do not retry." if ending == "failed" else f"[no answer: {ending}]"
+    assert get_decision(await waiting) == {"behavior": "deny", "message": text}
 
 
 @pytest.mark.rule("HOOK-4")
@@ -201,21 +201,21 @@ async def test_an_agent_cannot_use_answers_given_to_another_agent(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("act", "words", "interrupt"),
+    ("act", "text", "interrupt"),
     [
         ({"action": "reply", "text": "Ask Ada."}, "Ask Ada.", None),
         ({"action": "end_turn"}, "ended the turn", True),
     ],
 )
 async def test_questions_in_a_permission_prompt_are_denied_by_a_reply_or_end_turn(
-    service: Served, act: Json, words: str, interrupt: bool | None
+    service: Served, act: Json, text: str, interrupt: bool | None
 ) -> None:
     event = permission("AskUserQuestion", {"questions": QUESTIONS})
     waiting = asyncio.create_task(hook(service, event))
     await service.act(await service.newest(), **act)
     decision = get_decision(await waiting)
     assert decision["behavior"] == "deny"
-    assert words in decision["message"]
+    assert text in decision["message"]
     assert decision.get("interrupt") is interrupt
 
 

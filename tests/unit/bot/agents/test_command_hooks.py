@@ -296,8 +296,8 @@ async def test_a_permission_that_was_denied_unanswered_is_tried_again_when_peopl
     path = f"{service.url}/v1/asks/{ask.id}/retry"
     async with service.http.post(
         path, json={"text": "On staging."}, headers=service.acting
-    ) as told:
-        assert told.status == 200
+    ) as response:
+        assert response.status == 200
     answer = await asyncio.to_thread(piped, agent, event, service.url)
     assert answer is not None
     context = answer if agent == "copilot" else answer["hookSpecificOutput"]

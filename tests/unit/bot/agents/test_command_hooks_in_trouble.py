@@ -60,7 +60,7 @@ async def test_an_unreachable_service_is_reported_and_denies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "words"),
+    ("status", "body", "expected"),
     [
         (403, '{"title": "Forbidden", "detail": "No such route."}', "Forbidden. No such route."),
         (422, '{"tool_result": {"content": "questions is missing."}}', "questions is missing."),
@@ -73,7 +73,7 @@ async def test_an_unreachable_service_is_reported_and_denies() -> None:
         (200, " " * (5 * 2**20), "is not Answerback"),
     ],
 )
-async def test_a_refusal_or_another_server_denies(status: int, body: str, words: str) -> None:
+async def test_a_refusal_or_another_server_denies(status: int, body: str, expected: str) -> None:
     async def other(_request: web.Request) -> web.Response:
         return web.Response(status=status, text=body)
 
@@ -83,7 +83,7 @@ async def test_a_refusal_or_another_server_denies(status: int, body: str, words:
         answer = await asyncio.to_thread(piped, "copilot", COPILOT, url)
     assert answer is not None
     assert answer["behavior"] == "deny"
-    assert words in answer["message"]
+    assert expected in answer["message"]
 
 
 @pytest.mark.rule("CLI-12")
@@ -95,9 +95,9 @@ async def test_a_wrong_token_is_reported_with_its_variable(
 ) -> None:
     late = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Go on"}
     async with served(tmp_path, {"codex": "agent"}) as service:
-        words = ("codex", "--url", service.url, "--token-env", "MINE")
+        arguments = ("codex", "--url", service.url, "--token-env", "MINE")
         for event in (CODEX_PERMISSION, late):
-            process = await spawned(json.dumps(event).encode(), *words, MINE=token)
+            process = await spawned(json.dumps(event).encode(), *arguments, MINE=token)
             async with asyncio.timeout(PATIENCE):
                 out, err = await process.communicate()
             assert process.returncode == 0
@@ -148,9 +148,9 @@ async def test_questions_whose_ask_was_erased_are_asked_again(service: Served) -
     assert answer == decision_answer(event, "deny", ENDED, interrupt=True)
 
 
-async def spawned(event: bytes, *words: str, out: int = PIPE, **environment: str) -> Child:
+async def spawned(event: bytes, *arguments: str, out: int = PIPE, **environment: str) -> Child:
     """Start the command like a host does."""
-    process = await forked("hook", *words, environment=environment, stdin=PIPE, stdout=out)
+    process = await forked("hook", *arguments, environment=environment, stdin=PIPE, stdout=out)
     assert process.stdin is not None
     process.stdin.write(event)
     process.stdin.close()
@@ -311,20 +311,18 @@ STAYS_OPEN = {"message": "The question stays open (ask_1)."}
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "words"),
+    ("status", "body", "text"),
     [
         (404, {"title": "Not found"}, "Not found."),
         (503, {}, "answered HTTP 503. The question stays open (ask_1)"),
     ],
 )
-async def test_nothing_is_allowed_however_the_wait_ends(
-    status: int, body: Json, words: str
-) -> None:
+async def test_nothing_is_allowed_however_the_wait_ends(status: int, body: Json, text: str) -> None:
     async with stub((503, {}), (202, STAYS_OPEN), (status, body)) as url:
         answer = await asyncio.to_thread(piped, "copilot", COPILOT, url, wait=1)
     assert answer is not None
     assert answer["behavior"] == "deny"
-    assert words in answer["message"]
+    assert text in answer["message"]
 
 
 async def test_an_event_that_asks_nothing_prints_nothing(service: Served) -> None:

@@ -64,8 +64,8 @@ def connect(home: Path, project: Path) -> Connect:
     app = typer.Typer(add_completion=False)
     app.command()(command)
 
-    def run(*words: str, code: int = 0) -> Result:
-        done = CliRunner().invoke(app, list(words))
+    def run(*arguments: str, code: int = 0) -> Result:
+        done = CliRunner().invoke(app, list(arguments))
         assert done.exit_code == code, done.output
         return done
 
@@ -237,9 +237,9 @@ def test_the_hooks_run_this_program_and_a_token_comes_from_a_variable(
     assert server["bearer_token_env_var"] == "ANSWERBACK_TOKEN"
     assert server["url"] == "http://10.0.0.7:8420/mcp"
     [group] = codex["hooks"]["PreToolUse"]
-    program, *words = shlex.split(group["hooks"][0]["command"])
+    program, *arguments = shlex.split(group["hooks"][0]["command"])
     assert Path(program).is_absolute()
-    assert words == ["hook", "codex", "--url", "http://10.0.0.7:8420"]
+    assert arguments == ["hook", "codex", "--url", "http://10.0.0.7:8420"]
     connect("gemini", "--yes", "--scope", "project", "--token-env", "MINE")
     gemini = json.loads((project / ".gemini" / "settings.json").read_text())
     assert gemini["mcpServers"]["answerback"]["headers"] == {"Authorization": "Bearer $MINE"}
@@ -296,13 +296,13 @@ def test_failures_are_reported(connect: Connect, home: Path, project: Path) -> N
     assert tree(home, project) == {}
     file = home / ".codex" / "config.toml"
     file.parent.mkdir()
-    for text, words in [
+    for text, expected in [
         (b"a = \n", "it is not valid TOML"),
         (b"\xff\xfe", "is not encoded in UTF-8"),
         (b"mcp_servers = { x = {} }\n", "by hand"),
     ]:
         file.write_bytes(text)
-        assert words in _error(connect, "codex", "--yes")
+        assert expected in _error(connect, "codex", "--yes")
         assert file.read_bytes() == text
     file.write_bytes(b"a = \n")
     assert "it is not valid TOML" in _error(connect, "codex", "--yes", "--remove")
@@ -312,8 +312,8 @@ def test_failures_are_reported(connect: Connect, home: Path, project: Path) -> N
     assert connect("opencode", "--remove", "--yes").exit_code == 0
 
 
-def _error(connect: Connect, *words: str) -> str:
-    done = connect(*words, code=1)
+def _error(connect: Connect, *arguments: str) -> str:
+    done = connect(*arguments, code=1)
     assert isinstance(done.exception, ConnectError)
     return str(done.exception)
 
@@ -333,8 +333,8 @@ def test_a_dangling_link_is_left_alone(connect: Connect, home: Path) -> None:
     link = home / ".cursor" / "mcp.json"
     link.parent.mkdir()
     link.symlink_to(home / "dotfiles" / "mcp.json")
-    for words in (["--yes"], ["--yes", "--remove"]):
-        failure = _error(connect, "cursor", *words)
+    for arguments in (["--yes"], ["--yes", "--remove"]):
+        failure = _error(connect, "cursor", *arguments)
         assert (
             f"{link} is a link to {home / 'dotfiles' / 'mcp.json'}, which does not exist" in failure
         )

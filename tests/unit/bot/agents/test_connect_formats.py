@@ -240,7 +240,7 @@ def test_removing_a_missing_entry_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ("[1]", "not an object"),
         ('{"a": 1} x', "line 1 is not valid JSON: there is more"),
@@ -254,8 +254,8 @@ def test_removing_a_missing_entry_changes_nothing() -> None:
         ('{"a": ' + "[" * 200, "nested more than 100 levels deep"),
     ],
 )
-def test_invalid_json_is_reported_with_its_line(text: str, words: str) -> None:
-    with pytest.raises(ConnectError, match=words):
+def test_invalid_json_is_reported_with_its_line(text: str, expected: str) -> None:
+    with pytest.raises(ConnectError, match=expected):
         parse_jsonc(text)
 
 

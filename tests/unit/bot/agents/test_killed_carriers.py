@@ -140,8 +140,8 @@ def test_the_acp_proxy_reports_before_it_tells_the_agent_no(faster: bool) -> Non
     parts.proxy.relay_from_agent([line(permission())])
     parts.join()
     assert reported == ["ask_1"]
-    (told,) = parts.agent.getvalue().splitlines()
-    assert (json.loads(told) == selected("yes")) is faster
+    (result,) = parts.agent.getvalue().splitlines()
+    assert (json.loads(result) == selected("yes")) is faster
     assert parts.warned == ["The service was away."]
 
 

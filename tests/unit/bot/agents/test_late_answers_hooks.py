@@ -64,17 +64,17 @@ async def test_without_late_answers_the_response_is_empty(service: Served) -> No
 
 @pytest.mark.rule("LATE-2")
 @pytest.mark.parametrize(
-    ("action", "words"),
+    ("action", "text"),
     [
         ({"action": "reply", "text": "Neither. Use htmx."}, "Neither. Use htmx."),
         ({"action": "end_turn"}, "ended the turn. Stop, and wait for the user."),
         ({"action": "other", "text": "Svelte"}, "Svelte"),
     ],
 )
-async def test_every_outcome_is_described(service: Served, action: Json, words: str) -> None:
+async def test_every_outcome_is_described(service: Served, action: Json, text: str) -> None:
     await answered(service, **action)
     context = (await hook(service, moment("Stop")))["hookSpecificOutput"]["additionalContext"]
-    assert words in context
+    assert text in context
 
 
 @pytest.mark.rule("LATE-7", "LATE-10")
@@ -85,8 +85,8 @@ async def test_a_denied_permission_is_context_once_people_want_it_tried_again(
     assert denied["hookSpecificOutput"]["decision"]["behavior"] == "deny"
     assert await hook(service, moment()) == {}
     path = f"{service.url}/v1/asks/{(await service.newest()).id}/retry"
-    async with service.http.post(path, json={}, headers=service.acting) as told:
-        assert told.status == 200
+    async with service.http.post(path, json={}, headers=service.acting) as response:
+        assert response.status == 200
     context = (await hook(service, moment()))["hookSpecificOutput"]["additionalContext"]
     for part in ("(Run touch a)", "wants you to try again. Nothing is approved"):
         assert part in context

@@ -70,7 +70,7 @@ async def nobody_was_asked(service: Served) -> bool:
 async def test_what_is_no_call_passes_byte_for_byte(client: Client, service: Served) -> None:
     odd = '{ "jsonrpc":"2.0", "method":"ping" , "id":1e0, "params":{"x":"\\u00e9é", "n":1.50}}\r\n'
     await client.send_bytes(odd.encode())
-    assert await client.heard() == odd.encode()
+    assert await client.received_line() == odd.encode()
     await client.make_server_say(odd.encode())
     assert await client.line() == odd.encode()
     for message in (
@@ -103,7 +103,7 @@ async def test_a_call_is_made_once_a_person_allows_it(
     assert "title: Hi" in (ask.form.questions[0].context or "")
     await client.passes(request("ping"))  # and nothing before it
     await service.act(ask, **value(ALLOW))
-    assert await client.heard() == line.encode()
+    assert await client.received_line() == line.encode()
 
 
 @pytest.mark.rule("GATEWAY-2")

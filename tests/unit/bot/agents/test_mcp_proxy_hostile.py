@@ -66,7 +66,7 @@ async def test_a_changed_tool_is_asked_about_anew_with_the_change_in_every_run(
         await client.list_tools(CHANGED)
         line = await client.send(call())  # a denial does not settle it, nor does another run
         await service.act(await service.newest(2), **value(ALLOW))
-        assert await client.heard() == line.encode()
+        assert await client.received_line() == line.encode()
         await client.passes(call())
         await client.list_tools(TOOL)
         await client.send(call())  # what was allowed first has changed, too
@@ -164,7 +164,7 @@ async def test_an_answer_to_a_call_that_the_server_has_not_got_is_dropped(
     )
     await client.expect(request("roots/list"))
     await service.act(ask, **value(ALLOW))
-    assert await client.heard() == line.encode()
+    assert await client.received_line() == line.encode()
     await client.make_server_say(response(7, content=[]))
     await client.expect(response(7, content=[]))
 
@@ -234,7 +234,7 @@ async def test_what_the_server_asks_goes_to_people_headed_by_its_name(
     assert headline_of(ask.form).startswith("The server github asks: Answerback")
     await client.send(response("e1", action="accept", content={}))  # nobody asked the client
     await service.act(ask, **action)
-    assert json.loads(await client.heard()) == response("e1", **result)
+    assert json.loads(await client.received_line()) == response("e1", **result)
 
 
 @pytest.mark.rule("GATEWAY-6")
@@ -242,7 +242,7 @@ async def test_a_question_that_cannot_be_asked_or_is_cancelled(
     client: Client, service: Served
 ) -> None:
     await client.make_server_say(request("elicitation/create", "e0", message=7))
-    assert json.loads(await client.heard()) == response("e0", action="cancel")
+    assert json.loads(await client.received_line()) == response("e0", action="cancel")
     await client.make_server_say(ELICITATION)
     ask = await service.newest()
     cancelled = {"method": "notifications/cancelled", "params": {"requestId": "e1"}}
@@ -272,7 +272,7 @@ async def test_a_result_that_asks_people_is_continued_for_the_client(
     await client.passes(sent)
     await client.make_server_say(required(3, state, a=ASKED))
     await service.act(await service.newest(), **value({"n": 3}))
-    again = json.loads(await client.heard())
+    again = json.loads(await client.received_line())
     more = {} if state is None else {"requestState": state}
     assert again == request("prompts/get", 3, name="p", **more, inputResponses={"a": ANSWERED})
     await client.make_server_say(required(3, state, b=ROOTS))
@@ -291,7 +291,7 @@ async def test_what_people_answered_is_not_lost_when_the_client_answers_the_rest
     await client.passes(request("prompts/get", 4, name="q", requestState="s", inputResponses=roots))
     again = request("prompts/get", 5, name="p", requestState="s", inputResponses=roots)
     await client.send(again)
-    assert json.loads(await client.heard()) == request(
+    assert json.loads(await client.received_line()) == request(
         "prompts/get", 5, name="p", requestState="s", inputResponses={**roots, "a": ANSWERED}
     )
     await client.passes(again)
@@ -303,7 +303,7 @@ async def test_what_else_a_result_requires_comes_from_the_client_and_the_call_go
 ) -> None:
     line = await client.send(call(**MODERN))
     await service.act(await service.newest(), **value(ALLOW))
-    assert await client.heard() == line.encode()
+    assert await client.received_line() == line.encode()
     await client.make_server_say(required(7, a=ASKED, b=ROOTS))
     await service.act(await service.newest(2), **value({"n": 3}))
     await client.expect(required(7, b=ROOTS))
@@ -311,7 +311,7 @@ async def test_what_else_a_result_requires_comes_from_the_client_and_the_call_go
     again = call(request_id=8, **MODERN, requestState="s", inputResponses=roots)
     await client.send(again)
     merged = call(request_id=8, **MODERN, requestState="s", inputResponses={**roots, "a": ANSWERED})
-    assert json.loads(await client.heard()) == merged
+    assert json.loads(await client.received_line()) == merged
     await client.make_server_say(required(8, "t", b=ROOTS))
     await client.expect(required(8, "t", b=ROOTS))
     await client.passes({**call(request_id=9, **MODERN, requestState="t", inputResponses=roots)})
@@ -334,6 +334,6 @@ async def test_a_request_that_is_cancelled_while_people_answer_for_it_goes_no_fu
 async def test_the_policy_denies_without_asking(service: Served, tmp_path: Path) -> None:
     policy = 'rules = [{ tool = "create_*", do = "deny" }]'
     async with run_client(service.url, tmp_path, policy=policy) as client:
-        words = await client.is_denied(call())
-        assert words == "The policy for github denies this call (rule 1)."
+        text = await client.is_denied(call())
+        assert text == "The policy for github denies this call (rule 1)."
         assert await nobody_was_asked(service)

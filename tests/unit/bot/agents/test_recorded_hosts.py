@@ -97,8 +97,8 @@ async def test_opencodes_permission_request_over_acp_is_answered_in_the_thread(
         assert ask.request.tool_call_id == request["params"]["toolCall"]["toolCallId"]
         await service.act(ask, **value("once"))
         messages = [await editor.next(), await editor.next()]
-    heard = [each for each in messages if each["method"] == "_heard"]
-    assert json.loads(heard[0]["params"]["line"]) == selected("once", request["id"])
+    received = [each for each in messages if each["method"] == "_heard"]
+    assert json.loads(received[0]["params"]["line"]) == selected("once", request["id"])
     assert [each["params"] for each in messages if each["method"] == "$/cancel_request"] == [
         {"requestId": request["id"]}
     ]

@@ -260,12 +260,12 @@ async def test_only_web_asks_can_be_acted_on_with_the_key(api: Served) -> None:
 async def test_of_two_concurrent_actions_on_a_revision_exactly_one_succeeds(api: Served) -> None:
     async def race() -> None:
         ask = await api.asked(TEXT)
-        told = await asyncio.gather(
+        result = await asyncio.gather(
             *(api.act(ask, action="answer", value=who, revision=1) for who in "ab")
         )
-        assert sorted(status for status, _ in told) == [200, 409]
-        assert {body["answers"]["answer"] for _, body in told} <= {"a", "b"}
-        assert told[0][1] == told[1][1]
+        assert sorted(status for status, _ in result) == [200, 409]
+        assert {body["answers"]["answer"] for _, body in result} <= {"a", "b"}
+        assert result[0][1] == result[1][1]
 
     for _ in range(50):
         await asyncio.gather(*(race() for _ in range(20)))

@@ -141,8 +141,8 @@ async def test_the_evidence_is_complete_or_proves_nothing(api: Served) -> None:
     _, body = await api.get(f"/v1/asks/{ask['id']}/receipt")
     keys, payload = await keys_of(api), body["receipt"]["payload"]
     given: Any = payload["answered_by"]["decision"]
-    for told in (payload["asked_at"], payload["ended_at"], given["at"], given["by"]["surface"]):
-        assert told
+    for expected in (payload["asked_at"], payload["ended_at"], given["at"], given["by"]["surface"]):
+        assert expected
     assert {payload["headline"], payload["arguments"], payload["view"]["digest"]} <= set(
         body["disclosed"]
     )

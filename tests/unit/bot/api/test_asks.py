@@ -302,10 +302,10 @@ async def test_a_key_that_is_not_text_is_refused_with_a_reason(api: Served) -> N
         b"Idempotency-Key: caf\xe9\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
     )
     writer.write(head % len(body) + body)
-    told = await reader.read()
+    reply = await reader.read()
     writer.close()
-    assert told.startswith(b"HTTP/1.1 400 ")
-    assert b"Bad Idempotency-Key" in told
+    assert reply.startswith(b"HTTP/1.1 400 ")
+    assert b"Bad Idempotency-Key" in reply
 
 
 @pytest.mark.rule("WAIT-3")

@@ -49,14 +49,14 @@ async def test_a_waiting_call_returns_at_once_with_the_question_and_the_next_one
     await api.waiters(1)
     status, asked = await api.act(ask, action="ask_back", text="Which table?", revision=1)
     assert (status, asked["status"], asked["revision"]) == (200, "open", 2)
-    status, told = await waiting
-    TypeAdapter(AskBody).validate_python(told)
-    assert (status, told["clarify"]["text"], told["clarify"]["question_id"]) == (
+    status, body = await waiting
+    TypeAdapter(AskBody).validate_python(body)
+    assert (status, body["clarify"]["text"], body["clarify"]["question_id"]) == (
         202,
         "Which table?",
         "apply",
     )
-    assert told["clarify"]["by"]["user_id"] == "operator"
+    assert body["clarify"]["by"]["user_id"] == "operator"
     again = asyncio.create_task(wait_for(api, ask))
     await api.waiters(1)
     assert not again.done(), "it was told once; the question is still in every answer"
@@ -75,8 +75,8 @@ async def test_a_waiting_call_returns_at_once_with_the_question_and_the_next_one
 async def test_a_question_asked_between_two_waiting_calls_ends_the_next_one(api: Served) -> None:
     ask = await api.asked(**CLARIFY)
     await api.act(ask, action="ask_back", text="Which table?")
-    status, told = await wait_for(api, ask)
-    assert (status, told["clarify"]["text"]) == (202, "Which table?")
+    status, body = await wait_for(api, ask)
+    assert (status, body["clarify"]["text"]) == (202, "Which table?")
 
 
 async def test_a_question_is_reported_again_if_its_report_could_not_be_saved(
@@ -230,9 +230,9 @@ async def test_the_client_passes_the_question_on_and_waits_again_after_the_expla
         waiting = asyncio.create_task(client.wait(ask.id, timeout=WAIT))
         await api.waiters(1)
         await api.act({"id": ask.id}, action="ask_back", text="Where to?")
-        with pytest.raises(AskedBackError, match="Where to") as told:
+        with pytest.raises(AskedBackError, match="Where to") as error:
             await waiting
-        assert (told.value.ask.id, told.value.clarify["text"]) == (ask.id, "Where to?")
+        assert (error.value.ask.id, error.value.clarify["text"]) == (ask.id, "Where to?")
         assert (await client.add_context(ask.id, "Up.")).clarify is None
         with pytest.raises(InvalidCallError) as refused:
             await client.add_context(ask.id, " ")

@@ -307,8 +307,8 @@ async def test_an_explanation_drops_what_was_confirmed_without_it(serve: Serve) 
         path = f"/v1/asks/{ask['id']}/context"
         async with api.http.post(
             path, json={"text": "It is dear."}, headers=api.bearer("ci")
-        ) as told:
-            assert told.status == 200, await told.text()
+        ) as response:
+            assert response.status == 200, await response.text()
         _, still_open = await act(api, ask, "cy", action="confirm")
         assert still_open["status"] == "open"
         assert [each["user_id"] for each in still_open["prompt"]["confirmations"]["given"]] == [

@@ -41,9 +41,9 @@ async def test_a_damaged_file_of_personal_links_does_not_shut_the_operator_out(
                 assert response.status == 200
             async with service.http.get(inbox, headers=theirs) as response:
                 assert response.status == 401
-        told = [line for line in caplog.records if "is damaged" in line.getMessage()]
-        assert len(told) == 1, "once, not for each request"
-        assert told[0].exc_info is None
+        result = [line for line in caplog.records if "is damaged" in line.getMessage()]
+        assert len(result) == 1, "once, not for each request"
+        assert result[0].exc_info is None
         file.path.write_bytes(intact)
         async with service.http.get(inbox, headers=theirs) as response:
             assert response.status == 200

@@ -86,9 +86,9 @@ async def test_a_webhook_that_was_erased_cannot_be_sent_again(serve: Serve) -> N
         ask = await ended_ask(api)
         await erase(api, ask)
         _, body = await api.get("/v1/deliveries")
-        (told,) = body["deliveries"]
-        assert (told["state"], told["url"]) == ("dead", "")
-        async with api.http.post(f"/v1/deliveries/{told['id']}/redeliver") as response:
+        (result,) = body["deliveries"]
+        assert (result["state"], result["url"]) == ("dead", "")
+        async with api.http.post(f"/v1/deliveries/{result['id']}/redeliver") as response:
             assert response.status == 409
             assert "erased" in (await response.json())["detail"]
 

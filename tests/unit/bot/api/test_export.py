@@ -46,12 +46,12 @@ async def test_an_export_has_asks_with_their_records_and_deliveries_page_by_page
     async with serve(callbacks=SECRET) as api:
         asks = [await ended_ask(api) for _ in range(5)]
         *lines, end = await export_lines(api)
-        told = [
+        result = [
             TypeAdapter(AskBody).validate_python(one["ask"])
             for one in lines
             if one["type"] == "ask"
         ]
-        assert [ask["id"] for ask in told] == [ask["id"] for ask in reversed(asks)]
+        assert [ask["id"] for ask in result] == [ask["id"] for ask in reversed(asks)]
         assert lines[0]["call"]["name"] == "ask_user"
         assert lines[0]["call"]["arguments"]["questions"][0]["id"] == "apply"
         entries = [one for one in lines if one["type"] == "entry"]

@@ -213,8 +213,8 @@ async def test_every_use_is_in_the_record_with_who_gave_the_grant_and_where(api:
     [answered] = [each["response"]["answered"] for each in entries if "response" in each]
     assert answered["source"] == "grant"
     assert answered["by"] is None
-    [noted] = [each["note"] for each in entries if "note" in each]
-    assert noted == {"grant": grant_id, "made_in": made["id"], "use": 1, "uses": 3, "by": ann}
+    [found] = [each["note"] for each in entries if "note" in each]
+    assert found == {"grant": grant_id, "made_in": made["id"], "use": 1, "uses": 3, "by": ann}
 
 
 @pytest.mark.rule("GRANT-5")

@@ -151,8 +151,8 @@ async def test_answers_that_wait_for_confirmation_are_handed_over_and_stay_secre
         assert (await hand_over(api, ask, "dee", "cy"))[0] == 403  # who only confirms has no answer
         status, handed = await hand_over(api, ask, "bob", "cy")
         assert (status, handed["prompt"]["kind"]) == (200, "confirmation")
-        told = await read(api, ask, "ci")
-        assert (told["answers"], told["prompt"]["text"]) == ({}, None)
+        body = await read(api, ask, "ci")
+        assert (body["answers"], body["prompt"]["text"]) == ({}, None)
         assert (await act(api, ask, "cy", action="confirm"))[0] == 403
         assert (await hand_over(api, ask, "bob", "dee"))[0] == 422  # confirms, but may not answer
         status, done = await act(api, ask, "fay", action="confirm")

@@ -192,11 +192,11 @@ async def test_invalid_http_is_400_and_reveals_no_internals(api: Served, raw: by
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(raw)
     async with asyncio.timeout(WAIT):
-        told = await reader.read()
+        body = await reader.read()
     writer.close()
     await writer.wait_closed()
-    assert told.startswith((b"HTTP/1.0 400 ", b"HTTP/1.1 400 "))
-    assert b"Traceback" not in told
+    assert body.startswith((b"HTTP/1.0 400 ", b"HTTP/1.1 400 "))
+    assert b"Traceback" not in body
 
 
 def hostile_body(rng: random.Random) -> bytes:
@@ -276,10 +276,10 @@ async def test_hostile_bodies_get_a_4xx_and_do_not_grow_memory(api: Served) -> N
             async with api.http.post(
                 "/v1/asks", data=io.BytesIO(body), headers=JSON_TYPE
             ) as response:
-                told = await response.read()
+                reply = await response.read()
                 seen.add(response.status)
-                assert 400 <= response.status < 500, (body[:200], told[:500])
-                assert b"Traceback" not in told
+                assert 400 <= response.status < 500, (body[:200], reply[:500])
+                assert b"Traceback" not in reply
         except aiohttp.ClientConnectionError:
             assert len(body) > MAX_BODY  # disconnected while it was still sending
 

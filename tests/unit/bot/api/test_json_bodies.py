@@ -22,7 +22,7 @@ def refusal(body: bytes) -> str:
 
 @pytest.mark.rule("API-6")
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "text"),
     [
         (b"", "expecting value at line 1, column 1"),
         (b'{"a": 1,\n "b" 2}', "expecting ':' delimiter at line 2, column 6"),
@@ -40,8 +40,8 @@ def refusal(body: bytes) -> str:
         (b'{"a":' * 50_000, "nested deeper than 64 levels"),
     ],
 )
-def test_invalid_json_is_refused_with_its_position(body: bytes, words: str) -> None:
-    assert words in refusal(body)
+def test_invalid_json_is_refused_with_its_position(body: bytes, text: str) -> None:
+    assert text in refusal(body)
 
 
 def test_nesting_is_accepted_up_to_the_limit() -> None:

@@ -106,16 +106,16 @@ async def test_an_ask_says_when_its_agent_got_what_is_owed_to_it(api: Served) ->
     ask = await answered_ask(api)
     with service.follow(ask["id"]) as following:
         assert await ids(api) == [ask["id"]]
-        noted = await following.next_commit()
-        assert noted is not None
-        assert noted.collected_at is not None
+        recorded = await following.next_commit()
+        assert recorded is not None
+        assert recorded.collected_at is not None
         read = (await api.get(f"/v1/asks/{ask['id']}"))[1]["collected_at"]
-        assert abs(datetime.fromisoformat(read).timestamp() - noted.collected_at) < 0.001
+        assert abs(datetime.fromisoformat(read).timestamp() - recorded.collected_at) < 0.001
         async with api.http.post(f"/v1/asks/{ask['id']}/undelivered") as response:
             assert response.status == 200
-        noted = await following.next_commit()
-        assert noted is not None
-        assert (noted.collected_at, noted.uncollected) == (None, True)
+        recorded = await following.next_commit()
+        assert recorded is not None
+        assert (recorded.collected_at, recorded.uncollected) == (None, True)
     assert await ids(api) == [ask["id"]]
 
 
@@ -223,10 +223,10 @@ async def test_a_client_killed_while_waiting_gets_the_outcome_when_it_reconnects
     await api.act(ask, action="answer", value=True)
     await api.waiters(0)
 
-    async def told() -> bool:
+    async def is_reported() -> bool:
         return await ids(api) == [ask["id"]]
 
-    await until(told)
+    await until(is_reported)
     assert await ids(api) == []
 
 

@@ -80,8 +80,8 @@ async def test_typed_text_is_counted_whatever_its_result(
 ) -> None:
     ask = await open_ask(metered)
     await metered.store.asks.save_shown(ask.id, Shown(1, {"id": "m"}, Thread(), at=10.0))
-    for delivery, words, who in (("1", "what?", "U1"), ("2", "yes", "U1"), ("3", "yes", "U2")):
-        await metered.apply_typed(ask.id, words, actor(who), at=11.0, delivery=delivery)
+    for delivery, text, who in (("1", "what?", "U1"), ("2", "yes", "U1"), ("3", "yes", "U2")):
+        await metered.apply_typed(ask.id, text, actor(who), at=11.0, delivery=delivery)
     assert counted(metrics) == {
         ("typed", "invalid"): 1,
         ("typed", "acted"): 1,

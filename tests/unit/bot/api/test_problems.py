@@ -38,11 +38,11 @@ async def test_a_bug_is_reported_without_internals_and_logged_with_the_asks_id(
     monkeypatch.setattr(api.running.service.store.asks, "get", fails)
     with caplog.at_level(logging.ERROR, "answerback.api"):
         async with api.http.get(f"/v1/asks/{ask['id']}") as response:
-            told = await response.text()
+            body = await response.text()
     assert response.status == status
     assert response.content_type == "application/problem+json"
-    assert "inside" not in told.replace("its inside", "")
-    assert "Traceback" not in told
+    assert "inside" not in body.replace("its inside", "")
+    assert "Traceback" not in body
     (record,) = caplog.records
     assert record.__dict__["ask_id"] == ask["id"]
     assert record.__dict__["route"] == "/v1/asks/{id}"
@@ -89,10 +89,10 @@ async def test_a_change_that_was_definitely_not_saved_is_not_reported_as_unknown
     ask = await api.asked()
     with closing(sqlite3.connect(tmp_path / "asks.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        status, told = await api.act(ask, action="answer", value=True)
+        status, body = await api.act(ask, action="answer", value=True)
         other.execute("ROLLBACK")
-    assert (status, told["title"]) == (503, "The database failed")
-    assert told["detail"] == "This call changed nothing. Try again."
+    assert (status, body["title"]) == (503, "The database failed")
+    assert body["detail"] == "This call changed nothing. Try again."
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
 
 
@@ -106,9 +106,9 @@ async def test_only_a_failed_commit_is_reported_as_unknown(
         raise CommitUnknownError("a COMMIT failed")
 
     monkeypatch.setattr(api.running.service.store.asks, "change", fails)
-    status, told = await api.act(ask, action="answer", value=True)
-    assert (status, told["title"]) == (503, "Outcome unknown")
-    assert "may or may not have been saved" in told["detail"]
+    status, body = await api.act(ask, action="answer", value=True)
+    assert (status, body["title"]) == (503, "Outcome unknown")
+    assert "may or may not have been saved" in body["detail"]
 
 
 async def test_an_unexpected_error_promises_nothing(
@@ -120,10 +120,10 @@ async def test_an_unexpected_error_promises_nothing(
         raise ZeroDivisionError
 
     monkeypatch.setattr(api.running.service.store.asks, "change", fails)
-    status, told = await api.act(ask, action="answer", value=True)
+    status, body = await api.act(ask, action="answer", value=True)
     assert status == 500
-    assert "lost" not in told["detail"]
-    assert "Read the ask again" in told["detail"]
+    assert "lost" not in body["detail"]
+    assert "Read the ask again" in body["detail"]
 
 
 async def test_a_saved_ask_is_waited_for_even_if_it_cannot_be_read_now(
@@ -154,13 +154,13 @@ async def test_an_unreadable_ask_is_500_and_left_out_of_lists(serve: Serve, tmp_
     with closing(sqlite3.connect(tmp_path / "asks.db", isolation_level=None)) as db:
         db.execute("UPDATE asks SET state = 'secret' WHERE id = ?", (odd["id"],))
     async with serve() as api:
-        status, told = await api.get(f"/v1/asks/{odd['id']}")
-        assert (status, told["title"]) == (500, "Unreadable")
-        assert f"This version cannot read the stored ask {odd['id']}" in (told["detail"])
-        assert "secret" not in told["detail"]
+        status, body = await api.get(f"/v1/asks/{odd['id']}")
+        assert (status, body["title"]) == (500, "Unreadable")
+        assert f"This version cannot read the stored ask {odd['id']}" in (body["detail"])
+        assert "secret" not in body["detail"]
         status, page = await api.get("/v1/asks")
         assert (status, [ask["id"] for ask in page["asks"]]) == (200, [other["id"]])
         assert (await api.act(other, action="answer", value=True))[0] == 200
-        status, told = await api.act(odd, action="answer", value=True)
-        assert (status, told["title"]) == (500, "Unreadable")
+        status, body = await api.act(odd, action="answer", value=True)
+        assert (status, body["title"]) == (500, "Unreadable")
         assert (await api.get("/readyz"))[0] == 200

@@ -134,9 +134,9 @@ async def test_show_prints_the_ask_and_its_record(api: Served) -> None:
     assert found["record"] == record["entries"]
 
 
-@pytest.mark.parametrize("words", [["show"], ["wait"], ["explain", "Because."], ["withdraw"]])
-async def test_an_unknown_ask_is_reported(api: Served, words: list[str]) -> None:
-    command, *more = words
+@pytest.mark.parametrize("arguments", [["show"], ["wait"], ["explain", "Because."], ["withdraw"]])
+async def test_an_unknown_ask_is_reported(api: Served, arguments: list[str]) -> None:
+    command, *more = arguments
     assert await run(api, command, "ask_0", *more) == (
         1,
         "",
@@ -160,10 +160,10 @@ async def test_wait_prints_and_exits_like_ask(api: Served) -> None:
 
 async def test_wait_leaves_an_unanswered_ask_open(api: Served) -> None:
     ask = await api.asked(question("Which port?"))
-    told = f"Nobody has answered yet. {ask['id']} stays open. To keep waiting, run `answerback wait {ask['id']}`.\n"
-    assert await run(api, "wait", ask["id"], "--wait", "0") == (8, "", told)
+    result = f"Nobody has answered yet. {ask['id']} stays open. To keep waiting, run `answerback wait {ask['id']}`.\n"
+    assert await run(api, "wait", ask["id"], "--wait", "0") == (8, "", result)
     code, out, err = await run(api, "wait", ask["id"], "--wait", "0", "--json")
-    assert (code, err) == (8, told)
+    assert (code, err) == (8, result)
     assert json.loads(out).items() >= {"id": ask["id"], "status": "open"}.items()
 
 
@@ -249,8 +249,8 @@ async def test_an_ask_can_be_withdrawn_once(api: Served) -> None:
 @pytest.mark.rule("CLI-12")
 def test_an_unreachable_service_is_reported_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_client, "_PATIENCE", 0.1)
-    words = ["withdraw", "ask_1", "--url", "http://127.0.0.1:1"]
-    done = CliRunner().invoke(main.app, words, catch_exceptions=False)
+    arguments = ["withdraw", "ask_1", "--url", "http://127.0.0.1:1"]
+    done = CliRunner().invoke(main.app, arguments, catch_exceptions=False)
     assert done.exit_code == 1
     assert done.stderr == (
         "Cannot reach Answerback at http://127.0.0.1:1: Connection refused. "

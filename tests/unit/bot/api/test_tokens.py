@@ -111,11 +111,13 @@ async def test_an_agent_can_read_but_not_answer_the_page_it_is_given(
         assert "Apply the proposed migration?" in page.text
         assert "inbox" not in page.markup
         for do in ("yes", "reply", "end_turn", "end_turn_now", "back", "submit", "stay"):
-            told = await agent.press(page, address, do, {"revision": "1", "at": "0"})
-            assert told.status == 403
-            assert "Location" not in told.headers
+            result = await agent.press(page, address, do, {"revision": "1", "at": "0"})
+            assert result.status == 403
+            assert "Location" not in result.headers
         for key in ("", "x", "é", ask["id"], *api.tokens.values()):
-            told = await agent.press(page, address, "yes", {"key": key, "revision": "1", "at": "0"})
-            assert told.status == 403
+            result = await agent.press(
+                page, address, "yes", {"key": key, "revision": "1", "at": "0"}
+            )
+            assert result.status == 403
         assert (await api.get(f"/v1/asks/{ask['id']}", **(headers or {}))) == (200, ask)
         assert not agent.http.cookie_jar

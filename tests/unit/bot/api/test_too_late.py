@@ -97,9 +97,9 @@ async def test_only_a_denial_of_an_approval_can_be_reported(serve: Serve) -> Non
 async def test_people_tell_the_agent_once_to_try_again(api: Served) -> None:
     ask = await asked(api, conversation="c1")
     await report(api, ask)
-    status, told = await retry(api, ask, text="On staging.")
-    assert (status, told["status"], told["revision"]) == (200, "expired", 2)
-    assert told["tried_again"]["text"] == "On staging."
+    status, body = await retry(api, ask, text="On staging.")
+    assert (status, body["status"], body["revision"]) == (200, "expired", 2)
+    assert body["tried_again"]["text"] == "On staging."
     status, problem = await retry(api, ask)
     assert (status, problem["errors"][0]["code"]) == (422, "tried_again")
     _, late = await api.get("/v1/answers?conversation=c1")
@@ -108,7 +108,7 @@ async def test_people_tell_the_agent_once_to_try_again(api: Served) -> None:
         "kind": "retry",
         "ask_id": ask["id"],
         "headline": "Run touch a",
-        **told["tried_again"],
+        **body["tried_again"],
     }
     assert set(again) == {"kind", "ask_id", "headline", "text", "by", "at"}
     assert (await api.get("/v1/answers"))[1] == {"answers": [], "next": None}

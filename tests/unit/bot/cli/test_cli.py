@@ -37,9 +37,9 @@ def test_the_table_matches_the_help_of_each_command(name: str) -> None:
     assert COMMANDS[name] == help_text.split("\n\n")[0].replace("\n", " ")
 
 
-@pytest.mark.parametrize("words", [[], ["ask"], ["token"], ["token", "create"], ["connect"]])
-def test_help_shows_no_type_for_flags(words: list[str]) -> None:
-    shown = CliRunner().invoke(app, [*words, "-h"]).output
+@pytest.mark.parametrize("arguments", [[], ["ask"], ["token"], ["token", "create"], ["connect"]])
+def test_help_shows_no_type_for_flags(arguments: list[str]) -> None:
+    shown = CliRunner().invoke(app, [*arguments, "-h"]).output
     assert "--help" in shown
     assert "<bool>" not in shown
 
@@ -222,11 +222,11 @@ class Importing:
     def __init__(self, process: subprocess.Popen[str], url: str) -> None:
         self._process, self._url = process, url
 
-    def modules(self, folder: Path, *words: str) -> set[str]:
+    def modules(self, folder: Path, *arguments: str) -> set[str]:
         """The modules that are imported once a command has run."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        called = [self._url if word == SERVICE else word for word in words]
+        called = [self._url if word == SERVICE else word for word in arguments]
         self._process.stdin.write(json.dumps([str(folder), "answerback", *called]) + "\n")
         self._process.stdin.flush()
         return set(json.loads(self._process.stdout.readline()))
@@ -267,7 +267,7 @@ def importing(service: str) -> Iterator[Importing]:
         process.kill()
 
 
-def imported(name: str, words: list[str], tmp_path: Path) -> set[str]:
+def imported(name: str, arguments: list[str], tmp_path: Path) -> set[str]:
     """The modules that are imported once a command has run, in a process of its own."""
     (tmp_path / "form.json").write_text('{"question": "Which port?"}')
     script = """
@@ -280,7 +280,7 @@ finally:
     print("MODULES", json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
     done = subprocess.run(
-        [sys.executable, "-c", script, json.dumps(["answerback", name, *words])],
+        [sys.executable, "-c", script, json.dumps(["answerback", name, *arguments])],
         cwd=tmp_path,
         env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": PYTHONPATH},
         input="",
@@ -298,15 +298,15 @@ def test_a_command_imports_only_what_it_needs(
     name: str, tmp_path: Path, importing: Importing
 ) -> None:
     (tmp_path / "form.json").write_text('{"question": "Which port?"}')
-    words, used = STARTED[name]
-    modules = importing.modules(tmp_path, name, *words)
+    arguments, used = STARTED[name]
+    modules = importing.modules(tmp_path, name, *arguments)
     assert UNUSED.intersection(modules) == used
     assert len(modules) <= MOST
 
 
 @pytest.mark.rule("CLI-15")
 @pytest.mark.parametrize(
-    ("name", "words", "free_of", "most"),
+    ("name", "arguments", "free_of", "most"),
     [
         ("check", ["form.json", "--json"], {"aiohttp", "asyncio", "ssl", "rich"}, 420),
         ("list", ["--url", SERVICE], {"answerback.dialects.registry"}, 600),
@@ -314,9 +314,9 @@ def test_a_command_imports_only_what_it_needs(
     ],
 )
 def test_commands_other_than_the_service_do_not_import_it(
-    name: str, words: list[str], free_of: set[str], most: int, service: str, tmp_path: Path
+    name: str, arguments: list[str], free_of: set[str], most: int, service: str, tmp_path: Path
 ) -> None:
-    called = [service if word == SERVICE else word for word in words]
+    called = [service if word == SERVICE else word for word in arguments]
     modules = imported(name, called, tmp_path)
     of_a_service = {
         "answerback.service.service",

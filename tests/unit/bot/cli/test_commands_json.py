@@ -38,17 +38,17 @@ def test_the_errors_in_a_form_are_available_as_json() -> None:
         "errors": [],
     }
     done = CliRunner().invoke(main.app, ["check", "-", "--json"], input='{"questions": []}')
-    told = json.loads(done.stdout)
-    assert (done.exit_code, told["valid"], told["errors"][0]["code"]) == (2, False, "too_few")
+    printed = json.loads(done.stdout)
+    assert (done.exit_code, printed["valid"], printed["errors"][0]["code"]) == (2, False, "too_few")
 
 
 @pytest.mark.rule("CLI-18")
 def test_a_form_is_checked_together_with_its_envelope() -> None:
     call = {"name": "ask_user", "arguments": {"questions": []}, "responders": []}
     done = CliRunner().invoke(main.app, ["check", "-", "--json"], input=json.dumps(call))
-    told = json.loads(done.stdout)
-    assert (done.exit_code, told["valid"]) == (2, False)
-    assert [one["pointer"] for one in told["errors"]] == ["/questions", "/responders"]
+    printed = json.loads(done.stdout)
+    assert (done.exit_code, printed["valid"]) == (2, False)
+    assert [one["pointer"] for one in printed["errors"]] == ["/questions", "/responders"]
 
 
 @pytest.mark.rule("CLI-18")
@@ -62,6 +62,6 @@ def test_the_doctors_findings_are_available_as_json(folder: Path) -> None:
 def test_the_copied_tables_are_available_as_json(folder: Path) -> None:
     asyncio.run(make_database(folder / "old.db"))
     names = [f"sqlite:///{folder / name}" for name in ("old.db", "new.db")]
-    words = ["copy", "--from", names[0], "--to", names[1], "--json"]
-    done = CliRunner().invoke(main.app, words)
+    arguments = ["copy", "--from", names[0], "--to", names[1], "--json"]
+    done = CliRunner().invoke(main.app, arguments)
     assert (done.exit_code, json.loads(done.stdout)["asks"]["rows"]) == (0, 0)

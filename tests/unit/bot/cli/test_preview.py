@@ -98,7 +98,7 @@ def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> 
     path.write_text(json.dumps(call | {"expires_in": 3_600, "accepts": ["clarify"]}))
     code, printed = run(str(path))
     assert code == 0
-    for words in (
+    for text in (
         "For the people who were asked (2) · closes 20",
         "   ?  Ask back",
         "[1/4] Sure?",
@@ -110,7 +110,7 @@ def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> 
         "[4/4] How?",
         "s  End",
     ):
-        assert words in printed
+        assert text in printed
 
 
 @pytest.mark.rule("CLI-6")

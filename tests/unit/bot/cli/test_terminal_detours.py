@@ -144,8 +144,12 @@ async def test_the_review_offers_what_can_be_edited(terminal: Terminal) -> None:
     for _ in range(2):
         ask = await terminal.client.act(ask.id, {"action": "answer", "value": "x"})
     TerminalPrompter(Labels()).show(ask.json)
-    for words in ("y  Submit", "1  a? → X  (Edit · by the operator, 20", "2  b? → X  (Edit · by"):
-        assert words in terminal.screen.text, words
+    for expected in (
+        "y  Submit",
+        "1  a? → X  (Edit · by the operator, 20",
+        "2  b? → X  (Edit · by",
+    ):
+        assert expected in terminal.screen.text, expected
 
 
 async def test_the_review_does_not_offer_to_edit_what_the_configuration_answers(

@@ -40,11 +40,11 @@ async def denied(terminal: Terminal) -> Ask:
 async def test_a_person_tells_the_agent_to_try_again(terminal: Terminal, text: str) -> None:
     ask = await denied(terminal)
     assert describe_status(ask.json) == "denied, because nobody had answered"
-    told = await terminal.walked(ask, f"1\r{text}\r")
-    assert isinstance(told.json["tried_again"], dict)
-    assert told.json["tried_again"]["text"] == (text or None)
+    result = await terminal.walked(ask, f"1\r{text}\r")
+    assert isinstance(result.json["tried_again"], dict)
+    assert result.json["tried_again"]["text"] == (text or None)
     assert "the agent will be told to try again" in terminal.screen.text
-    await terminal.walk().walk(told)  # offers nothing, and reads nothing
+    await terminal.walk().walk(result)  # offers nothing, and reads nothing
 
 
 @pytest.mark.rule("LATE-9")

@@ -28,8 +28,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def token(file: Path) -> Run:
-    def run(*words: str, code: int = 0) -> Result:
-        done = CliRunner().invoke(app, list(words))
+    def run(*arguments: str, code: int = 0) -> Result:
+        done = CliRunner().invoke(app, list(arguments))
         assert done.exit_code == code, done.output
         return done
 

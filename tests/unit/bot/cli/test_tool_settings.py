@@ -22,7 +22,7 @@ def test_tools_are_named_as_ours_or_as_any_tool_that_asks(tmp_path: Path, name: 
 
 @pytest.mark.rule("CONFIG-8")
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         (
             "[tools.askuser]\nenable = false",
@@ -36,11 +36,11 @@ def test_tools_are_named_as_ours_or_as_any_tool_that_asks(tmp_path: Path, name: 
     ],
 )
 def test_a_misspelled_tool_and_a_blank_label_are_errors(
-    tmp_path: Path, text: str, words: str
+    tmp_path: Path, text: str, expected: str
 ) -> None:
     file = tmp_path / "a.toml"
     file.write_text(text)
-    with pytest.raises(ConfigError, match=re.escape(words)):
+    with pytest.raises(ConfigError, match=re.escape(expected)):
         load_settings(file)
 
 

@@ -147,7 +147,7 @@ async def test_a_waiting_client_survives_a_restart_of_the_service(
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "text"),
     [
         (TimeoutError(), "the request timed out"),
         (ConnectionRefusedError(111, "Connect call failed"), "Connection refused"),
@@ -155,8 +155,8 @@ async def test_a_waiting_client_survives_a_restart_of_the_service(
         (aiohttp.ServerDisconnectedError(), "Server disconnected"),
     ],
 )
-def test_connection_failures_are_explained(error: Exception, words: str) -> None:
-    assert reason_of(error) == words
+def test_connection_failures_are_explained(error: Exception, text: str) -> None:
+    assert reason_of(error) == text
 
 
 async def test_an_unreachable_service_is_called_until_the_patience_ends() -> None:

@@ -160,7 +160,7 @@ def test_an_independent_validator_agrees(schema: Any, value: Any) -> None:
 
 @pytest.mark.rule("FORM-4")
 @pytest.mark.parametrize(
-    ("schema", "words"),
+    ("schema", "text"),
     [
         ({"type": "nope"}, "nope"),
         ("string", "an object, true or false"),
@@ -181,10 +181,10 @@ def test_an_independent_validator_agrees(schema: Any, value: Any) -> None:
         ({"description": "x" * 70_000}, "bytes"),
     ],
 )
-def test_an_unusable_schema_is_rejected_with_the_reason(schema: Any, words: str) -> None:
+def test_an_unusable_schema_is_rejected_with_the_reason(schema: Any, text: str) -> None:
     with pytest.raises(InvalidSchemaError) as refused:
         schemas.require_usable(schema)
-    assert words in str(refused.value)
+    assert text in str(refused.value)
 
 
 def test_many_ordinary_patterns_fit_in_one_schema() -> None:

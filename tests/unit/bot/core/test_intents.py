@@ -55,8 +55,8 @@ async def test_option_indexes_are_resolved_against_the_open_question(
     parts: Parts, question: dict[str, JsonValue], wanted: UnresolvedAction, found: Action | str
 ) -> None:
     ask = (await parts.service().submit(ask_user(question))).ask
-    told = resolve_action(wanted, ask, Intent(ask.id, None), LABELS)
-    assert (told.problem.message if isinstance(told, Unclear) else told) == found
+    result = resolve_action(wanted, ask, Intent(ask.id, None), LABELS)
+    assert (result.problem.message if isinstance(result, Unclear) else result) == found
 
 
 async def test_in_a_review_answers_are_edited_by_index_and_nothing_can_be_chosen(
@@ -70,9 +70,9 @@ async def test_in_a_review_answers_are_edited_by_index_and_nothing_can_be_chosen
     arguments: JsonValue = {"questions": [*questions]}
     ask = (await service.submit(ask_user(name="question", arguments=arguments))).ask
     for _ in questions:
-        told = await service.apply(Intent(ask.id, Choose((0,))), actor())
-        assert isinstance(told, Acted)
-        ask = told.ask
+        result = await service.apply(Intent(ask.id, Choose((0,))), actor())
+        assert isinstance(result, Acted)
+        ask = result.ask
     assert resolve_action(EditAt(1), ask, Intent(ask.id, None), LABELS) == Edit(question_id="b")
     nothing = resolve_action(Choose((0,)), ask, Intent(ask.id, None), LABELS)
     assert isinstance(nothing, Unclear)

@@ -55,10 +55,10 @@ def test_the_limit_of_explanations() -> None:
 def test_only_asides_that_were_reported_count_as_told() -> None:
     ask = asking("a?")
     assert ask is not None
-    told = clarification.mark_asides_told(ask, 1)
-    more = asking("b?", told)
+    result = clarification.mark_asides_told(ask, 1)
+    more = asking("b?", result)
     assert more is not None
     assert clarification.has_untold_question(ask)
-    assert not clarification.has_untold_question(told)
+    assert not clarification.has_untold_question(result)
     assert clarification.has_untold_question(more), "a second question is news"
     assert clarification.mark_asides_told(replace(more, asides_told=2), 1).asides_told == 2

@@ -58,8 +58,8 @@ def test_a_label_like_a_control_of_ours_is_numbered(name: str) -> None:
 
 def test_configured_labels_count() -> None:
     labels = Labels(back="Zurück", other="Etwas anderes…")
-    told = show_options(question("zurück", "Back", "etwas anderes"), labels)
-    assert [each.label for each in told.options] == ["zurück (1)", "Back", "etwas anderes"]
+    result = show_options(question("zurück", "Back", "etwas anderes"), labels)
+    assert [each.label for each in result.options] == ["zurück (1)", "Back", "etwas anderes"]
     assert means_other("Etwas Anderes", labels)
     assert not means_other("Something else…", labels)
 
@@ -69,10 +69,10 @@ def test_configured_labels_count() -> None:
     ["Other", "other…", "OTHER", "Something else…", "something  else", "Other:", "Ｏｔｈｅｒ"],
 )
 def test_an_option_that_says_something_else_is_the_control_for_it(name: str) -> None:
-    told = show_options(question("a", name, "b", other=True), ENGLISH)
-    assert [each.label for each in told.options] == ["a", "b"]
-    assert [each.label for each in told.others] == [name]
-    assert [each.label for each in told.every] == ["a", name, "b"]
+    result = show_options(question("a", name, "b", other=True), ENGLISH)
+    assert [each.label for each in result.options] == ["a", "b"]
+    assert [each.label for each in result.others] == [name]
+    assert [each.label for each in result.every] == ["a", name, "b"]
     prompt = view_of(ask_of(Form(questions=(question("a", name, "b", other=True),)))).prompt
     assert prompt is not None
     assert prompt.other_label(ENGLISH) == name

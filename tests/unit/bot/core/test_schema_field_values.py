@@ -136,7 +136,7 @@ def test_any_entry_yields_a_valid_value_or_a_message_for_every_problem(
 
 
 @pytest.mark.parametrize(
-    ("node", "entry", "words"),
+    ("node", "entry", "text"),
     [
         ({"type": "integer", "minimum": 1}, "0", "x must be a whole number, at least 1."),
         ({"type": "integer"}, "1.5", "x must be a whole number."),
@@ -214,9 +214,9 @@ def test_any_entry_yields_a_valid_value_or_a_message_for_every_problem(
     ],
 )
 def test_a_problem_has_a_readable_message(
-    node: dict[str, Any], entry: FieldEntry, words: str
+    node: dict[str, Any], entry: FieldEntry, text: str
 ) -> None:
-    assert entered(node, entry) == words
+    assert entered(node, entry) == text
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_fields_missing_from_a_given_value_start_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ("", "Type the answer as JSON."),
         ('{"a": 1,\n "b" 2}', "at line 2, column 6."),
@@ -312,10 +312,10 @@ def test_fields_missing_from_a_given_value_start_empty() -> None:
         ("[" * 100_000, "it is nested deeper than 64 levels."),
     ],
 )
-def test_unusable_json_is_rejected_with_a_message(text: str, words: str) -> None:
+def test_unusable_json_is_rejected_with_a_message(text: str, expected: str) -> None:
     found = parse_json_answer(text)
     assert isinstance(found, Problem)
-    assert found.message.endswith(words)
+    assert found.message.endswith(expected)
 
 
 @pytest.mark.parametrize("value", [None, True, "a", 1, 1.5, [1, {"a": []}], {"a": {"b": None}}])
@@ -324,11 +324,11 @@ def test_typed_json_becomes_the_value(value: JsonValue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "words"), [("email", "an email address"), ("date", "a date, such as")]
+    ("form", "text"), [("email", "an email address"), ("date", "a date, such as")]
 )
-def test_an_empty_required_field_with_a_format_reports_what_it_takes(form: str, words: str) -> None:
-    told = entered({"type": "string", "format": form}, None)
-    assert str(told).startswith(f"x is required: must be {words}")
+def test_an_empty_required_field_with_a_format_reports_what_it_takes(form: str, text: str) -> None:
+    result = entered({"type": "string", "format": form}, None)
+    assert str(result).startswith(f"x is required: must be {text}")
 
 
 @pytest.mark.parametrize(

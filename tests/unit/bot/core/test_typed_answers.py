@@ -118,7 +118,7 @@ def test_typed_text_is_parsed_as_an_action(ask: Ask, text: str, expected: Action
 
 @pytest.mark.rule("TYPED-2", "TYPED-3", "TYPED-11")
 @pytest.mark.parametrize(
-    ("ask", "text", "told"),
+    ("ask", "text", "expected"),
     [
         (single("text"), "   ", "has no text"),
         (single("boolean"), "yes please", "takes Yes or No"),
@@ -151,10 +151,12 @@ def test_typed_text_is_parsed_as_an_action(ask: Ask, text: str, expected: Action
         (SCHEMA, '{"n": 1}', "Press Fill in"),
     ],
 )
-def test_unclear_text_is_no_action_and_explains_what_to_do(ask: Ask, text: str, told: str) -> None:
+def test_unclear_text_is_no_action_and_explains_what_to_do(
+    ask: Ask, text: str, expected: str
+) -> None:
     found = parse_typed_answer(ask, text, LABELS)
     assert isinstance(found, UnclearText)
-    assert told in found.sentence
+    assert expected in found.sentence
 
 
 CASES = Path(__file__).parents[3] / "data" / "cases"
@@ -221,7 +223,7 @@ def test_which_questions_accept_free_text(ask: Ask, takes: bool) -> None:
 
 @pytest.mark.rule("TYPED-6")
 @pytest.mark.parametrize(
-    ("shown", "is_current", "since", "at", "told"),
+    ("shown", "is_current", "since", "at", "expected"),
     [
         (10.0, True, None, 10.1, None),
         (10.0, True, None, 10.0, "You wrote that before"),
@@ -235,7 +237,11 @@ def test_which_questions_accept_free_text(ask: Ask, takes: bool) -> None:
     ],
 )
 def test_typed_text_counts_once_its_question_was_visible(
-    shown: float | None, is_current: bool, since: float | None, at: float | None, told: str | None
+    shown: float | None,
+    is_current: bool,
+    since: float | None,
+    at: float | None,
+    expected: str | None,
 ) -> None:
     ask = replace(
         single("text"),
@@ -244,7 +250,7 @@ def test_typed_text_counts_once_its_question_was_visible(
         opened=QuestionOpening(shown=shown),
     )
     found = check_not_too_early(ask, at, LABELS, since=since)
-    assert (told in found.sentence) if found and told else (found, told) == (None, None)
+    assert (expected in found.sentence) if found and expected else (found, expected) == (None, None)
 
 
 POSTED = replace(single("text"), message={"id": "1"}, seen_since=10.0, shown_revision=1)

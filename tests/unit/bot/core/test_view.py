@@ -93,7 +93,11 @@ def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:
 def test_after_back_the_prompt_is_prefilled_with_the_earlier_answer() -> None:
     view = view_of(act(make_ask("claude"), Other(text="mine"), Back()))
     assert view.prompt is not None
-    assert (view.prompt.prefill, view.prompt.words, view.prompt.chosen) == ("mine", "mine", None)
+    assert (view.prompt.prefill, view.prompt.other_text, view.prompt.chosen) == (
+        "mine",
+        "mine",
+        None,
+    )
 
 
 @pytest.mark.rule("WALK-11")

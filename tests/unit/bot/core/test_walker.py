@@ -286,13 +286,13 @@ def test_free_text_is_added_to_the_ticked_options_or_replaces_them(
 ) -> None:
     (given,) = walked(several(beside=beside), Other(text=" mine ", value=ticked)).answers
     assert (given.value, given.other) == (value, True)
-    assert (given.words, given.chosen) == (" mine ", chosen)
+    assert (given.other_text, given.chosen) == (" mine ", chosen)
 
 
 @pytest.mark.rule("WALK-10")
 def test_free_text_that_is_a_ticked_option_does_not_repeat_it() -> None:
     (given,) = walked(several(beside=True), Other(text="x ", value=["y", "x"])).answers
-    assert (given.value, given.other, given.words) == (["x", "y"], False, None)
+    assert (given.value, given.other, given.other_text) == (["x", "y"], False, None)
 
 
 @pytest.mark.rule("WALK-9")
@@ -321,7 +321,7 @@ def test_a_single_choice_takes_an_option_or_free_text_but_not_both() -> None:
     assert isinstance(refused, Refused)
     assert [(p.pointer, p.code) for p in refused.problems] == [("/value", "unknown_value")]
     (given,) = walked(form, Other(text="mine")).answers
-    assert (given.value, given.words, given.chosen) == ("mine", "mine", None)
+    assert (given.value, given.other_text, given.chosen) == ("mine", "mine", None)
 
 
 @pytest.mark.rule("ROUTE-5")

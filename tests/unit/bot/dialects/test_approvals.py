@@ -279,9 +279,9 @@ def test_pydantic_ais_calls_are_decided_one_by_one() -> None:
     }
     tools = [question.tool for question in ask.form.questions]
     assert tools == ["delete", "copy", "move"]
-    noted = make_ask("DeferredToolRequests", metadata={"c1": {"why": "old"}}).form.questions
-    assert "why: old" in (noted[0].context or "")
-    assert noted[1].context == "```\npath: a.txt\n```"
+    recorded = make_ask("DeferredToolRequests", metadata={"c1": {"why": "old"}}).form.questions
+    assert "why: old" in (recorded[0].context or "")
+    assert recorded[1].context == "```\npath: a.txt\n```"
 
 
 @pytest.mark.rule("APPROVAL-5")

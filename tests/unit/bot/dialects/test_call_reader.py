@@ -36,14 +36,14 @@ def test_problems_are_listed_in_document_order_even_below_values_that_are_not_ob
     call = node({"first": "text", "list": ["a", {"x": 1}]})
     for below in (("list", 1, "x"), ("list", 0), ("missing",), ("first", "part"), ("list", 7)):
         call.fail("required", "", *below)
-    told = [problem.pointer for problem in call.problems.in_document_order()]
-    assert told == ["/first/part", "/list/0", "/list/1/x", "/list/7", "/missing"]
+    result = [problem.pointer for problem in call.problems.in_document_order()]
+    assert result == ["/first/part", "/list/0", "/list/1/x", "/list/7", "/missing"]
 
 
 def test_many_unknown_fields_are_listed_in_part_and_the_rest_are_counted() -> None:
     arguments: JsonValue = {"question": "Q?"} | {f"key{n}": n for n in range(20_000)}
     call = node(arguments)
     assert call.is_object({"question"})
-    told = call.problems.in_document_order()
-    assert [problem.pointer for problem in told] == ["", *[f"/key{n}" for n in range(100)]]
-    assert told[0].message == "The call has 19900 more unknown fields."
+    result = call.problems.in_document_order()
+    assert [problem.pointer for problem in result] == ["", *[f"/key{n}" for n in range(100)]]
+    assert result[0].message == "The call has 19900 more unknown fields."

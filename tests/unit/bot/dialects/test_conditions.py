@@ -10,7 +10,7 @@ from answerback.dialects import registry
 
 
 @pytest.mark.parametrize(
-    ("question", "equals", "words"),
+    ("question", "equals", "text"),
     [
         ({"answer_type": "boolean"}, 1, "it yields true or false"),
         ({"answer_type": "text"}, 1, "it yields a string"),
@@ -32,7 +32,7 @@ from answerback.dialects import registry
     ],
 )
 def test_an_unsatisfiable_condition_is_reported_with_what_the_question_yields(
-    question: dict[str, JsonValue], equals: JsonValue, words: str
+    question: dict[str, JsonValue], equals: JsonValue, text: str
 ) -> None:
     later: JsonValue = {
         "id": "b",
@@ -46,4 +46,4 @@ def test_an_unsatisfiable_condition_is_reported_with_what_the_question_yields(
         )
     (problem,) = refused.value.problems
     assert problem.code == "unsatisfiable_when"
-    assert problem.message.endswith(f'"a" can never be; {words}, and is never skipped.')
+    assert problem.message.endswith(f'"a" can never be; {text}, and is never skipped.')

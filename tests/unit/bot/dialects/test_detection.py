@@ -143,9 +143,9 @@ def test_a_call_of_unknown_shape_lists_the_other_dialects_of_its_name_closest_fi
         f"The call was read in the dialect ask_user; other dialects of ask_user are: {others}."
     )
     assert not [problem for problem in rest if "other dialects" in problem.message]
-    with pytest.raises(InvalidCallError) as told:
+    with pytest.raises(InvalidCallError) as error:
         registry.parse_call("ask_user", arguments, "ask_user")
-    assert "other dialects" not in told.value.problems[0].message
+    assert "other dialects" not in error.value.problems[0].message
 
 
 def test_a_call_whose_name_has_one_dialect_mentions_no_others() -> None:

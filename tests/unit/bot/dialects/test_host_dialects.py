@@ -81,8 +81,8 @@ def test_the_asynchronous_tool_takes_free_text_notes_and_blank_answers() -> None
         {"accepted": True, "answers": [["Red"], []]},
         "Colour?\nRed\n\nMore?\n(no answer)",
     )
-    noted = act(ask, Answer(value="Green", note="dark"), Answer(value="no"))
-    assert result(noted)[1] == "Colour?\nGreen\nuser_note: dark\n\nMore?\nno"
+    recorded = act(ask, Answer(value="Green", note="dark"), Answer(value="no"))
+    assert result(recorded)[1] == "Colour?\nGreen\nuser_note: dark\n\nMore?\nno"
 
 
 @pytest.mark.rule("CODEX-5")
@@ -127,11 +127,11 @@ def test_opencode_has_no_recommendation_in_a_multiple_choice() -> None:
 @pytest.mark.rule("OPENCODE-2")
 def test_opencode_writes_unanswered_for_an_empty_answer() -> None:
     ask = ask_from_call("question", {"questions": [{"question": "A?", "options": []}]})
-    told = 'User has answered your questions: "A?"="Unanswered". '
+    received = 'User has answered your questions: "A?"="Unanswered". '
     for nothing in (act(ask, Answer(value="  ")), act(ask, Reply())):
         structured, content = result(nothing)
         assert structured == {"answers": [[]]}
-        assert content.startswith(told)
+        assert content.startswith(received)
 
 
 # --- gemini ----------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def test_a_schema_over_budget_is_rejected_with_a_message() -> None:
 
 @pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize(
-    ("schema", "words"),
+    ("schema", "text"),
     [
         ({"anyOf": [{"const": n} for n in range(1_100)]}, "schemas, including nested ones"),
         ({"allOf": [{"pattern": f"a{n}"} for n in range(300)]}, "600 patterns"),
@@ -85,12 +85,12 @@ def test_a_schema_over_budget_is_rejected_with_a_message() -> None:
         ({"pattern": r"[\p{L}]" * 60}, "120 Unicode classes"),
     ],
 )
-def test_each_limit_applies_to_all_schemas_of_a_call_together(schema: Any, words: str) -> None:
+def test_each_limit_applies_to_all_schemas_of_a_call_together(schema: Any, text: str) -> None:
     budget = Budget()
     schemas.require_usable(schema, budget)
     with pytest.raises(SchemaTooLargeError) as refused:
         schemas.require_usable(schema, budget)
-    assert words in str(refused.value)
+    assert text in str(refused.value)
 
 
 def test_a_metaschema_violation_is_reported_with_its_location() -> None:
@@ -104,10 +104,10 @@ def test_a_metaschema_violation_is_reported_with_its_location() -> None:
         ({"$schema": "http://json-schema.org/draft-04/schema#", "enum": [{}, {}]}, "twice"),
         ({"$schema": "http://json-schema.org/draft-03/schema#"}, "draft-03"),
     ]
-    for schema, words in unsound:
+    for schema, text in unsound:
         with pytest.raises(InvalidSchemaError) as refused:
             schemas.require_usable(schema)
-        assert words in str(refused.value)
+        assert text in str(refused.value)
         assert len(str(refused.value)) < 400
 
 

@@ -21,14 +21,14 @@ from tests.unit.bot.tool_schema_support import every_schema, not_portable
 def test_every_definition_explains_when_to_ask_the_result_and_how_to_recommend(form: Any) -> None:
     for tool in tool_definitions.TOOLS:
         text = json.dumps(tool_definitions.format_definition(tool, form))
-        for words in (
+        for expected in (
             "Ask when",
             "secrets",
             "own words overrides the options",
             "Returns ",
             "To recommend an answer, ",
         ):
-            assert words in text
+            assert expected in text
         assert tool.dialect == "vscode" or "(recommended)" in tool.description.lower()
         assert len(tool.description) <= 1024  # OpenAI's limit
 

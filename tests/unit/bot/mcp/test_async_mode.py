@@ -44,8 +44,8 @@ async def test_an_asynchronous_ask_returns_at_once_and_informs_the_model(
     assert (made["status"], made["tool_result"], made["waiting"]) == ("open", None, False)
     interim = made["interim_result"]
     assert interim["structured"]["ask_id"] == made["id"]
-    for words in ("do not assume an answer", "check_answers", made["id"]):
-        assert words in interim["content"]
+    for expected in ("do not assume an answer", "check_answers", made["id"]):
+        assert expected in interim["content"]
     assert not interim["is_error"]
     ask = await service.newest()
     assert ask.thread is not None

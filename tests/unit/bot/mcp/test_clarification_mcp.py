@@ -30,12 +30,12 @@ async def walk(service: Served, mcp: McpClient) -> None:
     await service.wait_for_waiters(ask)
     await service.act(ask, action="ask_back", text="Which service?")
     asked = await calling
-    told = asked.structured_content
-    assert (told["status"], told["ask_id"]) == ("clarify", ask.id)
-    assert told["clarify"]["text"] == "Which service?"
+    result = asked.structured_content
+    assert (result["status"], result["ask_id"]) == ("clarify", ask.id)
+    assert result["clarify"]["text"] == "Which service?"
     assert "asks you to explain first: Which service?" in text(asked)
     assert "add_context" in text(asked)
-    assert (await mcp.call_tool("get_answer", {"ask_id": ask.id})).structured_content == told
+    assert (await mcp.call_tool("get_answer", {"ask_id": ask.id})).structured_content == result
     explained = await mcp.call_tool("add_context", {"ask_id": ask.id, "text": "The *api*."})
     assert explained.structured_content["status"] == "pending"
     waiting = asyncio.create_task(mcp.call_tool("wait_for_answer", {"ask_id": ask.id}))
@@ -71,7 +71,7 @@ async def test_an_explanation_that_cannot_be_shown_is_refused_with_a_reason(
             mcp = bridged if bridge else direct
             pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
             ask_id = pending.structured_content["ask_id"]
-            for arguments, words in (
+            for arguments, expected in (
                 ({"ask_id": ask_id, "text": " "}, "The text is blank."),
                 ({"ask_id": ask_id}, "text is missing: pass the explanation."),
                 ({"ask_id": ask_id, "text": "x", "to": "y"}, "this tool has no argument named to."),
@@ -79,4 +79,4 @@ async def test_an_explanation_that_cannot_be_shown_is_refused_with_a_reason(
             ):
                 refused = await mcp.call_tool("add_context", arguments)
                 assert refused.is_error
-                assert words in text(refused)
+                assert expected in text(refused)

@@ -122,7 +122,7 @@ async def test_answers_of_a_conversation_are_requested_by_its_name(service: Serv
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "expected"),
     [
         ({"conversation": 7}, "conversation must be the name"),
         ({"conversation": ""}, "conversation must be the name"),
@@ -133,12 +133,12 @@ async def test_answers_of_a_conversation_are_requested_by_its_name(service: Serv
     ],
 )
 async def test_invalid_arguments_are_explained(
-    service: Served, arguments: dict[str, Any], words: str
+    service: Served, arguments: dict[str, Any], expected: str
 ) -> None:
     async with client(service) as mcp:
         result = await mcp.call_tool("check_answers", arguments)
     assert result.is_error
-    assert words in text(result)
+    assert expected in text(result)
 
 
 @pytest.mark.rule("LATE-1", "MCP-8")
@@ -192,8 +192,8 @@ async def denied_and_wanted_again(service: Served, http: AsyncClient, text: str 
     denied = await http.report_no_answer(ask.id)
     assert (denied.status, denied.json["gave_up"]) == ("expired", "denied")
     async with AsyncClient(service.url, service.key) as front:
-        told = await front.retry(ask.id, text)
-        assert told.json["tried_again"] is not None
+        result = await front.retry(ask.id, text)
+        assert result.json["tried_again"] is not None
         with pytest.raises(InvalidCallError, match="Nothing to try again"):
             await front.retry(ask.id)
     return ask.id

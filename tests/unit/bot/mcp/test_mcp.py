@@ -131,11 +131,11 @@ async def test_a_wait_that_times_out_is_pending_and_the_next_one_returns_the_ans
 async def test_progress_names_the_ask_at_once_if_the_client_asks_for_it(
     service: Served, mode: str
 ) -> None:
-    told: list[str] = []
+    expected: list[str] = []
     first = asyncio.Event()
 
     async def progress(progress: float, total: float | None, message: str | None) -> None:
-        told.append(f"{progress:g}/{total:g} {message}")
+        expected.append(f"{progress:g}/{total:g} {message}")
         first.set()
 
     async with client(service, mode) as mcp:
@@ -145,8 +145,8 @@ async def test_progress_names_the_ask_at_once_if_the_client_asks_for_it(
         ask = await service.newest()
         await service.act(ask, action="answer", value=True)
         await calling
-    assert told[0].startswith("0/50 Waiting for an answer to ask_")
-    assert ask.id in told[0]
+    assert expected[0].startswith("0/50 Waiting for an answer to ask_")
+    assert ask.id in expected[0]
 
 
 @pytest.mark.rule("MCP-2")
@@ -209,7 +209,7 @@ async def test_a_reply_is_returned_as_text_and_end_turn_tells_the_model_to_stop(
 
 @pytest.mark.rule("MCP-5")
 @pytest.mark.parametrize(
-    ("name", "arguments", "words"),
+    ("name", "arguments", "expected"),
     [
         ("ask_user", {"questions": []}, "at least 1"),
         ("ask_user", {"question": "a\nb"}, "one line"),
@@ -226,12 +226,12 @@ async def test_a_reply_is_returned_as_text_and_end_turn_tells_the_model_to_stop(
     ],
 )
 async def test_errors_in_a_call_are_explained_to_the_model(
-    service: Served, name: str, arguments: dict[str, Any], words: str
+    service: Served, name: str, arguments: dict[str, Any], expected: str
 ) -> None:
     async with client(service) as mcp:
         result = await mcp.call_tool(name, arguments)
     assert result.is_error
-    assert words in text(result)
+    assert expected in text(result)
 
 
 @pytest.mark.rule("MCP-1")

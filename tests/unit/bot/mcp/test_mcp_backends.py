@@ -113,7 +113,7 @@ async def test_both_backends_return_the_same_results(service: Served, backend: A
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "text"),
     [
         (StoreError("disk"), "nothing was changed. Try again later"),
         (CommitUnknownError("disk"), "this may or may not have been saved"),
@@ -121,7 +121,7 @@ async def test_both_backends_return_the_same_results(service: Served, backend: A
     ],
 )
 async def test_a_failing_database_is_explained(
-    service: Served, monkeypatch: pytest.MonkeyPatch, error: StoreError, words: str
+    service: Served, monkeypatch: pytest.MonkeyPatch, error: StoreError, text: str
 ) -> None:
     async def broken(*_: object) -> Any:
         raise error
@@ -132,7 +132,7 @@ async def test_a_failing_database_is_explained(
     monkeypatch.setattr(service.running.service.store.asks, "create", broken)
     result = await call(backend, "ask_user", GO)
     assert result.is_error
-    assert words in result.structured_content["error"]
+    assert text in result.structured_content["error"]
 
 
 async def test_a_saved_question_is_pending_even_if_it_cannot_be_read_now(

@@ -59,9 +59,9 @@ async def test_codex_names_its_session_and_its_hook_delivers_late_answers(
     assert ask.request.tool_call_id == CODEX["body"]["params"]["_meta"]["callId"]
     await service.act(ask, action="answer", value="8443")
     event = {**recorded("codex-UserPromptSubmit"), "session_id": SESSION}
-    told = await asyncio.to_thread(piped, "codex", event, service.url)
-    assert told is not None
-    assert "8443" in told["hookSpecificOutput"]["additionalContext"]
+    result = await asyncio.to_thread(piped, "codex", event, service.url)
+    assert result is not None
+    assert "8443" in result["hookSpecificOutput"]["additionalContext"]
 
 
 @pytest.mark.rule("LATE-1")

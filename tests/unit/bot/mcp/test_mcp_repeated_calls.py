@@ -211,9 +211,9 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol(service: Served, mode
     call = json.loads((CASES / "mcp-unknown-tool.json").read_text())["mcp"]["params"]
     async with client(service, mode) as mcp:
         for arguments in (call["arguments"], {}, {"ask_id": "ask_0"}):
-            with pytest.raises(Exception, match="There is no tool ask_person") as told:
+            with pytest.raises(Exception, match="There is no tool ask_person") as error:
                 await mcp.call_tool(call["name"], arguments)
-            assert "ask_user" in str(told.value)
+            assert "ask_user" in str(error.value)
     assert await stored(service) == []
 
 

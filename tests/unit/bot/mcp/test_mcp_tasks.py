@@ -347,8 +347,8 @@ async def test_an_expired_or_failed_ask_is_a_completed_task_too(
     async with tasks_client(service) as mcp:
         created = await create_task(mcp)
         if failed:
-            words = "The channel is gone."
-            await service.running.service.fail(created.task_id, Reason.BACKEND_ERROR, words)
+            expected = "The channel is gone."
+            await service.running.service.fail(created.task_id, Reason.BACKEND_ERROR, expected)
         else:
             await service.running.service.expire(created.task_id)
         completed = await get_task(mcp, created.task_id)

@@ -95,7 +95,7 @@ async def test_a_selected_dialect_reads_its_tools_calls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "words"),
+    ("query", "text"),
     [
         ("?tools=questoin", 'did you mean "question"'),
         ("?tools=elicitation/create", "there is no tool"),
@@ -104,14 +104,14 @@ async def test_a_selected_dialect_reads_its_tools_calls(tmp_path: Path) -> None:
     ],
 )
 async def test_unknown_tools_are_refused_with_a_reason(
-    tmp_path: Path, query: str, words: str
+    tmp_path: Path, query: str, text: str
 ) -> None:
     async with (
         served(tmp_path) as service,
         service.http.post(f"{service.url}/mcp{query}", json={}) as response,
     ):
         assert response.status == 400
-        assert words in (await response.json(content_type=None))["detail"]
+        assert text in (await response.json(content_type=None))["detail"]
 
 
 @pytest.mark.rule("DIALECT-8", "MCP-6")

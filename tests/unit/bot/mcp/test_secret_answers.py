@@ -101,8 +101,8 @@ async def test_a_hook_allows_nothing_before_others_have_confirmed(tmp_path: Path
         ended = await act(service, ask, "bob", action="object", text="Not today")
         assert ended["status"] == "cancelled"
         async with asyncio.timeout(WAIT):
-            told = await waiting
-        decision = told["hookSpecificOutput"]["decision"]
+            result = await waiting
+        decision = result["hookSpecificOutput"]["decision"]
         assert decision["behavior"] == "deny"
         assert "Not today" in decision["message"]
         again = asyncio.create_task(hook(service, permission(), token=service.tokens["ci"]))
@@ -112,8 +112,8 @@ async def test_a_hook_allows_nothing_before_others_have_confirmed(tmp_path: Path
         assert not again.done()
         await act(service, second, "bob", action="confirm")
         async with asyncio.timeout(WAIT):
-            told = await again
-        assert told["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
+            result = await again
+        assert result["hookSpecificOutput"]["decision"] == {"behavior": "allow"}
 
 
 async def test_a_webhook_of_a_question_to_the_agent_has_no_answer(tmp_path: Path) -> None:
@@ -131,8 +131,8 @@ async def test_a_webhook_of_a_question_to_the_agent_has_no_answer(tmp_path: Path
         asked = await service.newest()
         request = asked.request.model_copy(update={"callback": "http://127.0.0.1:9/hook"})
         record = await service.running.service.record(ask.id)
-        told = [each.entry for each in record if each.entry.kind == "clarify"]
-        [sent] = build_webhooks(replace(asked, request=request), told, 1.0)
+        result = [each.entry for each in record if each.entry.kind == "clarify"]
+        [sent] = build_webhooks(replace(asked, request=request), result, 1.0)
         assert sent.type == "ask.clarify"
         assert "For what?" in sent.body
         assert SECRET not in sent.body

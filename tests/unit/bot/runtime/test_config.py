@@ -256,15 +256,17 @@ def test_a_label_may_omit_placeholders_or_contain_escaped_braces() -> None:
 
 @pytest.mark.rule("CONFIG-3")
 def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
-    told = refusal(tmp_path, "[server]\nprot = 1\n[log]\nlevel = 'loud'\n")
-    assert "server.prot" in told
-    assert "log.level" in told
+    result = refusal(tmp_path, "[server]\nprot = 1\n[log]\nlevel = 'loud'\n")
+    assert "server.prot" in result
+    assert "log.level" in result
 
 
 @pytest.mark.rule("CONFIG-4")
 def test_a_secret_is_never_echoed(tmp_path: Path) -> None:
-    told = refusal(tmp_path, "[callbacks]\nsecret = 'hunter2'\n[slack]\nsigning_secret = 'hunter3'")
-    assert "hunter" not in told
+    result = refusal(
+        tmp_path, "[callbacks]\nsecret = 'hunter2'\n[slack]\nsigning_secret = 'hunter3'"
+    )
+    assert "hunter" not in result
     assert "xoxb-1" not in repr(
         load_settings(write(tmp_path, "[slack]\nbot_token = 'xoxb-1'\napp_token = 'xapp-1'"))
     )

@@ -25,7 +25,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.rule("SURFACE-12", "CONFIG-3")
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ("[slack]\nbot_token = 'x'\nsigning_secret = 'x'", "set public.port"),
         (f"[discord]\nbot_token = 'x'\npublic_key = '{'a' * 64}'", "set public.port"),
@@ -67,5 +67,5 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("[server\n", "is not valid TOML"),
     ],
 )
-def test_errors_are_reported_with_advice(tmp_path: Path, text: str, words: str) -> None:
-    assert words in refusal(tmp_path, text)
+def test_errors_are_reported_with_advice(tmp_path: Path, text: str, expected: str) -> None:
+    assert expected in refusal(tmp_path, text)

@@ -131,6 +131,6 @@ def test_a_command_without_its_extra_names_it(
 async def test_mcp_over_http_without_its_extra_is_501(lack: Lack, tmp_path: Path) -> None:
     lack("aiohttp_asgi")
     async with served(tmp_path) as service, service.http.post(f"{service.url}/mcp") as response:
-        told = await response.json()
-        assert (response.status, told["title"]) == (501, "MCP is not installed")
-        assert told["detail"].startswith("/mcp needs the extra 'mcp'")
+        body = await response.json()
+        assert (response.status, body["title"]) == (501, "MCP is not installed")
+        assert body["detail"].startswith("/mcp needs the extra 'mcp'")

@@ -29,10 +29,10 @@ def test_json_lines_contain_the_event_its_context_and_the_whole_trace(
     logs.configure_logging("info", "json")
     fail("on two\nlines", "bot.somewhere")
     (line,) = capsys.readouterr().err.splitlines()
-    told = json.loads(line)
-    assert (told["event"], told["level"], told["ask_id"]) == ("It failed", "error", "ask_1")
-    assert told["logger"] == "bot.somewhere"
-    assert "ValueError: on two\nlines" in told["exception"]
+    parsed = json.loads(line)
+    assert (parsed["event"], parsed["level"], parsed["ask_id"]) == ("It failed", "error", "ask_1")
+    assert parsed["logger"] == "bot.somewhere"
+    assert "ValueError: on two\nlines" in parsed["exception"]
 
 
 @pytest.mark.rule("CONFIG-9")
@@ -54,9 +54,9 @@ def test_for_an_unreadable_request_only_the_error_type_is_logged(
 ) -> None:
     logs.configure_logging("info", "json" if form == "json" else "console")
     fail("Bearer ab_secret", "aiohttp.server")
-    told = capsys.readouterr().err
-    assert "ValueError" in told
-    assert "secret" not in told
+    result = capsys.readouterr().err
+    assert "ValueError" in result
+    assert "secret" not in result
 
 
 def test_the_level_is_applied_and_libraries_log_less(capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,8 +66,8 @@ def test_the_level_is_applied_and_libraries_log_less(capsys: pytest.CaptureFixtu
     logs.configure_logging("debug", None)
     logging.getLogger("bot.x").debug("quiet no more")
     logging.getLogger("discord.client").info("chatter")
-    told = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
-    assert told == ["loud", "quiet no more"]
+    printed = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
+    assert printed == ["loud", "quiet no more"]
 
 
 @pytest.mark.rule("CONFIG-9")

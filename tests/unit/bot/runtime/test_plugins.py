@@ -105,7 +105,7 @@ def test_the_built_in_surfaces_are_plug_ins_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "words"),
+    ("name", "value", "text"),
     [
         ("chat", "no_such_module:Plugin", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("chat", f"{HERE}:Nothing", "has no attribute 'Nothing'"),
@@ -116,10 +116,10 @@ def test_the_built_in_surfaces_are_plug_ins_too() -> None:
         ("Chat:x", f"{HERE}:ChatPlugin", "lower-case letters, digits and single underscores"),
     ],
 )
-def test_a_broken_plug_in_is_named_with_the_reason(name: str, value: str, words: str) -> None:
+def test_a_broken_plug_in_is_named_with_the_reason(name: str, value: str, text: str) -> None:
     seen = discover_plugins([entry(name, value)])
     assert dict(seen.usable) == {}
-    assert words in seen.broken[name]
+    assert text in seen.broken[name]
     assert seen.broken[name].startswith(
         f"the plug-in {name!r} of an unknown distribution cannot be"
     )
@@ -142,7 +142,7 @@ def test_a_broken_plug_in_that_is_not_configured_does_not_matter(
 
 @pytest.mark.rule("PLUGIN-3")
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "expected"),
     [
         ("[chat]\nhost = 'x'", r"answerback\.toml: chat: the plug-in 'chat' .*no_such_module"),
         ("default_route = 'chat:C1'", r"^default_route: the plug-in 'chat' .*no_such_module"),
@@ -150,11 +150,11 @@ def test_a_broken_plug_in_that_is_not_configured_does_not_matter(
     ],
 )
 def test_configuring_a_broken_plug_in_is_refused_with_the_reason(
-    text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, entry(value="no_such_module:Plugin"))
     (tmp_path / "answerback.toml").write_text(text)
-    with pytest.raises(ConfigError, match=words):
+    with pytest.raises(ConfigError, match=expected):
         from_settings.build_routes(config_file.load_settings())
 
 

@@ -69,9 +69,9 @@ async def test_two_services_on_one_database_report_their_status_and_notify_each_
             while not other.service.signals.count:  # noqa: ASYNC110 there is no notification
                 await asyncio.sleep(0)
         await one.service.withdraw(ask.id)
-        told = await waiting
-        assert told is not None
-        assert told.status is Status.WITHDRAWN
+        result = await waiting
+        assert result is not None
+        assert result.status is Status.WITHDRAWN
         async with aiohttp.ClientSession(other.api_url) as http:
             async with http.get("/readyz") as response:
                 replica = (await response.json())["replica"]
@@ -108,8 +108,8 @@ async def test_a_machine_with_a_wrong_clock_does_not_affect_the_others(
                 assert acted.ask.set_back == 0
         # If the start took the others' times for the future, it would schedule everything again.
     with psycopg.connect(database) as connection:
-        noted = connection.execute("SELECT entry FROM record WHERE ask_id IS NULL")
-        assert noted.fetchall() == []
+        recorded = connection.execute("SELECT entry FROM record WHERE ask_id IS NULL")
+        assert recorded.fetchall() == []
 
 
 @pytest.mark.long

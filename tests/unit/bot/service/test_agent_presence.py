@@ -83,10 +83,14 @@ async def test_people_see_when_nobody_waits_any_more_and_when_somebody_does_agai
     assert not (await now(service, ask)).unattended
     await parts.clock.advance(1)
     await service.presence.run_once()
-    told = await now(service, ask)
-    assert (told.unattended, told.revision, told.presence_lapses_at) == (True, ask.revision, None)
-    assert told.shown_revision < told.revision, "its message is to be shown again"
-    line = wording.asks_line(view_of(told), Labels())
+    result = await now(service, ask)
+    assert (result.unattended, result.revision, result.presence_lapses_at) == (
+        True,
+        ask.revision,
+        None,
+    )
+    assert result.shown_revision < result.revision, "its message is to be shown again"
+    line = wording.asks_line(view_of(result), Labels())
     assert line == ("The assistant asked this and has moved on. It will still get your answer")
     async with waiting(service, ask), asyncio.timeout(WAIT):
         while (await now(service, ask)).unattended:  # noqa: ASYNC110 the wait makes it so

@@ -67,7 +67,7 @@ def test_each_limit_is_the_agents_else_that_of_all_else_the_default(tmp_path: Pa
 
 @pytest.mark.rule("LIMIT-3")
 @pytest.mark.parametrize(
-    ("limits", "words", "retry_after"),
+    ("limits", "text", "retry_after"),
     [
         (AskLimits(asks_per_minute=1), "Wait 60 seconds", 60),
         (AskLimits(open_asks=1), "wait for people at the same time", 10),
@@ -75,7 +75,7 @@ def test_each_limit_is_the_agents_else_that_of_all_else_the_default(tmp_path: Pa
     ],
 )
 async def test_the_model_is_told_to_wait_or_to_ask_together(
-    parts: Parts, limits: AskLimits, words: str, retry_after: int
+    parts: Parts, limits: AskLimits, text: str, retry_after: int
 ) -> None:
     service, agent = parts.service(), Agent("coder", limits=limits)
     reached: list[tuple[str, str]] = []
@@ -88,7 +88,7 @@ async def test_the_model_is_told_to_wait_or_to_ask_together(
     assert (error.status, error.retry_after) == (429, retry_after)
     assert [problem.code for problem in error.problems] == ["too_many_asks"]
     assert result.is_error
-    assert words in result.content
+    assert text in result.content
     assert "together in one call" in result.content
     assert [name for name, _ in reached] == ["coder"]
     again = await service.submit(call, agent=agent, idempotency_key="k", digest="d")
@@ -121,8 +121,8 @@ async def test_a_refusal_is_a_429_that_says_when_to_try_again(tmp_path: Path) ->
             http.post(f"{service.url}/v1/asks", json=body) as response,
         ):
             assert (response.status, response.headers["Retry-After"]) == (429, "10")
-            told = await response.json()
-        assert told["tool_result"]["is_error"]
+            reply = await response.json()
+        assert reply["tool_result"]["is_error"]
         async with (
             aiohttp.ClientSession() as http,
             http.get(f"{service.url}/metrics") as response,
@@ -248,8 +248,8 @@ async def test_a_command_hook_denies_when_its_time_is_up(
     full: Full, agent: str, event: Json
 ) -> None:
     began = time.monotonic()
-    told = await asyncio.to_thread(piped, agent, event, full.service.url, wait=0.5)
-    assert "together in one call" in str(told)
+    result = await asyncio.to_thread(piped, agent, event, full.service.url, wait=0.5)
+    assert "together in one call" in str(result)
     assert time.monotonic() - began >= 0.5
 
 
@@ -302,7 +302,7 @@ async def test_an_acp_proxy_stops_asking_once_nobody_needs_the_answer(full: Full
     needed = iter([True, False])
     outcome = await asyncio.to_thread(client.ask, ACP_CALL, is_needed=lambda: next(needed))
     assert outcome.ask is None
-    assert "together in one call" in outcome.words
+    assert "together in one call" in outcome.message
 
 
 @pytest.mark.rule("LIMIT-4")

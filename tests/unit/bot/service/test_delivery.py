@@ -106,9 +106,9 @@ async def test_the_webhook_of_an_earlier_event_does_not_bring_the_outcome(
         await box.wait_for_tries(ask, 1)
         await box.service.act(ask.id, Answer(value=True), actor())
         await box.clock.advance(RETRY_DELAYS[0] + 1)
-        async with asyncio.timeout(WAIT), box.store.outbox.noted:
+        async with asyncio.timeout(WAIT), box.store.outbox.changed:
             while len(await box.lines(ask)) < 3:
-                await box.store.outbox.noted.wait()
+                await box.store.outbox.changed.wait()
     states = [line["state"] for line in await box.lines(ask)]
     assert states == ["pending", "delivered", "dead"], "asked back, twice, and then answered"
     late = await box.service.late_answer_tracker.list_unseen(None, None, None, 10)

@@ -102,9 +102,9 @@ async def test_an_agents_own_ask_never_answers_its_hosts_questions(
     if way == "http":
         decision = get_decision(await hook(service, CLAIMED, "?wait=0"))
     else:
-        told = await asyncio.to_thread(piped, "claude", CLAIMED, service.url, wait=0.05)
-        assert told is not None
-        decision = get_decision(told)
+        result = await asyncio.to_thread(piped, "claude", CLAIMED, service.url, wait=0.05)
+        assert result is not None
+        decision = get_decision(result)
     assert decision["behavior"] == "deny"
     assert "Nobody answered" in decision["message"]
     assert len((await service.running.service.store.asks.page()).rows) == 2
@@ -194,11 +194,11 @@ def is_denied(answer: Json | None) -> bool:
     assert answer is not None
     output = answer.get("hookSpecificOutput", {})
     decision = output.get("decision", answer if isinstance(answer.get("decision"), str) else {})
-    told = (
+    result = (
         *(answer.get("behavior"), output.get("permissionDecision"), output.get("action")),
         decision.get("behavior") or decision.get("decision"),
     )
-    return {*filter(None, told)} <= {"deny", "cancel"} and any(told)
+    return {*filter(None, result)} <= {"deny", "cancel"} and any(result)
 
 
 @pytest.mark.rule("CONNECT-2")

@@ -57,7 +57,7 @@ async def test_the_backend_receives_the_question_and_returns_its_answer(parts: P
 
 @pytest.mark.rule("ROUTE-3")
 @pytest.mark.parametrize(
-    ("response", "words"),
+    ("response", "expected"),
     [
         (lambda: web.Response(status=500), "HTTP 500"),
         (lambda: web.Response(status=302, headers={"Location": "/"}), "HTTP 302"),
@@ -68,13 +68,13 @@ async def test_the_backend_receives_the_question_and_returns_its_answer(parts: P
     ],
 )
 async def test_an_invalid_response_is_explained(
-    parts: Parts, response: Callable[[], web.Response], words: str
+    parts: Parts, response: Callable[[], web.Response], expected: str
 ) -> None:
     async def handler(_request: web.Request) -> web.Response:
         return response()
 
     async with backend(handler) as inquiry:
-        with pytest.raises(InquiryError, match=words):
+        with pytest.raises(InquiryError, match=expected):
             await answer(parts, inquiry)
 
 

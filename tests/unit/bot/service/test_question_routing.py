@@ -91,7 +91,7 @@ async def test_the_model_of_a_call_for_such_a_surface_gets_its_dialects_failure(
 
 @pytest.mark.rule("ROUTE-1")
 @pytest.mark.parametrize(
-    ("rule", "inquiry", "reason", "words"),
+    ("rule", "inquiry", "reason", "text"),
     [
         (
             {"answer": "perhaps"},
@@ -103,7 +103,7 @@ async def test_the_model_of_a_call_for_such_a_surface_gets_its_dialects_failure(
     ],
 )
 async def test_a_configuration_that_cannot_work_fails_before_anybody_answers(
-    parts: Parts, rule: Any, inquiry: bool, reason: Reason, words: str
+    parts: Parts, rule: Any, inquiry: bool, reason: Reason, text: str
 ) -> None:
     """Even if a condition might have skipped the question."""
     rules = Rules.model_validate({"tools": {"ask_user": {"questions": {"sure": rule}}}})
@@ -114,7 +114,7 @@ async def test_a_configuration_that_cannot_work_fails_before_anybody_answers(
     ask = (await service.submit(form)).ask
     assert ask.outcome is not None
     assert (ask.status, ask.outcome.reason) == (Status.FAILED, reason)
-    assert words in (ask.outcome.message or "")
+    assert text in (ask.outcome.message or "")
     assert "Do not retry" in (ask.outcome.message or "")
     request, cancelled, ended = [e.entry for e in await service.store.record.read(ask.id)]
     assert (request.kind, request.question_id) == ("request", "sure")

@@ -360,9 +360,9 @@ def test_a_key_is_32_bytes_in_base64url() -> None:
 async def test_every_part_of_a_receipt_is_told_in_words(store: Store) -> None:
     signed = Signed(store)
     ask = await walk(signed, True, "staging", ["production"], "Because")
-    told = " ".join(check(await signed.receipt(ask), signed.keys).proves)
-    assert "The answer to parts is ['production'], by U1 on chat" in told
-    assert "The answer to why is Because" in told
+    result = " ".join(check(await signed.receipt(ask), signed.keys).proves)
+    assert "The answer to parts is ['production'], by U1 on chat" in result
+    assert "The answer to why is Because" in result
     replied = await walk(signed, True, Reply(text="After lunch."))
     body = await signed.receipt(replied)
     assert "The reply is: After lunch." in check(body, signed.keys).proves
@@ -388,5 +388,5 @@ async def test_a_receipt_says_who_confirmed(store: Store) -> None:
     payload: Any = body["receipt"]["payload"]
     [vote] = payload["confirmed_by"]
     assert vote["by"] == {"surface": "chat", "user_id": "U2", "known": None, "via": None}
-    told = check(body, signed.keys).proves
-    assert any(line.startswith("It was confirmed, by U2 on chat, at ") for line in told)
+    result = check(body, signed.keys).proves
+    assert any(line.startswith("It was confirmed, by U2 on chat, at ") for line in result)

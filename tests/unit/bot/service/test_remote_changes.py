@@ -31,10 +31,10 @@ class LossyChanges(MemoryRemoteChanges):
     deaf = False
     said: Callable[[str | None], None]
 
-    def listen(self, heard: Callable[[str | None], None]) -> None:
+    def listen(self, received: Callable[[str | None], None]) -> None:
         """Listen, unless notifications are being lost."""
-        self.said = heard
-        super().listen(lambda ask_id: None if self.deaf else heard(ask_id))
+        self.said = received
+        super().listen(lambda ask_id: None if self.deaf else received(ask_id))
 
 
 class LossyStore(MemoryStore):
@@ -127,9 +127,9 @@ async def test_a_waiter_is_woken_by_another_processs_commit(
         ask = (await ann.service.submit(ask_user())).ask
         waiting = await ben.waits(ask)
         await answered(ann, ask)
-        told = await waiting
-    assert told is not None
-    assert told.status is Status.ANSWERED
+        result = await waiting
+    assert result is not None
+    assert result.status is Status.ANSWERED
     assert hearing.missed_count == 0
     assert hearing.seconds_since_notification < WAIT
 
@@ -144,9 +144,9 @@ async def test_a_change_without_a_notification_is_found_by_polling_and_counted(
         ask = (await ann.service.submit(ask_user())).ask
         waiting = await ben.waits(ask)
         await answered(ann, ask)
-        told = await waiting
-    assert told is not None
-    assert not told.open
+        result = await waiting
+    assert result is not None
+    assert not result.open
     assert hearing.missed_count == 1
 
 
@@ -161,9 +161,9 @@ async def test_changes_missed_while_disconnected_are_read_after_reconnecting(
         waiting = await ben.waits(ask)
         await answered(ann, ask)
         ben.store.changes.said(None)
-        told = await waiting
-    assert told is not None
-    assert not told.open
+        result = await waiting
+    assert result is not None
+    assert not result.open
     assert hearing.missed_count == 0, "reconnecting accounts for it"
 
 
@@ -180,9 +180,9 @@ async def test_a_follower_of_a_surface_is_woken_by_every_change_and_after_a_loss
             await answered(ann, ask)
             ben.store.changes.said(None)
             async with asyncio.timeout(WAIT):
-                told = await follower.next_commit()
-    assert told is not None
-    assert told.id == ask.id
+                result = await follower.next_commit()
+    assert result is not None
+    assert result.id == ask.id
 
 
 async def test_a_delayed_message_is_shown_at_once_when_another_process_acts(
@@ -223,9 +223,9 @@ async def test_an_unreadable_store_is_read_again_later(
         waiting = await ben.waits(ask)
         ben.store.changes.deaf = True
         await answered(ann, ask)
-        told = await waiting
-    assert told is not None
-    assert not told.open
+        result = await waiting
+    assert result is not None
+    assert not result.open
     assert caplog.text.count("the server is starting") == 2
 
 

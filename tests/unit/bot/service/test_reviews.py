@@ -64,7 +64,7 @@ async def test_after_back_the_other_answers_are_shown_and_none_appears_twice(
     ask = await act(service, ask, Answer(value="1"))
     prompt = view_of(ask).prompt
     assert prompt is not None
-    assert (prompt.question.id, prompt.prefill, prompt.words) == ("c", "mine", "mine")
+    assert (prompt.question.id, prompt.prefill, prompt.other_text) == ("c", "mine", "mine")
 
 
 @pytest.mark.parametrize("moves", [[Back(), Back()], [Edit(question_id="a")]])

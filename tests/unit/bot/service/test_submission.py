@@ -89,7 +89,7 @@ def test_every_error_in_the_envelope_has_a_pointer(
 
 @pytest.mark.rule("SUBMIT-2")
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "text"),
     [
         (
             {"questions": []},
@@ -100,11 +100,11 @@ def test_every_error_in_the_envelope_has_a_pointer(
         ({**CALL, "callback": {"url": "https://a.test", "method": "PUT"}}, "is not a known field."),
     ],
 )
-def test_an_unknown_field_is_reported_with_a_suggestion(body: Any, words: str) -> None:
+def test_an_unknown_field_is_reported_with_a_suggestion(body: Any, text: str) -> None:
     with pytest.raises(InvalidCallError) as refused:
         read_submission(body)
     [unknown] = [p for p in refused.value.problems if p.code == "unknown_value"]
-    assert unknown.message.endswith(words), unknown.message
+    assert unknown.message.endswith(text), unknown.message
 
 
 def test_reporting_many_unknown_fields_is_quick() -> None:

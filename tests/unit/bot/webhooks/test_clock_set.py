@@ -155,10 +155,10 @@ async def test_a_webhook_postponed_while_the_clock_is_set_back_uses_the_new_time
             await box.wait_for_tries(await box.answered(receiver.url), 1)
             monkeypatch.setattr(box.store.outbox, "claim", claimed)
             put_off = await box.answered(receiver.url)
-            async with asyncio.timeout(WAIT), box.store.outbox.noted:
+            async with asyncio.timeout(WAIT), box.store.outbox.changed:
                 at_once = (put_off.created_at, put_off.created_at - DAY)
                 while (found := await box.delivery(put_off)).next_at in at_once:
-                    await box.store.outbox.noted.wait()
+                    await box.store.outbox.changed.wait()
             assert found.next_at == pytest.approx(box.clock.now() + 60, abs=5)
 
 

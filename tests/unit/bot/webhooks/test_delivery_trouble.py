@@ -238,9 +238,9 @@ async def test_deliveries_in_memory_also_wait_when_a_receiver_asks_for_a_pause(
     async with box.draining():
         await receiver.until(delivery_module._MAX_IN_FLIGHT)
         held.set()
-        async with asyncio.timeout(WAIT), box.store.outbox.noted:
+        async with asyncio.timeout(WAIT), box.store.outbox.changed:
             while any([(await box.delivery(ask)).next_at == ask.created_at for ask in asks]):
-                await box.store.outbox.noted.wait()
+                await box.store.outbox.changed.wait()
         assert len(receiver.received) == delivery_module._MAX_IN_FLIGHT
         receiver.always = None
         await box.clock.advance(70)

@@ -66,9 +66,9 @@ async def test_retry_after_applies_to_everything_the_agent_sends_to_that_url(
         stored = await box.wait_for_tries(first, 1)
         assert stored.next_at == box.clock.now() + 900
         second = await box.answered(receiver.url)
-        async with asyncio.timeout(WAIT), box.store.outbox.noted:
+        async with asyncio.timeout(WAIT), box.store.outbox.changed:
             while (await box.delivery(second)).next_at == second.created_at:
-                await box.store.outbox.noted.wait()
+                await box.store.outbox.changed.wait()
         assert len(receiver.received) == 1
         await box.clock.advance(910)
         await receiver.until(3)

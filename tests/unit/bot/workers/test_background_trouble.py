@@ -318,9 +318,9 @@ async def test_a_follower_that_leaves_does_not_affect_the_others(parts: Parts) -
             assert service.signals.count == 2
         await service.withdraw(ask.id)
         async with asyncio.timeout(WAIT):
-            told = await stays.next_commit()
-    assert told is not None
-    assert (told.status, service.signals.count) == (Status.WITHDRAWN, 0)
+            result = await stays.next_commit()
+    assert result is not None
+    assert (result.status, service.signals.count) == (Status.WITHDRAWN, 0)
 
 
 async def test_a_follower_never_gets_an_older_state_after_a_newer_one(parts: Parts) -> None:

@@ -114,12 +114,12 @@ async def test_an_action_between_an_edit_and_its_note_is_shown_at_once(
         ask = await submit(service, *map(boolean, "abc"))
         await parts.chat.until(shows(parts, ask, 1))
         await sync.wait_until_idle()
-        noted = service.store.asks.save_shown
+        original = service.store.asks.save_shown
 
         async def note(ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
             if shown.revision == 2:
                 await service.act(ask.id, Answer(value=True), actor())
-            return await noted(ask_id, shown, of)
+            return await original(ask_id, shown, of)
 
         monkeypatch.setattr(service.store.asks, "save_shown", note)
         await service.act(ask.id, Answer(value=True), actor())
@@ -203,12 +203,12 @@ async def test_when_an_ask_is_escalated_a_failure_at_either_place_is_retried(
     async with running(parts, routes=ESCALATED) as (service, sync):
         ask = await submit(service, to=None, responders=None)
         await sync.wait_until_idle()
-        noted, failures = service.save_retired, [StoreError("The disk is full.")] * 2
+        original, failures = service.save_retired, [StoreError("The disk is full.")] * 2
 
         async def left(ask: Ask, at: float | None) -> None:
             if failures:
                 raise failures.pop()
-            await noted(ask, at)
+            await original(ask, at)
 
         monkeypatch.setattr(service, "save_retired", left)
         parts.chat.failures.append(PlatformUnavailableError("503"))

@@ -176,11 +176,11 @@ async def test_an_attempt_longer_than_its_lease_stays_claimed_and_is_not_repeate
         async with box.draining(claim=Claim("ann", LASTING)):
             since = time.monotonic()
             ask = await box.answered(dead.url)
-            told = (await box.delivery(ask)).delivery.id
-            async with asyncio.timeout(WAIT), box.store.outbox.noted:
+            result = (await box.delivery(ask)).delivery.id
+            async with asyncio.timeout(WAIT), box.store.outbox.changed:
                 while time.monotonic() - since < 1.5 * LASTING:
-                    await box.store.outbox.noted.wait()
-            assert box.store.outbox.claimed == [told]
+                    await box.store.outbox.changed.wait()
+            assert box.store.outbox.claimed == [result]
             assert len(dead.received) == 1
 
 
@@ -317,8 +317,8 @@ async def test_a_webhook_queued_for_longer_than_its_claim_is_reclaimed_and_sent_
 ) -> None:
     async with queued_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
         second = box.store.outbox.claimed[1]
-        async with asyncio.timeout(WAIT), box.store.outbox.noted:
-            await box.store.outbox.noted.wait_for(
+        async with asyncio.timeout(WAIT), box.store.outbox.changed:
+            await box.store.outbox.changed.wait_for(
                 lambda: box.store.outbox.claimed.count(second) >= 2
             )
         go_on.set()
@@ -342,6 +342,6 @@ async def queued_behind_another(
     async with box.draining(claim=claim):
         asks = [await box.answered(receiver.url) for _ in range(2)]
         await receiver.until(1)
-        async with asyncio.timeout(WAIT), box.store.outbox.noted:
-            await box.store.outbox.noted.wait_for(lambda: len(set(box.store.outbox.claimed)) == 2)
+        async with asyncio.timeout(WAIT), box.store.outbox.changed:
+            await box.store.outbox.changed.wait_for(lambda: len(set(box.store.outbox.claimed)) == 2)
         yield asks, go_on
