@@ -1,4 +1,4 @@
-"""The recipe for Google ADK: the real framework in its own environment, a scripted model."""
+"""The recipes for Google ADK: the real framework in its own environment, a scripted model."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Final
 
+import pytest
+
+from answerback_client import RefusedError
 from tests.meta.project import RECIPES, ROOT
 from tests.recipes.children import Child, child
 from tests.recipes.conftest import Person, Served
@@ -15,11 +18,13 @@ _START: Final = 120.0
 """Seconds within which ADK, which is large, has to be imported."""
 
 
-def adk(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:
+def adk(
+    folder: Path, served: Served, driver: str = "drive_adk.py"
+) -> AbstractAsyncContextManager[Child]:
     """Start a process of the recipe's user."""
     return child(
         ROOT / ".venv" / "adk" / "bin" / "python",
-        Path(__file__).with_name("environments") / "drive_adk.py",
+        Path(__file__).with_name("environments") / driver,
         RECIPES,
         folder / "sessions.db",
         folder=folder,
@@ -73,3 +78,29 @@ async def test_people_confirm_reject_and_end_the_turn_even_after_the_process_die
         text, received = await second.call("parked", False, "Never mind.")
         assert text == "Never mind."
         assert "released" not in str(received)
+
+
+async def test_people_give_a_workflow_its_input_even_after_the_process_died(
+    frameworks: None, served: Served, person: Person, tmp_path: Path
+) -> None:
+    person = Person(person.front, _START)
+    async with adk(tmp_path, served, "drive_adk_input.py") as first:
+        running = asyncio.create_task(first.call("typed", "version 7"))
+        asked = await person.sees()
+        assert asked.prompt is not None
+        assert "When do we do this: version 7?" in str(asked.prompt["text"])
+        assert "the release candidate" in str(asked.prompt["context"])
+        with pytest.raises(RefusedError):
+            await person.answers({"day": "Monday", "hosts": "three"})
+        running.cancel()
+    await person.answers({"day": "Monday", "hosts": 3})
+    async with adk(tmp_path, served, "drive_adk_input.py") as second:
+        running = asyncio.create_task(second.call("typed", None))
+        asked = await person.sees()
+        assert asked.prompt is not None
+        assert asked.prompt["text"] == "Who watches 3 hosts on Monday?"
+        await person.answers("Kim")
+        assert await running == "Kim watches the release."
+
+        output, _ = await asyncio.gather(second.call("ended", "version 8"), person.ends_the_turn())
+        assert output is None
