@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from answerback.core.actions import Answer, Back, Confirm, EndTurn, Submit
 from answerback.core.granting import RevokeGrant
 from answerback.core.intents import Choose, EditAt, RequestedAction
+from answerback.ports.commands import CommandButton
 from answerback.presentation.form_spec import Entry
 
 _STEM: Final = r"ab1:(ask_[0-9a-z]{1,40}):([0-9]{1,9}):"
@@ -83,12 +84,18 @@ class Verb(StrEnum):
     """Open the input for what an agent is told that should try again what nobody allowed in time."""
     PREVIEW = "preview"
     """Show an option's preview, privately. Argument: the 0-based index of the option."""
+    COMMAND = "command"
+    """Carry out a command that was typed; belongs to no ask. Argument: what follows its name."""
+    RUN = "run"
+    """Carry out the command of a button below an answer to one; belongs to no ask. Argument: as above."""
 
 
 NO_ASK: Final = "ask_0"
 """The ask id of a control that belongs to no ask."""
 BATCH_VERBS: Final = {Verb.ALLOW_SEVERAL: True, Verb.DENY_SEVERAL: False}
 """The controls that decide about several permissions, and whether they allow them."""
+COMMAND_VERBS: Final = {Verb.COMMAND: False, Verb.RUN: True}
+"""The controls that carry out a command, and whether a button was pressed."""
 _VERBS: Final = {verb.value: verb for verb in Verb}
 _ENTRIES: Final = {_VERBS[entry.value]: entry for entry in Entry}
 
@@ -114,6 +121,11 @@ class Control(NamedTuple):
     def encode(self) -> str:
         """See `encode`."""
         return encode(self.ask_id, self.revision, self.verb, self.argument)
+
+    @property
+    def command(self) -> str:
+        """The line of the command that it carries out."""
+        return self.argument.replace(".", " ") if self.verb is Verb.RUN else self.argument
 
     def wanted(self, places: tuple[int, ...] | None) -> RequestedAction | None:
         """Return the action that using it requests; None if it only shows something.
@@ -182,6 +194,11 @@ def control_prefix(ask_id: str, revision: int) -> str:
     if not _IS_STEM.fullmatch(text):
         raise ValueError(f"{text!r} is not a valid prefix of a control")
     return text
+
+
+def command_control(button: CommandButton) -> str:
+    """Encode the control of a button below the answer to a command; see `encode`."""
+    return encode(NO_ASK, 0, Verb.RUN, button.command.replace(" ", "."))
 
 
 def decode(text: object) -> Control | None:

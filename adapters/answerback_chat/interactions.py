@@ -17,9 +17,10 @@ from answerback.core.errors import StoreError
 from answerback.core.intents import Intent, RequestedAction
 from answerback.core.too_late import TryAgain
 from answerback.ports.claims import Fence
+from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Acted, Actor, Asks, Rejected
 from answerback.presentation.form_spec import Entry
-from answerback_chat.control_codec import Control
+from answerback_chat.control_codec import COMMAND_VERBS, Control
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +77,9 @@ class Platform(Protocol[U, R_co]):
     async def respond_to_read_only(self, ask: Ask | None, used: U) -> R_co:
         """Show what everyone may read; ``ask`` is None if there is no ask with this id."""
 
+    async def respond_to_command(self, answer: CommandAnswer, used: U) -> R_co:
+        """Show the answer to a command to this person alone, with its buttons (`command_control`)."""
+
     async def respond_with_view(self, ask: Ask, used: U) -> RequestedAction | R_co:
         """Show an input or a page; or return the action that its submitted values request."""
 
@@ -119,6 +123,10 @@ class Interactions(Generic[U, R]):
                 return await self._platform.respond_to_unknown(payload)
             if (wanted := used.wanted) is not None:
                 return await self._act(used, wanted)
+            if (pressed := COMMAND_VERBS.get(used.control.verb)) is not None:
+                line, person = used.control.command, used.actor.person
+                answer = await self._asks.commands.run(person, line, pressed=pressed)
+                return await self._platform.respond_to_command(answer, used)
             if used.is_read_only:
                 ask = await self._asks.get(used.control.ask_id)
                 return await self._platform.respond_to_read_only(ask, used)

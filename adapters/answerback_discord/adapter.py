@@ -268,9 +268,8 @@ class DiscordSurface(BotSurface):
         self._identity.bot_user = str(me.get("id")) if isinstance(me, dict) else None
 
     def _identified(self) -> None:
-        self._background.spawn(
-            "command", slash_commands.register_with_retry(self.calls, self._labels)
-        )
+        wanted = slash_commands.definitions(self._labels, self._asks.commands.offered)
+        self._background.spawn("command", slash_commands.register_with_retry(self.calls, wanted))
 
 
 async def build(settings: DiscordSettings, host: Host, asks: Asks) -> DiscordSurface:

@@ -12,13 +12,13 @@ from pydantic import JsonValue
 
 from answerback.core.errors import PayloadRejectedError, PlatformError
 from answerback.core.labels import Labels
+from answerback.ports.commands import Command
 from answerback.ports.plugin import DoctorContext, Finding
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_discord import limits, manifest, slash_commands
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 from answerback_discord.http_endpoint import SIGNATURE_WINDOW
-from answerback_discord.parse import INBOX
 from answerback_discord.plugin import DiscordSettings
 
 _DISCORD: Final = FindingFactory("Discord")
@@ -38,6 +38,7 @@ class Setup:
     roles: Sequence[str] = ()
     fix: bool = False
     """Whether to change the application's settings where the API allows it."""
+    commands: Sequence[Command] = ()
 
 
 def findings(settings: DiscordSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
@@ -52,6 +53,7 @@ def findings(settings: DiscordSettings, checkup: DoctorContext) -> AsyncIterator
         channels=checkup.channels,
         roles=settings.groups(checkup),
         fix=checkup.fix,
+        commands=checkup.commands,
     )
     return check(setup, checkup.http)
 
@@ -74,7 +76,8 @@ async def check(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Find
     if setup.public_key is not None:
         yield _DISCORD.check_clock(calls.date, SIGNATURE_WINDOW)
     yield _installed(guilds, str(application.get("id")))
-    yield await _command(setup, calls, str(application.get("id")))
+    for finding in await _commands(setup, calls, str(application.get("id"))):
+        yield finding
     for channel in setup.channels:
         yield await _channel(channel, bot, calls)
     if setup.roles:
@@ -168,21 +171,26 @@ def _installed(guilds: Sequence[Json], application_id: str) -> Finding:
     )
 
 
-async def _command(setup: Setup, calls: DiscordApi, application_id: str) -> Finding:
-    """Check that the slash command exists; the service sets its description, because it knows the labels."""
-    what = f"command /{INBOX}"
+async def _commands(setup: Setup, calls: DiscordApi, application_id: str) -> list[Finding]:
+    """Check that the slash commands exist; the service sets their texts, because it knows the labels."""
+    wanted = slash_commands.definitions(Labels(), setup.commands)
     try:
-        command = await slash_commands.fetch_command(calls, application_id)
-        if command is None and setup.fix:
-            await slash_commands.register(calls, Labels(), application_id)
-            command = await slash_commands.fetch_command(calls, application_id)
+        found = await slash_commands.fetch_commands(calls, application_id)
+        if setup.fix and not all(str(each["name"]) in found for each in wanted):
+            await slash_commands.register(calls, wanted, application_id)
+            found = await slash_commands.fetch_commands(calls, application_id)
     except PlatformError as error:
-        return _DISCORD.call_failed(what, error)
-    if command is not None:
+        return [_DISCORD.call_failed("commands", error)]
+    return [_command(each, found.get(str(each["name"]))) for each in wanted]
+
+
+def _command(wanted: Json, found: Json | None) -> Finding:
+    what = f"command /{wanted['name']}"
+    if found is not None and slash_commands.offers(found, wanted):
         return _DISCORD.ok(what)
     return _DISCORD.problem(
         what,
-        "it is not registered with Discord, so people cannot list what is waiting for them",
+        f"it is not registered with Discord, so people are not offered: {wanted['description']}",
         "Start the service, which registers it, or run `answerback doctor --fix`.",
     )
 

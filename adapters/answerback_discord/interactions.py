@@ -19,6 +19,7 @@ from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.claims import Fence
+from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback_chat.control_codec import NO_ASK, Verb
 from answerback_discord import (
@@ -90,6 +91,12 @@ class InteractionHandler:
         if ask is None:
             return await self._replies.rejected(Rejected(RejectReason.NOT_FOUND), used)
         return await self._control_handler(ask, used).read_page()
+
+    async def respond_to_command(
+        self, answer: CommandAnswer, used: Interaction
+    ) -> InteractionResponse:
+        """Respond with a private note, which replaces the one with the button that was pressed."""
+        return note_response(private_notes.command_note(answer), used)
 
     async def respond_with_view(
         self, ask: Ask, used: Interaction

@@ -22,10 +22,9 @@ from answerback.ports.surface import Actor
 from answerback_chat.control_codec import NO_ASK, Control, Verb, decode, parse_index
 from answerback_discord import components as c
 from answerback_discord import limits
+from answerback_discord.command_use import command_control
 
 SURFACE: Final = "discord"
-INBOX: Final = "inbox"
-"""The name of the slash command that lists privately what is waiting for a person."""
 CONFIRMED: Final = "yes"
 """The argument of the End Turn control that really ends the turn."""
 
@@ -188,8 +187,6 @@ class _Click(TypedDict, total=False):
 
 _LINK: Final = re.compile(r"https://discord\.com/channels/[^/\s]+/(\d{1,20})/(\d{1,20})$", re.ASCII)
 _SNOWFLAKE: Final = re.compile(r"[0-9]{1,20}")
-_INBOX_CONTROL: Final = Control(NO_ASK, 0, Verb.INBOX)
-"""The control that the slash command is equivalent to."""
 _CLICK_VALIDATOR: Final = TypeAdapter(_Click).validator
 """Reads only what `parse_interaction` needs of a click on a button: most of its payload is our own message."""
 
@@ -240,11 +237,8 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     if not can_be_answered(body):
         return None
     custom_id = data.get("custom_id")
-    control = (
-        _INBOX_CONTROL
-        if kind == InteractionType.COMMAND and data.get("name") == INBOX
-        else decode(custom_id)
-    )
+    is_command = kind == InteractionType.COMMAND
+    control = command_control(data) if is_command else decode(custom_id)
     if control is None:
         return None
     message = _object(body.get("message"))

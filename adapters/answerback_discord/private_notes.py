@@ -11,11 +11,12 @@ from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import Problem
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
+from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Rejected
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import fill
 from answerback_chat import message_texts
-from answerback_chat.control_codec import Control, Verb, encode
+from answerback_chat.control_codec import Control, Verb, command_control, encode
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import ButtonStyle, Json
@@ -42,6 +43,12 @@ def note(content: str, buttons: Sequence[Json] = ()) -> Json:
     return c.message(
         [c.text(text_fitting.shorten(content, _BUDGET)), *c.rows(buttons)], private=True
     )
+
+
+def command_note(answer: CommandAnswer) -> Json:
+    """Render the answer to a command, with its buttons."""
+    buttons = [c.button(fit_button(each.label), command_control(each)) for each in answer.buttons]
+    return note(escape(answer.text), buttons)
 
 
 class TypedInput(NamedTuple):

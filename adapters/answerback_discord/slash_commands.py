@@ -1,6 +1,6 @@
-"""Define, look up and register Answerback's slash command.
+"""Define, look up and register Answerback's slash commands.
 
-It is a global command, available in direct messages and in every server that adds the app later. Only this command is
+They are global commands, available in direct messages and in every server that adds the app later. Only they are
 created or changed; other commands of the same application are left alone.
 https://docs.discord.com/developers/interactions/application-commands
 """
@@ -8,92 +8,132 @@ https://docs.discord.com/developers/interactions/application-commands
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
+from answerback.ports.commands import COMMAND, Command
 from answerback_chat.retry import retry
 from answerback_discord import limits
 from answerback_discord.api_client import DiscordApi
+from answerback_discord.command_use import INBOX
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import fit_line
-from answerback_discord.parse import INBOX
 
 logger = logging.getLogger(__name__)
 
 _CONTEXT_GUILD, _CONTEXT_BOT_DM = 0, 1
 """Contexts: https://docs.discord.com/developers/interactions/application-commands#interaction-contexts"""
 _CHAT_INPUT: Final = 1
+_SUBCOMMAND, _STRING = 1, 3
+"""Options: https://docs.discord.com/developers/interactions/application-commands#application-command-object"""
 _GUILD_INSTALL: Final = 0
 
 
-def command_definition(labels: Labels) -> Json:
-    """Return the command's definition for Discord."""
+def definitions(labels: Labels, offered: Sequence[Command] = ()) -> list[Json]:
+    """Return the commands' definitions for Discord; each one offered is a subcommand of one command."""
+    inbox = _definition(INBOX, labels.inbox_command)
+    if not offered:
+        return [inbox]
+    subcommands: list[JsonValue] = [
+        {"type": _SUBCOMMAND, "name": each.name, **_about(each.about), "options": _options(each)}
+        for each in offered
+    ]
+    return [inbox, _definition(COMMAND, labels.commands) | {"options": subcommands}]
+
+
+def _definition(name: str, about: str) -> Json:
     return {
-        "name": INBOX,
-        "description": fit_line(labels.inbox_command, limits.COMMAND_DESCRIPTION),
+        "name": name,
+        **_about(about),
         "type": _CHAT_INPUT,
         "contexts": [_CONTEXT_GUILD, _CONTEXT_BOT_DM],
         "integration_types": [_GUILD_INSTALL],
     }
 
 
-async def fetch_command(calls: DiscordApi, application_id: str) -> Json | None:
-    """Return the command as registered with Discord, or None if it is not.
+def _about(text: str) -> Json:
+    return {"description": fit_line(text, limits.COMMAND_DESCRIPTION)}
+
+
+def _options(command: Command) -> list[JsonValue]:
+    name = command.argument
+    return [{"type": _STRING, "name": name, **_about(name), "required": True}] if name else []
+
+
+async def fetch_commands(calls: DiscordApi, application_id: str) -> dict[str, Json]:
+    """Return our commands as registered with Discord, by their names.
 
     Raises:
         PlatformError: the lookup failed.
     """
     listed = await calls.get(_route(application_id))
-    for each in listed if isinstance(listed, list) else []:
-        if isinstance(each, dict) and (each.get("name"), each.get("type", 1)) == (INBOX, 1):
-            return each
-    return None
+    return {
+        str(each.get("name")): each
+        for each in (listed if isinstance(listed, list) else [])
+        if isinstance(each, dict) and each.get("type", _CHAT_INPUT) == _CHAT_INPUT
+    }
 
 
-async def register(calls: DiscordApi, labels: Labels, application_id: str) -> None:
-    """Register the command with Discord, unless its registration is already up to date.
+async def register(calls: DiscordApi, wanted: Sequence[Json], application_id: str) -> None:
+    """Register `definitions` with Discord, except those whose registration is already up to date.
 
     Raises:
-        PlatformError: Discord did not accept it.
+        PlatformError: Discord did not accept one.
     """
-    wanted = command_definition(labels)
-    current = await fetch_command(calls, application_id)
-    if current is None or not all(
-        _is_equal(current.get(key), value) for key, value in wanted.items()
-    ):
-        # Creating a command under an existing name replaces the old one:
-        # https://docs.discord.com/developers/interactions/application-commands#create-global-application-command
-        await calls.request("POST", _route(application_id), wanted)
+    current = await fetch_commands(calls, application_id)
+    for each in wanted:
+        if not _is_equal(current.get(str(each["name"])), each):
+            # Creating a command under an existing name replaces the old one:
+            # https://docs.discord.com/developers/interactions/application-commands#create-global-application-command
+            await calls.request("POST", _route(application_id), each)
 
 
-async def register_with_retry(calls: DiscordApi, labels: Labels) -> None:
+async def register_with_retry(calls: DiscordApi, wanted: Sequence[Json]) -> None:
     """Call `register`, with a few retries; if it fails, asking and answering work all the same."""
 
     async def attempt() -> None:
         application = await calls.get("/applications/@me")
         if isinstance(application, dict):
-            await register(calls, labels, str(application.get("id")))
+            await register(calls, wanted, str(application.get("id")))
 
     try:
         await retry(attempt)
     except PlatformError as error:
         extra = {"action": "command_unregistered", "code": error.code}
         logger.warning(
-            "The command /%s could not be registered; the next start tries again: %s",
-            INBOX,
+            "The commands %s could not be registered; the next start tries again: %s",
+            ", ".join(f"/{each['name']}" for each in wanted),
             error,
             extra=extra,
         )
 
 
-def _is_equal(one: JsonValue, other: JsonValue) -> bool:
-    """Whether two values are equal; the order of lists does not matter."""
-    if isinstance(one, list) and isinstance(other, list):
-        return sorted(map(str, one)) == sorted(map(str, other))
-    return one == other
+def offers(found: Json, wanted: Json) -> bool:
+    """Whether a registered command has all subcommands that are wanted, whatever their texts."""
+    return _names(wanted.get("options")) <= _names(found.get("options"))
+
+
+def _names(options: JsonValue) -> set[str]:
+    listed = options if isinstance(options, list) else []
+    return {str(each.get("name")) for each in listed if isinstance(each, dict)}
+
+
+def _is_equal(current: JsonValue, wanted: JsonValue) -> bool:
+    """Whether what is registered has all that is wanted; Discord adds fields, and orders lists of numbers anew."""
+    if isinstance(current, dict) and isinstance(wanted, dict):
+        return all(_is_equal(current.get(key), value) for key, value in wanted.items())
+    if isinstance(current, list) and isinstance(wanted, list):
+        ordered = [sorted(each, key=_order) for each in (current, wanted)]
+        return len(current) == len(wanted) and all(map(_is_equal, *ordered))
+    return current == wanted or (wanted == [] and current is None)
+
+
+def _order(each: JsonValue) -> str:
+    return str(each.get("name")) if isinstance(each, dict) else str(each)
 
 
 def _route(application_id: str) -> str:

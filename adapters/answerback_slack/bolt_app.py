@@ -66,6 +66,10 @@ class _Event(msgspec.Struct, frozen=True, tag_field="type", tag="event_callback"
     event: _TypeOfEvent
 
 
+class _Command(msgspec.Struct, frozen=True):
+    command: str
+
+
 class BoltDispatcher:
     """Dispatch payloads to listeners through bolt.
 
@@ -118,13 +122,15 @@ class BoltDispatcher:
         )
         self._app.action(_ANY)(handle_interaction)
         self._app.view(_ANY)(handle_interaction)
+        self._app.command(_ANY)(handle_interaction)
         self._app.event(_ANY)(handle_event)
         self._app.error(handle_error)
 
     async def dispatch(self, payload: Mapping[str, Any]) -> Ack:
         """Handle a payload. 200: it is committed, or nobody needs it; 503: it was not saved and may be sent again."""
         try:
-            routed = msgspec.convert(payload, _Click | _Submission | _Event)
+            kind = _Command if "command" in payload else _Click | _Submission | _Event
+            routed: object = msgspec.convert(payload, kind)
         except msgspec.ValidationError as error:  # a shortcut, say
             logger.info("A payload is not for us: %s", error, extra={"action": "odd_payload"})
             return Ack()

@@ -14,13 +14,14 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
+from answerback.ports.commands import COMMAND
 from answerback.ports.plugin import DoctorContext, Finding
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_slack import inbox_view
 from answerback_slack.api_client import SlackApi, create_web_client
 from answerback_slack.connection import TOO_MANY_CODE, TOO_MANY_CONNECTIONS
 from answerback_slack.limits import SIGNATURE_SECONDS
-from answerback_slack.manifest import AGENT_SCOPE, SCOPES
+from answerback_slack.manifest import AGENT_SCOPE, COMMAND_SCOPE, SCOPES
 from answerback_slack.plugin import SlackSettings, reveal
 
 _SLACK: Final = FindingFactory("Slack")
@@ -39,6 +40,8 @@ class Setup:
     api_url: str | None
     channels: Sequence[str] = ()
     groups: Sequence[str] = ()
+    commands: bool = False
+    """Whether there are commands to offer."""
 
 
 def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
@@ -51,6 +54,7 @@ def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIterator[F
         api_url=settings.api_url,
         channels=checkup.channels,
         groups=settings.groups(checkup),
+        commands=bool(checkup.commands),
     )
     return check(setup, checkup.http)
 
@@ -80,6 +84,8 @@ async def check(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Find
     yield _SLACK.ok(f"bot token, as {answer.get('user')} in {answer.get('team')}")
     yield _scopes(headers.get("x-oauth-scopes", ""))
     yield _sessions(headers.get("x-oauth-scopes", ""))
+    if setup.commands:
+        yield _commands(headers.get("x-oauth-scopes", ""))
     yield _SLACK.check_clock(headers.get("date"), SIGNATURE_SECONDS)
     yield await _delivery(setup, calls, http)
     client = calls.client
@@ -159,6 +165,19 @@ def _sessions(granted_scopes: str) -> Finding:
         return _SLACK.ok("agent sessions")
     hint = "to enable them, use the manifest of `answerback manifest slack --mode socket-agent`"
     return _SLACK.ok(f"no agent sessions (optional): {hint}")
+
+
+def _commands(granted_scopes: str) -> Finding:
+    """Check for the scope of commands, which apps made from an older manifest lack."""
+    what = f"command /{COMMAND}"
+    if COMMAND_SCOPE in {scope.strip() for scope in granted_scopes.split(",")}:
+        return _SLACK.ok(what)
+    problem = _SLACK.problem(
+        what,
+        f"the app lacks the scope {COMMAND_SCOPE}, so people cannot type it",
+        "Paste the output of `answerback manifest slack` under App Manifest again, and reinstall the app.",
+    )
+    return replace(problem, warning=True)
 
 
 async def _home(calls: SlackApi, bot_user: str) -> list[Finding]:

@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 import msgspec
 from aiohttp import web
@@ -134,7 +135,7 @@ class HttpEndpoint:
         text = json_text_from_body(content_type, body)
         if (click := parse_click(text)) is not None:
             return _response(*await self._on_click(click))
-        payload = parse_payload(text)
+        payload = parse_payload(text) if text else command_form(content_type, body)
         if payload is None:
             return web.Response(status=400, text="the body is not a Slack payload")
         if payload.get("type") == "url_verification":
@@ -157,6 +158,14 @@ def json_text_from_body(content_type: str, body: bytes) -> str:
         return URL.build(path="/", query_string=text, encoded=True).query.get("payload", "")
     except ValueError:
         return ""
+
+
+def command_form(content_type: str, body: bytes) -> Mapping[str, Any] | None:
+    """The fields of a slash command, which Slack sends as a form of their own; None if the body is none."""
+    if content_type == "application/json":
+        return None
+    fields = dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))
+    return fields if "command" in fields else None
 
 
 def parse_click(text: str) -> ClickPayload | None:

@@ -18,6 +18,7 @@ from answerback.core.errors import PlatformError, StoreError
 from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
+from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback.presentation import wording
 from answerback_chat.background_tasks import BackgroundTasks
@@ -165,6 +166,14 @@ class InteractionHandler:
         if used.control.verb is Verb.PREVIEW and ask.revision != used.control.revision:
             return await self.respond_to_rejected(Rejected(RejectReason.STALE, ask), used)
         return await self._open_modal(ask, used)
+
+    async def respond_to_command(self, answer: CommandAnswer, used: Click | Submission) -> Ack:
+        """Answer a command with the acknowledgement, and a button by replacing the message that it is in."""
+        note = private_notes.command_note(answer)
+        if not (isinstance(used, Click) and used.response_url):
+            return Ack(body=note)
+        self._later.spawn("note", self._notes.replace(used.response_url, note))
+        return _ACKNOWLEDGED
 
     async def _open_modal(self, ask: Ask, click: Click) -> Ack:
         metadata = click.where.encode() if click.where else ""

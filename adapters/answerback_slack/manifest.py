@@ -9,7 +9,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-Node: TypeAlias = "str | bool | Sequence[str] | Mapping[str, Node]"
+from answerback.core.labels import ENGLISH
+from answerback.ports.commands import COMMAND
+
+Node: TypeAlias = "str | bool | Sequence[str] | Sequence[Mapping[str, Node]] | Mapping[str, Node]"
 
 SCOPES: Final = (
     "channels:history",
@@ -49,6 +52,8 @@ EVENTS: Final[Mapping[str, str | None]] = {
 They report opened Homes, typed answers, deleted messages, channels that become unreachable, and changes of who may
 answer.
 """
+COMMAND_SCOPE: Final = "commands"
+"""The scope of slash commands, without which everything else works."""
 AGENT_SCOPE: Final = "assistant:write"
 """The scope of an app that is an agent, whose threads have sessions: https://docs.slack.dev/ai/agent-sessions"""
 AGENT_EVENT: Final = "agent_session_stopped"
@@ -67,6 +72,13 @@ def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
     transport, agent, _ = mode.partition(_AGENT_SUFFIX)
     request = {"request_url": url.rstrip("/") + EVENTS_PATH} if transport == "http" else {}
     agent_view = {"agent_description": _DESCRIPTION}
+    scopes = (*SCOPES, COMMAND_SCOPE)
+    command: Mapping[str, Node] = {
+        "command": f"/{COMMAND}",
+        "description": ENGLISH.commands,
+        "should_escape": False,
+        **({"url": request["request_url"]} if request else {}),
+    }
     return {
         "display_information": {
             "name": "Answerback",
@@ -80,9 +92,10 @@ def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
                 "messages_tab_read_only_enabled": False,
             },
             "bot_user": {"display_name": "Answerback", "always_online": True},
+            "slash_commands": [command],
             **({"agent_view": agent_view} if agent else {}),
         },
-        "oauth_config": {"scopes": {"bot": (*SCOPES, AGENT_SCOPE) if agent else SCOPES}},
+        "oauth_config": {"scopes": {"bot": (*scopes, AGENT_SCOPE) if agent else scopes}},
         "settings": {
             "event_subscriptions": {
                 **request,
@@ -112,5 +125,7 @@ def to_yaml(node: Mapping[str, Node], indent: int = 0) -> str:
             lines.append(f"{pad}{key}: {json.dumps(value)}")
         else:
             lines.append(f"{pad}{key}:")
-            lines += [f"{pad}  - {json.dumps(item)}" for item in value]
+            for item in value:
+                text = to_yaml(item, indent + 4) if isinstance(item, Mapping) else json.dumps(item)
+                lines.append(f"{pad}  - {text.lstrip()}")
     return "\n".join(lines)

@@ -8,31 +8,32 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from re import Pattern
-from typing import Final, TypeAlias
+from typing import Final
 
 from answerback.core.intents import RequestedAction, TypedText
-from answerback.core.schema_field_values import FieldEntry
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat import bot_identity
-from answerback_chat.control_codec import BATCH_VERBS, Control, Verb, decode
+from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb, decode
 from answerback_slack import ids
-
-Values: TypeAlias = Mapping[str, FieldEntry]
-"""The contents of the inputs in a message or modal, by block_id: a text, or the indexes of the selected options."""
+from answerback_slack.payload_fields import (
+    Values,
+    entered,
+    entered_lines,
+    entered_values,
+    id_of,
+    list_of,
+    object_of,
+    text_of,
+)
 
 _TYPED_SUBTYPES: Final = frozenset({None, "thread_broadcast", "file_share"})
 """Subtypes of messages that a person has just typed: https://docs.slack.dev/reference/events/message"""
 _READ_ONLY_VERBS: Final = frozenset({Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.PAGE, *BATCH_VERBS})
 """The verbs that act on no ask by themselves."""
-_MAX_INDEX_DIGITS: Final = 6
 _OFFERED_PREFIX: Final = "words:"
-_MAX_SECONDS: Final = 10_000_000_000
-"""No datetimepicker holds more: https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
 
 
 @dataclass(slots=True)
@@ -176,6 +177,8 @@ def parse_interaction(
             return _parse_click(body, identity.team)
         case "view_submission":
             return _parse_submission(body, identity.team)
+        case None if "command" in body:
+            return _parse_command(body, identity.team)
         case _:
             return None
 
@@ -183,7 +186,7 @@ def parse_interaction(
 def typed_message_from_event(event: Mapping[str, object]) -> TypedMessage | None:
     """Parse the typed message of an event; None if no person typed one."""
     is_direct = event.get("channel_type") == "im"
-    return parse_typed_message(event, _str(event.get("channel")), is_direct=is_direct)
+    return parse_typed_message(event, text_of(event.get("channel")), is_direct=is_direct)
 
 
 def seconds_from_ts(ts: object) -> float | None:
@@ -196,7 +199,7 @@ def latest_edit_time(message: Mapping[str, object]) -> float | None:
 
     Slack reports it in whole seconds: https://docs.slack.dev/reference/events/message/message_changed
     """
-    at = seconds_from_ts(_dict(message.get("edited")).get("ts"))
+    at = seconds_from_ts(object_of(message.get("edited")).get("ts"))
     return at + 1 if at is not None and at.is_integer() else at
 
 
@@ -211,8 +214,8 @@ def parse_typed_message(
     """Parse a message from a conversation's history or from an event; None if no person typed it."""
     if message.get("type") != "message" or message.get("subtype") not in _TYPED_SUBTYPES:
         return None
-    user, text = _id(message.get("user"), ids.USER), _str(message.get("text"))
-    ts, thread = _id(message.get("ts"), ids.TS), _id(message.get("thread_ts"), ids.TS)
+    user, text = id_of(message.get("user"), ids.USER), text_of(message.get("text"))
+    ts, thread = id_of(message.get("ts"), ids.TS), id_of(message.get("thread_ts"), ids.TS)
     if message.get("bot_id") or not (user and text and ids.CHANNEL.fullmatch(channel) and ts):
         return None
     # The first message of a thread is in the channel itself.
@@ -235,103 +238,105 @@ def selected_indexes(control: Control, values: Values) -> list[int] | None:
 
 
 def _parse_click(body: Mapping[str, object], team: str | None) -> Click | None:
-    action = _dict(next(iter(_list(body.get("actions"))), None))
+    action = object_of(next(iter(list_of(body.get("actions"))), None))
     control = decode(action.get("value")) or decode(action.get("block_id"))
     person = _person(body, team)
     if control is None or person is None:
         return None
-    view = _dict(body.get("view"))
-    state = _dict(view.get("state") if view else body.get("state"))
-    index = _entry(action) if "selected_option" in action else None
-    values = _values(state)
+    view = object_of(body.get("view"))
+    state = object_of(view.get("state") if view else body.get("state"))
+    index = entered(action) if "selected_option" in action else None
+    values = entered_values(state)
     indexes = index if isinstance(index, list) else selected_indexes(control, values)
     text = _offered_text(action.get("value")) if control.verb is Verb.USE_MESSAGE else None
     selected = None if indexes is None else tuple(indexes)
     return Click(
         control=control,
         person=person,
-        trigger_id=_str(body.get("trigger_id")),
-        response_url=_str(body.get("response_url")) or None,
+        trigger_id=text_of(body.get("trigger_id")),
+        response_url=text_of(body.get("response_url")) or None,
         where=_where(body) if not view else _metadata(view),
-        view_id=_str(view.get("id")) or None,
-        view_hash=_str(view.get("hash")) or None,
+        view_id=text_of(view.get("id")) or None,
+        view_hash=text_of(view.get("hash")) or None,
         wanted=TypedText(text) if text else control.wanted(selected),
         values=values,
         clicked_at=seconds_from_ts(action.get("action_ts")),
     )
 
 
+def _parse_command(body: Mapping[str, object], team: str | None) -> Click | None:
+    """Parse a slash command as the click that it is equivalent to.
+
+    https://docs.slack.dev/interactivity/implementing-slash-commands
+    """
+    user = {
+        "id": body.get("user_id"),
+        "name": body.get("user_name"),
+        "team_id": body.get("team_id"),
+    }
+    person = _person({"user": user}, team)
+    if person is None:
+        return None
+    return Click(
+        control=Control(NO_ASK, 0, Verb.COMMAND, text_of(body.get("text"))),
+        person=person,
+        trigger_id=text_of(body.get("trigger_id")),
+        response_url=None,
+        where=None,
+        view_id=None,
+        view_hash=None,
+        wanted=None,
+    )
+
+
 def _offered_text(value: object) -> str | None:
-    text = _str(value)
+    text = text_of(value)
     return text.removeprefix(_OFFERED_PREFIX) if text.startswith(_OFFERED_PREFIX) else None
 
 
 def _parse_submission(body: Mapping[str, object], team: str | None) -> Submission | None:
-    view = _dict(body.get("view"))
+    view = object_of(body.get("view"))
     control, person = decode(view.get("callback_id")), _person(body, team)
     if control is None or person is None:
         return None
     return Submission(
         control=control,
         person=person,
-        trigger_id=_str(body.get("trigger_id")) or _str(view.get("id")),
+        trigger_id=text_of(body.get("trigger_id")) or text_of(view.get("id")),
         where=_metadata(view),
-        values=_values(_dict(view.get("state"))),
-        lines=tuple(_lines(view)),
+        values=entered_values(object_of(view.get("state"))),
+        lines=tuple(entered_lines(view)),
     )
-
-
-def _lines(view: Mapping[str, object]) -> Iterator[str]:
-    values = _dict(_dict(view.get("state")).get("values"))
-    for block in map(_dict, _list(view.get("blocks"))):
-        for _, element in _items(values.get(_str(block.get("block_id")))):
-            if text := _displayed_text(_dict(element)):
-                yield f"{_text_of(block.get('label'))}: {text}"
-
-
-def _displayed_text(element: Mapping[str, object]) -> str:
-    """The content of one input as the person sees it."""
-    options = _list(element.get("selected_options")) or [element.get("selected_option")]
-    chosen = [_text_of(_dict(option).get("text")) for option in options]
-    seconds = element.get("selected_date_time")
-    if isinstance(seconds, int) and 0 <= seconds < _MAX_SECONDS:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    entry = _entry(element)
-    return entry if isinstance(entry, str) else ", ".join(text for text in chosen if text)
-
-
-def _text_of(value: object) -> str:
-    return _str(_dict(value).get("text"))
 
 
 def user_id_of(body: Mapping[str, object]) -> str | None:
     """The id of the user who clicked or submitted something; None if there is no valid one."""
-    return _id(_dict(body.get("user")).get("id"), ids.USER)
+    return id_of(object_of(body.get("user")).get("id"), ids.USER)
 
 
 def _person(body: Mapping[str, object], team: str | None) -> Person | None:
-    user, user_id = _dict(body.get("user")), user_id_of(body)
+    user, user_id = object_of(body.get("user")), user_id_of(body)
     if user_id is None:
         return None
-    name = _str(user.get("name")) or _str(user.get("username")) or None
-    home = _str(user.get("team_id"))
+    name = text_of(user.get("name")) or text_of(user.get("username")) or None
+    home = text_of(user.get("team_id"))
     if name and team and home and home != team:
         name = f"{name} ({home})"
     return Person(surface="slack", user_id=user_id, name=name)
 
 
 def _where(body: Mapping[str, object]) -> MessageLocation | None:
-    container = _dict(body.get("container"))
-    channel = container.get("channel_id") or _dict(body.get("channel")).get("id")
-    channel, ts = _id(channel, ids.CHANNEL), _id(container.get("message_ts"), ids.TS)
+    container = object_of(body.get("container"))
+    channel = container.get("channel_id") or object_of(body.get("channel")).get("id")
+    channel, ts = id_of(channel, ids.CHANNEL), id_of(container.get("message_ts"), ids.TS)
     if channel is None or ts is None:
         return None
-    return MessageLocation(channel, ts, _id(container.get("thread_ts"), ids.TS))
+    return MessageLocation(channel, ts, id_of(container.get("thread_ts"), ids.TS))
 
 
 def _metadata(view: Mapping[str, object]) -> MessageLocation | None:
     try:
-        stored = json.loads(_str(view.get("private_metadata")))
+        stored = json.loads(text_of(view.get("private_metadata")))
     except (ValueError, RecursionError):
         return None
     match stored:
@@ -339,55 +344,3 @@ def _metadata(view: Mapping[str, object]) -> MessageLocation | None:
             return MessageLocation(channel, ts, thread)
         case _:
             return None
-
-
-def _values(state: Mapping[str, object]) -> dict[str, FieldEntry]:
-    return {
-        block_id: _entry(element)
-        for block_id, block in _items(state.get("values"))
-        for _, element in _items(block)
-    }
-
-
-def _entry(element: object) -> FieldEntry:
-    """The content of one input: https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload"""
-    each = _dict(element)
-    if "selected_options" in each:
-        return [i for o in _list(each["selected_options"]) if (i := _index(o)) is not None]
-    if "selected_option" in each:
-        index = _index(each["selected_option"])
-        return None if index is None else [index]
-    for key in ("value", "selected_date", "selected_time", "selected_user"):
-        if isinstance(each.get(key), str):
-            return _str(each[key])
-    seconds = each.get("selected_date_time")
-    return str(seconds) if isinstance(seconds, int) and not isinstance(seconds, bool) else None
-
-
-def _index(option: object) -> int | None:
-    value = _str(_dict(option).get("value"))
-    if value.isascii() and value.isdigit() and len(value) <= _MAX_INDEX_DIGITS:
-        return int(value)
-    return None
-
-
-def _items(value: object) -> Iterator[tuple[str, object]]:
-    for key, item in _dict(value).items():
-        yield str(key), item
-
-
-def _dict(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
-
-
-def _id(value: object, form: Pattern[str]) -> str | None:
-    """The value if it is an id of this form."""
-    return value if isinstance(value, str) and form.fullmatch(value) else None
-
-
-def _str(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -11,11 +11,13 @@ from answerback.core.errors import NotDoneError, PlatformError, PlatformUnavaila
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Person
+from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Rejected
 from answerback.presentation import wording
 from answerback.presentation.attribution import AttributionFormat
+from answerback_chat.control_codec import Verb, command_control
 from answerback_chat.retry import min_retry_delay, retry
-from answerback_slack import people_text
+from answerback_slack import limits, people_text
 from answerback_slack.api_client import CALL_SECONDS, SlackApi
 from answerback_slack.blocks import (
     Block,
@@ -80,6 +82,10 @@ class PrivateNotes:
         """Delete the private message that was clicked."""
         await self._post(response_url, {"delete_original": True})
 
+    async def replace(self, response_url: str, note: Block) -> None:
+        """Replace the private message that was clicked."""
+        await self._post(response_url, note | {"replace_original": True})
+
     async def _respond(self, url: str, text: str, where: MessageLocation | None) -> bool:
         """Respond at the click's ``response_url``; return False if Slack certainly did not take it."""
         body = {"response_type": "ephemeral", "replace_original": False, "text": text}
@@ -132,6 +138,17 @@ def rejection_mrkdwn(
     ask = rejected.ask
     view = view_of(ask) if ask else None
     return wording.rejection_note(rejected, view, labels, NOTE_MARKS, reader.user_id, copy)
+
+
+def command_note(answer: CommandAnswer) -> Block:
+    """The private message that answers a command."""
+    text = escape_within(answer.text, limits.MESSAGE_TEXT)
+    buttons = [
+        button(each.label, f"{Verb.RUN}.{place}", command_control(each))
+        for place, each in enumerate(answer.buttons)
+    ]
+    rows = [actions_block("commands", buttons)] if buttons else []
+    return {"response_type": "ephemeral", "text": text, "blocks": [*sections(answer.text), *rows]}
 
 
 def note_with_button(text: str, label: str, control: str, value: str) -> list[Block]:

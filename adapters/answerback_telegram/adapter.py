@@ -13,6 +13,7 @@ from aiohttp import web
 
 from answerback.core.ask import Destination
 from answerback.core.errors import LeaseLostError, PlatformError, StoreError
+from answerback.ports.commands import COMMAND
 from answerback.ports.plugin import Host
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
@@ -81,10 +82,10 @@ class TelegramSurface(BotSurface):
         )
         self._webhook_secret = webhook_secret
         self._public_url = host.public_url
-        self._bot_name = ""
         identity, background = BotIdentity(), BackgroundTasks()
         leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
         names, helpers = ResponderNames(calls), HelperMessages(calls)
+        self._helpers = helpers
         # A POST reaches one process; polled updates may reach one that was paused and replaced.
         fence = no_fence if webhook_secret else leadership.fence
         self._inbox = Inbox(asks, helpers, labels, fence)
@@ -166,9 +167,12 @@ class TelegramSurface(BotSurface):
             response = await self._interactions.receive(update)
             self._background.spawn("click", self._answer(click, response))
             return
-        typed = parse_typed_message(update, self._identity.bot_user or "", self._bot_name)
+        typed = parse_typed_message(update, self._identity.bot_user or "", self._helpers.bot_name)
         if typed is None:
             await self._events.handle_event(update)
+        elif typed.command == COMMAND:
+            response = await self._interactions.receive({"typed": typed.as_command()})
+            self._background.spawn("command", self._follow_up(response))
         elif typed.command:
             self._background.spawn("inbox", self._inbox.send(typed))
         elif not await self._take_entry(typed):
@@ -186,7 +190,7 @@ class TelegramSurface(BotSurface):
         entry = await retry(lambda: self._entries.find(request, is_new=is_new))
         if entry is None:
             return False
-        response = await self._interactions.receive({"entry": typed.as_entry(request, entry)})
+        response = await self._interactions.receive({"typed": typed.as_entry(request, entry)})
         self._background.spawn("entry", self._follow_up(response))
         return True
 
@@ -223,7 +227,7 @@ class TelegramSurface(BotSurface):
     async def _ask_identity(self) -> None:
         me = await self.calls.call_object("getMe")
         self._identity.bot_user = str(me.get("id"))
-        self._bot_name = self._inbox.bot_name = str(me.get("username") or "")
+        self._helpers.bot_name = str(me.get("username") or "")
 
     def _identified(self) -> None:
         self._background.spawn("commands", retry(self._set_commands))
@@ -231,7 +235,8 @@ class TelegramSurface(BotSurface):
             self._background.spawn("webhook", call_patiently(self._set_webhook))
 
     async def _set_commands(self) -> None:
-        await self.calls.call("setMyCommands", {"commands": inbox_view.commands(self._labels)})
+        commands = inbox_view.commands(self._labels, offered=bool(self._asks.commands.offered))
+        await self.calls.call("setMyCommands", {"commands": commands})
 
 
 async def _read_nothing(_place: str, _after: float) -> float | None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from answerback.core.errors import PlatformError
+from answerback.core.errors import DestinationGoneError, PlatformError
 from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.html_text import escape
 from answerback_telegram.keyboards import Json
-from answerback_telegram.parse import Place, chat_id, id_of_sent, message_id
+from answerback_telegram.parse import INBOX, Place, chat_id, id_of_sent, message_id
+from answerback_telegram.render import compose
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +38,8 @@ class HelperMessages:
 
     def __init__(self, calls: TelegramApi) -> None:
         self._calls = calls
+        self.bot_name = ""
+        """Once Telegram has reported it."""
 
     async def send(self, place: Place, payload: Json, reply_to: str | None = None) -> str | None:
         """Send a message, as a reply if the other message is still there; return its full id."""
@@ -47,6 +51,16 @@ class HelperMessages:
             }
             params |= {"reply_parameters": replied}
         return id_of_sent(await self._calls.call_object("sendMessage", params), place.chat)
+
+    async def send_privately(
+        self, user_id: str, payload: Json, place: Place, reply_to: str | None
+    ) -> None:
+        """Send a message that only one person sees; tell those who cannot be written to how to change that."""
+        try:
+            await self.send(Place(user_id), payload)
+        except DestinationGoneError:
+            start = f"https://t.me/{self.bot_name}?start={INBOX}"
+            await self.send(place, compose([escape(start)], []), reply_to)
 
     async def edit(self, full: str, payload: Json) -> None:
         """Change a message."""

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
 
-from answerback.core.errors import DestinationGoneError, StoreError
+from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Actor, Asks, Batch
@@ -21,7 +21,7 @@ from answerback_telegram import inbox_view
 from answerback_telegram.helper_messages import HelperMessages
 from answerback_telegram.html_text import escape
 from answerback_telegram.keyboards import Json
-from answerback_telegram.parse import INBOX, SURFACE, Click, Place, TypedMessage
+from answerback_telegram.parse import SURFACE, Click, TypedMessage
 from answerback_telegram.render import compose
 
 
@@ -55,16 +55,11 @@ class Inbox:
         self._labels = labels
         self._fence = fence
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self.bot_name = ""
 
     async def send(self, typed: TypedMessage) -> None:
-        """Answer the command, where only this person sees it; tell those who cannot be written to how to change it."""
-        direct = Place(typed.actor.person.user_id)
-        try:
-            await self._helpers.send(direct, await self._page(typed.actor, _FIRST_PAGE))
-        except DestinationGoneError:
-            start = f"https://t.me/{self.bot_name}?start={INBOX}"
-            await self._helpers.send(typed.place, compose([escape(start)], []), typed.id)
+        """Answer the command, where only this person sees it."""
+        page = await self._page(typed.actor, _FIRST_PAGE)
+        await self._helpers.send_privately(typed.actor.person.user_id, page, typed.place, typed.id)
 
     async def handle_click(self, click: Click) -> Callable[[], Awaitable[None]]:
         """Tick a row, decide about what is ticked, or turn the page; returns what shows it in the same message."""

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, view_of
+from answerback.ports.commands import COMMAND
 from answerback.ports.store_values import Page
 from answerback.presentation import wording
 from answerback.presentation.batch_rows import BatchRow
@@ -97,10 +98,13 @@ def digest_of(ticked: Sequence[str]) -> str:
     return hashlib.sha256(" ".join(ticked).encode()).hexdigest()[:8]
 
 
-def commands(labels: Labels) -> list[JsonValue]:
-    """Return the commands that Telegram offers when people type a slash."""
-    about = fit_line(labels.inbox_command, limits.COMMAND_DESCRIPTION)
-    return [{"command": INBOX, "description": about}]
+def commands(labels: Labels, *, offered: bool) -> list[JsonValue]:
+    """Return the commands that Telegram offers when people type a slash; ``offered``: whether ours has any use."""
+    texts = {INBOX: labels.inbox_command} | ({COMMAND: labels.commands} if offered else {})
+    return [
+        {"command": name, "description": fit_line(text, limits.COMMAND_DESCRIPTION)}
+        for name, text in texts.items()
+    ]
 
 
 def _entry(number: int, ask: Ask, labels: Labels, row: BatchRow[str] | None) -> str:

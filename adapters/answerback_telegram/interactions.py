@@ -21,6 +21,7 @@ from answerback.core.errors import LeaseLostError
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
+from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback.presentation.option_controls import is_several, selection_digest
 from answerback.presentation.wording import ActedOnVersion
@@ -31,6 +32,7 @@ from answerback_telegram import keyboards, private_notes, show_in_full
 from answerback_telegram.form_inputs import TypedEntries
 from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
 from answerback_telegram.html_text import escape
+from answerback_telegram.keyboards import Json
 from answerback_telegram.option_controls import ListState
 from answerback_telegram.parse import SURFACE, Click, parse_click
 from answerback_telegram.render import compose
@@ -87,9 +89,9 @@ class ClickHandler:
         return ListState(page if isinstance(page, int) else None, chosen)
 
     def parse(self, payload: Mapping[str, Any]) -> Click | None:
-        """See `Platform.parse`: an update, or an entry that was found to be one."""
-        entry = payload.get("entry")
-        return entry if isinstance(entry, Click) else parse_click(payload)
+        """See `Platform.parse`: an update, or an entry or a command that was found to be one."""
+        typed = payload.get("typed")
+        return typed if isinstance(typed, Click) else parse_click(payload)
 
     def lock_for(self, used: Click) -> AbstractAsyncContextManager[None]:
         """Serialise the changes to an ask's selection and its submission."""
@@ -157,6 +159,13 @@ class ClickHandler:
         after.insert(0, lambda: self._refuse(used, message))
         return ClickResponse(after=tuple(after))
 
+    async def respond_to_command(self, answer: CommandAnswer, used: Click) -> ClickResponse:
+        """Answer where only this person sees it; a button changes the message that it is in."""
+        note = private_notes.command_note(answer)
+        if used.typed is None and used.is_about:
+            return ClickResponse(after=(lambda: self._helpers.edit(used.message, note),))
+        return ClickResponse(after=(lambda: self._send_privately(used, note),))
+
     async def respond_with_view(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         """Respond with a request to type, a confirmation, or the list as it is now; or return what was entered."""
         control = used.control
@@ -184,6 +193,10 @@ class ClickHandler:
                 )
             case _:
                 return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
+
+    async def _send_privately(self, used: Click, payload: Json) -> None:
+        user_id = used.actor.person.user_id
+        await self._helpers.send_privately(user_id, payload, used.place, used.typed)
 
     def _close(self, used: Click) -> ClickResponse:
         """Remove a message beside an ask's own, and what it asked for."""

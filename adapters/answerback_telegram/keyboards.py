@@ -45,11 +45,21 @@ def control_button(
     Raises:
         ValueError: its data does not fit.
     """
-    data = control_prefix(ask_id, revision) + control_suffix(verb, str(argument))
+    made = data_button(
+        label, control_prefix(ask_id, revision) + control_suffix(verb, str(argument))
+    )
+    return made | {"style": style} if style else made
+
+
+def data_button(label: str, data: str) -> Json:
+    """Return a button that sends its data.
+
+    Raises:
+        ValueError: it does not fit.
+    """
     if len(data) > limits.CALLBACK_DATA:
         raise ValueError(f"{data!r} is too long for a button")
-    made: Json = {"text": fit_line(label, BUTTON_LABEL) or "…", "callback_data": data}
-    return made | {"style": style} if style else made
+    return {"text": fit_line(label, BUTTON_LABEL) or "…", "callback_data": data}
 
 
 def link_button(label: str, url: str) -> Json:

@@ -14,15 +14,23 @@ from pydantic import JsonValue
 from answerback.core.actions import Answer
 from answerback.core.intents import RequestedAction
 from answerback.core.walker import Person
+from answerback.ports.commands import COMMAND
 from answerback.ports.surface import Actor
-from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb, decode
+from answerback_chat.control_codec import (
+    BATCH_VERBS,
+    COMMAND_VERBS,
+    NO_ASK,
+    Control,
+    Verb,
+    decode,
+)
 from answerback_telegram import limits
 from answerback_telegram.keyboards import CLOSE, CONFIRMED, EMPTY, KEEP
 
 SURFACE: Final = "telegram"
 INBOX: Final = "inbox"
 """The command that lists what is waiting for a person."""
-COMMANDS: Final = frozenset({INBOX, "start"})
+COMMANDS: Final = frozenset({INBOX, "start", COMMAND})
 _NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 _MAX_ID: Final = 1 << 63
 _SEPARATOR: Final = ":"
@@ -136,6 +144,12 @@ class TypedMessage(NamedTuple):
         """Whether it is meant for the bot."""
         return self.called or self.replied is not None or not self.in_group
 
+    def as_command(self) -> Click:
+        """Return it as the use of a button that is equivalent to it."""
+        line = self.text.split(maxsplit=1)[1:]
+        control = Control(NO_ASK, 0, Verb.COMMAND, "".join(line))
+        return Click(self.id, self.actor, control, self.place, "", is_helper=False, typed=self.id)
+
     def as_entry(self, request: str, entry: Entry) -> Click:
         """Return it as what a message of ours asked for."""
         return Click(
@@ -201,6 +215,8 @@ def parse_click(update: Mapping[str, JsonValue]) -> Click | None:
     is_helper = replies and (control.ask_id, control.verb) in own
     about = NO_ASK if control.verb in _ON_INBOX else control.ask_id
     is_about = about in {ask_id for ask_id, _ in own}
+    if control.verb in COMMAND_VERBS:
+        is_about = (NO_ASK, control.verb) in own
     return Click(number, actor, control, place, full_id(place.chat, sent), is_helper, is_about)
 
 

@@ -11,12 +11,13 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.errors import Problem
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
+from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Rejected
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import fill
 from answerback.presentation.sanitize import visible
 from answerback_chat import message_texts
-from answerback_chat.control_codec import Verb
+from answerback_chat.control_codec import Verb, command_control
 from answerback_telegram import keyboards, limits
 from answerback_telegram.html_text import escape, shorten
 from answerback_telegram.keyboards import Json, button
@@ -31,6 +32,13 @@ KEEP_GOING: Final = "no"
 def click_note(text: str) -> str:
     """Fit a text to the answer to a click."""
     return text_fitting.shorten(visible(text), limits.CALLBACK_ANSWER)
+
+
+def command_note(answer: CommandAnswer) -> Json:
+    """Render the answer to a command, with its buttons."""
+    text, _ = shorten(answer.text, limits.MESSAGE_TEXT)
+    buttons = [keyboards.data_button(each.label, command_control(each)) for each in answer.buttons]
+    return compose([text], keyboards.rows(buttons))
 
 
 def rejection(

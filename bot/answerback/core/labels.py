@@ -166,6 +166,8 @@ class Labels(DecisionLabels):
         "Nothing is waiting for you in particular. Questions open to anyone ({count}): {where}"
     )
     inbox_command: str = "Questions from all agents that are waiting for your answer"
+    commands: str = "What you can do here besides answering"
+    no_commands: str = "There is no command here. Questions are answered in their messages."
     inbox_late: str = "Looking up what is waiting for you took too long. Please try again."
     inbox_hint: str = "New questions appear here automatically. To try it, submit one from a shell:"
     waits_since: str = "since {time}"

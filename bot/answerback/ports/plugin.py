@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do not need these
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
     from answerback.ports.claims import SharedLeases
+    from answerback.ports.commands import Command
     from answerback.ports.person_key import KeyHolderSource
     from answerback.ports.push import ComposePush, PushDesk, PushRules
     from answerback.ports.surface import Asks, Surface
@@ -146,6 +147,8 @@ class DoctorContext:
     """The lists of those who may answer, or confirm, in a direct message."""
     fix: bool = False
     """Whether to change the settings at the platform that can be changed there."""
+    commands: Sequence[Command] = ()
+    """What people can do by ``/answerback``."""
 
 
 @dataclass(frozen=True, slots=True)

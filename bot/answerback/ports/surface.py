@@ -20,6 +20,7 @@ from answerback.core.intents import Intent, ResolvedAction
 from answerback.core.people import People
 from answerback.core.walker import Person
 from answerback.ports.claims import Fence
+from answerback.ports.commands import Commands
 from answerback.ports.live_messages import LiveMessages
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page, StoredEntry
@@ -95,6 +96,8 @@ class Asks(LiveMessages, Protocol):
 
     people: People
     """Tells which accounts belong to one person."""
+    commands: Commands
+    """What people can do by ``/answerback``."""
 
     async def act(
         self,

@@ -25,15 +25,11 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Person, Refused, Source
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
 from answerback.ports.clock import Clock
+from answerback.ports.commands import Command, Commands
 from answerback.ports.message_state import mark_outdated, record_retired, replace_channel_id
 from answerback.ports.search import Search
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import (
-    NO_LIMITS,
-    AskLimits,
-    Page,
-    StoredEntry,
-)
+from answerback.ports.store_values import NO_LIMITS, AskLimits, Page, StoredEntry
 from answerback.ports.surface import Acted, Actor, Batch, Rejected, RejectReason, Surface
 from answerback.service import batches, inbox, open_at, question_routing
 from answerback.service.act_or_refuse import AskActions, ChangeCommitter
@@ -69,6 +65,7 @@ class Service(AskActions):
         claim: this process's claim on the work that others with the same store could also do.
         receipts: makes the receipts of asks that end; None: there are to be none.
         credential_of: returns what proves who a person is.
+        commands: what people can do by ``/answerback``.
     """
 
     def __init__(
@@ -88,10 +85,12 @@ class Service(AskActions):
         hooks: Hooks | None = None,
         receipts: Receipts | None = None,
         credential_of: CredentialOf = need_no_credential,
+        commands: Sequence[Command] = (),
     ) -> None:
         self.store, self.clock, self.surfaces = store, clock, surfaces
         self.rules = rules or question_routing.Rules()
         self.claim, self.people = claim, routes.people
+        self.commands = Commands(commands, labels or Labels())
         self.hooks = hooks or Hooks()
         commits = ChangeCommitter(
             *(store, clock, surfaces, self.rules, self.hooks, routes.people, claim),

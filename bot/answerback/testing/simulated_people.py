@@ -32,6 +32,7 @@ class Capability(StrEnum):
     UNNOTICED_CHANGES = "unnoticed changes"
     BATCHES = "batches"
     GRANTS = "grants"
+    COMMANDS = "commands"
 
 
 class Stage(Protocol):
@@ -290,6 +291,17 @@ class HasGrants(Protocol):
         """Use Revoke on an approval that a grant was made with, or that a grant allowed."""
 
 
+@runtime_checkable
+class HasCommands(Protocol):
+    """People can type commands, which are answered to them alone."""
+
+    async def give_command(self, line: str) -> str:
+        """Type what follows ``/answerback``; return the answer, which nobody else may read."""
+
+    async def press_below_answer(self, label: str) -> str:
+        """Press a button of the last answer; return what replaces it."""
+
+
 CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.BUTTONS: HasButtons,
     Capability.MODALS: HasModals,
@@ -307,6 +319,7 @@ CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.UNNOTICED_CHANGES: HasUnnoticedChanges,
     Capability.BATCHES: HasBatches,
     Capability.GRANTS: HasGrants,
+    Capability.COMMANDS: HasCommands,
 }
 """The protocol that a simulated person, or the stage, implements for each capability."""
 STAGE_CAPABILITIES: Final = frozenset(

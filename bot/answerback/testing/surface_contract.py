@@ -23,6 +23,7 @@ from answerback.testing.simulated_people import (
 from answerback.testing.surface_batches import BatchesContract, ManyContract
 from answerback.testing.surface_buttons import ButtonsContract
 from answerback.testing.surface_clicks import ClicksContract
+from answerback.testing.surface_commands import CommandsContract
 from answerback.testing.surface_confirmations import ConfirmationsContract
 from answerback.testing.surface_gaps import GapsContract
 from answerback.testing.surface_grants import GrantsContract
@@ -81,6 +82,7 @@ class SurfaceContract(
     TooLateContract,
     ManyContract,
     GrantsContract,
+    CommandsContract,
 ):
     """The behaviour of every surface."""
 

@@ -21,6 +21,7 @@ from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.replica_lifecycle import release_claims
 from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
+from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.memory_store.database import Tables
 from answerback.testing.memory_store.store import MemoryStore
@@ -128,7 +129,12 @@ async def run_surface(
     store, claim, clock = opened
     async with AsyncExitStack() as stack:
         surfaces: dict[str, Surface] = {}
-        service = Service(store, clock, surfaces, known_surfaces=frozenset(), claim=claim)
+        service = Service(
+            *(store, clock, surfaces),
+            known_surfaces=frozenset(),
+            claim=claim,
+            commands=EXAMPLE_COMMANDS,
+        )
         surface = make(service)
         surfaces[surface.name] = surface
         timers = ManualTimers()

@@ -3,6 +3,8 @@
 https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object-interaction-data
 """
 
+from collections.abc import Sequence
+
 from tests.fakes.discord.problems import Payload
 from tests.fakes.discord.rules import CHECKBOX, RADIO, ROW, STRING_SELECT, TEXT, TEXT_INPUT
 from tests.fakes.discord.visible_message import Field, NotPossibleError, options_of
@@ -22,6 +24,18 @@ def submitted(component: Payload, fields: list[Field]) -> Payload:
     sent[key] = entry.value
     inside: Payload = {"components": [sent]} if kind == ROW else {"component": sent}
     return {"type": kind, "id": number, **inside}
+
+
+def subcommand(offered: Sequence[Payload], name: str = "", text: str = "") -> Payload:
+    """A subcommand as it is sent: one that is offered, with what it requires and nothing else."""
+    found = next((each for each in offered if each["name"] == name), None)
+    if found is None:
+        raise NotPossibleError(f"no subcommand {name!r} is offered")
+    options = found.get("options") or []
+    if len(options) > 1 or bool(text) != any(each.get("required") for each in options):
+        raise NotPossibleError(f"{name} takes {[each['name'] for each in options]}")
+    given = [{"name": each["name"], "type": each["type"], "value": text} for each in options]
+    return {"name": name, "type": found["type"], "options": given}
 
 
 def resolved(world: World, values: list[str], channel: Channel) -> Payload:

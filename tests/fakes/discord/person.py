@@ -7,7 +7,7 @@ goes to the app in the real payload shapes, and every click ends `answered` or `
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from tests.fakes.discord.client_payloads import resolved, submitted, values_of
+from tests.fakes.discord.client_payloads import resolved, subcommand, submitted, values_of
 from tests.fakes.discord.core import Discord
 from tests.fakes.discord.interactions import (
     COMMAND,
@@ -308,8 +308,10 @@ class Person:
 
     # ---- commands ----
 
-    async def command(self, name: str, channel: Channel, *, wait: bool = True) -> Interaction:
-        """Use a slash command of the app, without options."""
+    async def command(
+        self, name: str, channel: Channel, line: str = "", *, wait: bool = True
+    ) -> Interaction:
+        """Use a slash command of the app; ``line`` is a subcommand with the text of its only option."""
         world = self._discord.world
         context = 0 if channel.guild_id else 1
         for each in self._discord.application.commands:
@@ -320,6 +322,8 @@ class Person:
         if not world.sees(channel, self.id):
             raise NotPossibleError(f"{self.user.name} cannot see the channel")
         data: Payload = {"id": each.get("id", "1"), "name": name, "type": each["type"]}
+        if each.get("options"):
+            data["options"] = [subcommand(each["options"], *line.split(maxsplit=1))]
         made = self._interactions.start(COMMAND, self.user, channel, data)
         return await self._ended(made) if wait else made
 

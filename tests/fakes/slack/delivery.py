@@ -52,7 +52,7 @@ class Delivery(Protocol):
     """One of the two transports to the app."""
 
     async def send(self, kind: str, payload: Json, retry: Retry | None = None) -> Ack:
-        """Deliver a payload (`interactive` or `events_api`) and wait for the acknowledgement."""
+        """Deliver a payload (`interactive`, `slash_commands` or `events_api`) and wait for the acknowledgement."""
 
 
 def sign(secret: str, body: bytes, timestamp: int | str) -> str:
@@ -87,7 +87,9 @@ class HttpDelivery:
         if kind == "events_api":
             body, content_type = json.dumps(payload).encode(), "application/json"
         else:
-            body = urlencode({"payload": json.dumps(payload)}).encode()
+            is_command = kind == "slash_commands"
+            fields = payload if is_command else {"payload": json.dumps(payload)}
+            body = urlencode(fields).encode()
             content_type = "application/x-www-form-urlencoded"
         at = int(time.time()) if timestamp is None else timestamp
         headers = {

@@ -140,6 +140,17 @@ class Interactivity:
             "action_id": action_id, "block_id": block_id, "value": query,
         }  # fmt: skip
 
+    def command(self, user: User, command: str, text: str, channel: str) -> Json:
+        """A slash command, whose fields are all texts: https://docs.slack.dev/interactivity/implementing-slash-commands"""
+        room = self.workspace.channels[channel]
+        return {
+            "token": "verification-token", "team_id": user.team, "team_domain": "fake",
+            "channel_id": channel, "channel_name": room.name, "user_id": user.id,
+            "user_name": user.name.lower().replace(" ", "."), "command": command, "text": text,
+            "api_app_id": APP, "is_enterprise_install": "false",
+            "response_url": f"{self.base}commands/{TEAM}/1", "trigger_id": self.trigger(user.id),
+        }  # fmt: skip
+
     def event(self, event: Json) -> Json:
         """The Events API envelope around an event."""
         return {

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tests.fakes.slack import methods_chat, methods_views, state
+from tests.fakes.slack.checks import check_message
 from tests.fakes.slack.delivery import Ack
 from tests.fakes.slack.interactivity import ApiError
 from tests.fakes.slack.rules import OPTION, VIEW_STACK
@@ -143,6 +144,29 @@ class Person:
         choices = tuple(Choice(look_text(o), "", o) for o in options)
         self._found[(control.block_id, control.action_id)] = choices
         return [choice.label for choice in choices]
+
+    async def slash(self, command: str, text: str, channel: str) -> Message:
+        """Type a slash command, and read the answer in its acknowledgement, which may be for this person alone.
+
+        Raises:
+            ClientRefusalError: no app offers the command, or it failed.
+        """
+        if "commands" not in self.slack.scopes:
+            raise state.ClientRefusalError(f"{command} is not a valid command")
+        payload = self.slack.interactivity.command(self.user, command, text.strip(), channel)
+        ack = await self.slack.way.send("slash_commands", payload)
+        body = ack.body or {}
+        if not ack.ok or not body.get("text") or check_message(body, update=True):
+            raise state.ClientRefusalError(f"{command} failed: {ack}")
+        private = body.get("response_type", "ephemeral") == "ephemeral"
+        answer = Message(
+            channel, self.slack.workspace.next_ts(), BOT_USER, body["text"],
+            self.slack.workspace.fill_ids(body.get("blocks") or []), bot=True,
+            ephemeral_to=self.id if private else None,
+        )  # fmt: skip
+        self.slack.workspace.put(answer)
+        self.slack.changed()
+        return answer
 
     # modals
 

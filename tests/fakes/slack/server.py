@@ -33,7 +33,7 @@ from tests.fakes.slack.workspace import TEAM, Clock, Message, Workspace
 BOT_SCOPES = (
     "chat:write", "im:write", "channels:history", "groups:history", "im:history", "mpim:history",
     "channels:read", "groups:read", "im:read", "mpim:read", "users:read", "usergroups:read",
-    "reactions:write", "app_mentions:read",
+    "reactions:write", "app_mentions:read", "commands",
 )  # fmt: skip
 _JSON_ARGUMENTS = ("blocks", "attachments", "metadata", "view")
 

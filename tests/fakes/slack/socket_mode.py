@@ -109,7 +109,7 @@ class SocketMode:
         id = secrets.token_hex(16)
         envelope: Json = {
             "envelope_id": id, "type": kind, "payload": payload,
-            "accepts_response_payload": kind == "interactive",
+            "accepts_response_payload": kind in {"interactive", "slash_commands"},
         }  # fmt: skip
         if kind == "events_api":
             envelope["retry_attempt"] = retry.number if retry else 0

@@ -21,6 +21,7 @@ from answerback.testing.surface_walks import assert_sees
 POSTGRES = os.environ.get("LINECHAT_POSTGRES")
 """The ``storage.url`` of an empty database."""
 UNSUPPORTED = {
+    Capability.COMMANDS: "Every line is about an ask.",
     Capability.GRANTS: "It has no form in which a person says what to allow again.",
     Capability.BUTTONS: "People only type lines: one line answers.",
     Capability.BATCHES: "There is no list of what waits.",

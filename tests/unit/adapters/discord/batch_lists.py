@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from answerback.core.labels import Labels
-from answerback_discord.parse import INBOX
+from answerback_discord.command_use import INBOX
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import options_of

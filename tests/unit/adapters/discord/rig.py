@@ -20,6 +20,7 @@ from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
+from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync
@@ -101,7 +102,12 @@ async def run_surface(
         http = await stack.enter_async_context(chat_http_session())
         surfaces: dict[str, Surface] = {}
         names = frozenset({"discord"})
-        service = Service(store, clock or store_clock, surfaces, known_surfaces=names, claim=claim)
+        service = Service(
+            *(store, clock or store_clock, surfaces),
+            known_surfaces=names,
+            claim=claim,
+            commands=EXAMPLE_COMMANDS,
+        )
         surface = surfaces["discord"] = DiscordSurface(
             service,
             bot_token=options.pop("bot_token", discord.application.token),

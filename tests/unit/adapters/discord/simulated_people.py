@@ -21,6 +21,7 @@ from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import Control, Sight, view_message
 from tests.fakes.discord.world import Channel, Message
 from tests.unit.adapters.discord.batch_lists import DiscordBatches
+from tests.unit.adapters.discord.command_answers import DiscordCommands
 from tests.unit.adapters.discord.sight import remove_escapes
 
 LABELS = Labels()
@@ -40,7 +41,7 @@ OFFERS = {
 }
 
 
-class SimulatedDiscordPerson(DiscordBatches):
+class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
     """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, discord: FakeDiscord, channel: Channel, person: Person) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
+from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback_discord import doctor, manifest, slash_commands
 from answerback_discord.doctor import Setup
 from tests.acceptance.process import command
@@ -63,8 +64,9 @@ async def test_a_correct_setup_has_no_problems(discord: FakeDiscord) -> None:
     setup = replace(
         create_setup(discord, channel, discord.add_thread(channel)), roles=[str(role.id)]
     )
-    discord.application.commands.append(slash_commands.command_definition(Labels()))
-    assert [finding.wrong for finding in await run_doctor(setup)] == [None] * 8
+    discord.application.commands += slash_commands.definitions(Labels(), EXAMPLE_COMMANDS)
+    setup = replace(setup, commands=EXAMPLE_COMMANDS)
+    assert [finding.wrong for finding in await run_doctor(setup)] == [None] * 9
 
 
 @pytest.mark.rule("CLI-8")
@@ -115,9 +117,10 @@ async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
         setup = replace(
             create_setup(up.discord), public_key=application.public_key, public_url=url, fix=True
         )
+        setup = replace(setup, commands=EXAMPLE_COMMANDS)
         assert all(finding.is_ok for finding in await run_doctor(setup))
         assert saved_in(application) == (manifest.interactions_url(url), 1 << 19)
-        assert [each["name"] for each in application.commands] == ["inbox"]
+        assert [each["name"] for each in application.commands] == ["inbox", "answerback"]
 
 
 def saved_in(application: Application) -> tuple[str | None, int]:
@@ -136,9 +139,7 @@ async def test_fix_reports_an_endpoint_that_does_not_answer(discord: FakeDiscord
 
 async def test_a_failed_lookup_of_the_command_is_reported(discord: FakeDiscord) -> None:
     discord.faults.code("GET /applications/*/commands", 50001)
-    said = [
-        each for each in await run_doctor(create_setup(discord)) if "command /inbox" in each.what
-    ]
+    said = [each for each in await run_doctor(create_setup(discord)) if "commands" in each.what]
     assert [each.is_ok for each in said] == [False]
 
 
@@ -160,3 +161,13 @@ def test_the_manifest_is_valid_and_matches_the_code() -> None:
     # The document types `description` as an object; the documentation, which wins, as a string.
     del body["description"]
     assert check_schema("ApplicationFormPartial", body) == []
+
+
+@pytest.mark.rule("CLI-8", "COMMAND-3")
+async def test_a_command_that_lacks_what_is_offered_is_reported(discord: FakeDiscord) -> None:
+    discord.application.commands += slash_commands.definitions(Labels(), EXAMPLE_COMMANDS[:1])
+    reported = await run_doctor(replace(create_setup(discord), commands=EXAMPLE_COMMANDS))
+    [found] = [each for each in reported if each.what == "Discord: command /answerback"]
+    assert "not registered" in (found.wrong or "")
+    reported = await run_doctor(replace(create_setup(discord), commands=EXAMPLE_COMMANDS[:1]))
+    assert [each.wrong for each in reported if each.what == found.what] == [None]

@@ -11,7 +11,8 @@ import pytest
 from answerback.core import walker as core
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback_discord import group_membership, parse
+from answerback_discord import group_membership
+from answerback_discord.command_use import INBOX
 from tests.fakes.discord.person import Person
 from tests.unit.adapters.discord.rig import Rig, rig
 from tests.unit.adapters.discord.sight import remove_escapes
@@ -104,7 +105,7 @@ async def test_a_role_that_was_taken_away_counts_no_more_at_once(up: Rig) -> Non
     roles = frozenset({role[1:]})
     assert await surface.groups_of(core.Person(surface="discord", user_id=str(dora.id)), roles)
     up.guild.members[dora.id].clear()
-    assert (await dora.command(parse.INBOX, up.discord.direct(dora.user))).answered
+    assert (await dora.command(INBOX, up.discord.direct(dora.user))).answered
     assert Labels().inbox_empty in remove_escapes(dora.notes()[0].text)
     assert (await dora.click("Yes")).answered
     for ask in (first, second):

@@ -17,9 +17,11 @@ from answerback.core.labels import Labels
 from answerback.ports.store import Write
 from answerback.ports.store_values import Page
 from answerback.service.submission_request import Agent, Submission
+from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.store_examples import new_ask
-from answerback_discord import group_membership, inbox, inbox_view, parse, slash_commands
+from answerback_discord import group_membership, inbox, inbox_view, slash_commands
 from answerback_discord.api_client import DiscordApi
+from answerback_discord.command_use import INBOX
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import Sight
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
@@ -47,7 +49,7 @@ LATE_AFTER = inbox._TIMEOUT
 
 async def open_inbox(up: Rig) -> Sight:
     """What the command shows Ann."""
-    assert (await up.ann.command(parse.INBOX, up.channel)).answered
+    assert (await up.ann.command(INBOX, up.channel)).answered
     return up.ann.notes()[0]
 
 
@@ -152,7 +154,7 @@ async def test_the_inbox_in_direct_messages_includes_asks_for_a_persons_roles(up
     eve = up.discord.person("eve", up.guild, roles=(role,))
     await up.shown(await up.submit(yes_no_question("Deploy?"), responders=[f"@{role.id}"]))
     for place in (up.channel, up.discord.direct(eve.user)):
-        assert (await eve.command(parse.INBOX, place)).answered
+        assert (await eve.command(INBOX, place)).answered
         assert "Deploy?" in eve.notes()[0].text
     assert LABELS.inbox_empty in remove_escapes((await open_inbox(up)).text)
 
@@ -200,15 +202,20 @@ async def test_the_command_is_registered_once_and_other_commands_are_left_alone(
         other = {"name": "deploy", "description": "Deploys", "type": 1}
         discord.application.commands.append(other)
         calls = DiscordApi(http, discord.application.token, discord.api_url)
+        register, definitions = slash_commands.register_with_retry, slash_commands.definitions
         for _ in range(2):
-            await slash_commands.register_with_retry(calls, LABELS)
+            await register(calls, definitions(LABELS, EXAMPLE_COMMANDS))
             discord.application.commands[-1]["contexts"].reverse()  # as Discord may list them
-        assert discord.faults.count(f"POST {COMMANDS}") == 1
-        assert [each["name"] for each in discord.application.commands] == ["deploy", "inbox"]
+            discord.application.commands[-1]["options"].reverse()
+        assert discord.faults.count(f"POST {COMMANDS}") == 2
         renamed = Labels(inbox_command="Was auf dich wartet")
-        await slash_commands.register_with_retry(calls, renamed)
-        names = {each["name"]: each["description"] for each in discord.application.commands}
-        assert names == {"deploy": "Deploys", "inbox": "Was auf dich wartet"}
+        await register(calls, definitions(renamed, EXAMPLE_COMMANDS[:1]))
+        assert discord.faults.count(f"POST {COMMANDS}") == 4, "a subcommand is gone"
+        texts = {each["name"]: each["description"] for each in discord.application.commands}
+        inbox_text = "Was auf dich wartet"
+        assert texts == {"deploy": "Deploys", "inbox": inbox_text, "answerback": LABELS.commands}
+        await register(calls, definitions(renamed))
+        assert discord.faults.count(f"POST {COMMANDS}") == 4, "without any, none is registered"
 
 
 @pytest.mark.rule("DISCORD-14")
@@ -221,7 +228,7 @@ async def test_asking_works_even_if_the_command_cannot_be_registered(
         async with rig(tmp_path, mode, discord=discord) as up:
             await up.shown(await up.submit(yes_no_question("Ship it?")))
             assert (await up.ann.click("Yes")).answered
-        assert "/inbox could not be registered" in caplog.text
+        assert "/inbox, /answerback could not be registered" in caplog.text
 
 
 @pytest.mark.rule("DISCORD-14")

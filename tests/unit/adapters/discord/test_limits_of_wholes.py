@@ -15,6 +15,7 @@ from answerback.core.errors import RateLimitedError
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.store_values import Page
+from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback_chat.control_codec import Verb, encode
 from answerback_discord import (
     api_client,
@@ -87,9 +88,12 @@ def test_a_reminder_ends_with_its_url_however_long_its_text_is() -> None:
 @edge("COMMAND_DESCRIPTION")
 def test_the_description_of_the_command() -> None:
     for length, full in ((100, True), (101, False)):
-        made = slash_commands.command_definition(Labels(inbox_command="x" * length))
-        assert rules.check_command(made) == []
-        assert (made["description"] == "x" * length) == full
+        text = "x" * length
+        offered = [EXAMPLE_COMMANDS[0]._replace(about=text)]
+        labels = Labels(inbox_command=text, commands=text)
+        made = slash_commands.definitions(labels, offered)
+        assert [rules.check_command(each) for each in made] == [[], []]
+        assert [each["description"] == text for each in made] == [full, full]
 
 
 def test_a_page_of_the_inbox_fits_the_longest_asks() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pydantic import JsonValue
+
 from tests.fakes.slack.schema import Json
+from tests.fakes.slack.server import FakeSlack
 
 EXAMPLE_EVENTS: tuple[Json, ...] = (
     {"type": "message", "ts": "1700000000.000200", "text": "hm", "channel_type": "im"},
@@ -19,3 +22,13 @@ EXAMPLE_EVENTS: tuple[Json, ...] = (
     {"type": "subteam_members_changed", "subteam_id": "S0ELSE"},
     {"type": "tokens_revoked", "tokens": {"oauth": ["U0ELSE"], "bot": []}},
 )  # fmt: skip
+
+
+def example_payloads(slack: FakeSlack, channel: str) -> list[JsonValue]:
+    """The last clicks as they were sent, a command, and every event."""
+    clicks: list[JsonValue] = [payload for payload, _ in slack.acks]
+    user = slack.workspace.add_user("U0CMD", "cmd")
+    command = slack.interactivity.command(user, "/answerback", "say hello", channel)
+    common = {"channel": "C0ELSE", "user": "U0ELSE", "event_ts": "1700000000.000100"}
+    examples = [*(event | common for event in EXAMPLE_EVENTS), *EXAMPLE_EVENTS]
+    return [command, *clicks[-3:], *map(slack.interactivity.event, examples)]

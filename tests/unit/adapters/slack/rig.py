@@ -18,6 +18,7 @@ from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
+from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync
@@ -137,7 +138,12 @@ async def run_app(
         http = await stack.enter_async_context(chat_http_session())
         surfaces: dict[str, Surface] = {}
         names = frozenset({"slack"})
-        service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
+        service = Service(
+            *(store, clock, surfaces),
+            known_surfaces=names,
+            claim=claim,
+            commands=EXAMPLE_COMMANDS,
+        )
         surface = surfaces["slack"] = SlackSurface(
             service,
             bot_token=slack.bot_token,

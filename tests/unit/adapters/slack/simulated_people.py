@@ -26,7 +26,8 @@ from tests.fakes.slack.visible_message import Control, Sight, look
 from tests.fakes.slack.workspace import Message, Snapshot, View
 from tests.surface_setups import LoadBalancer, Setup
 from tests.unit.adapters.slack.batch_lists import SlackBatches
-from tests.unit.adapters.slack.example_events import EXAMPLE_EVENTS
+from tests.unit.adapters.slack.command_answers import SlackCommands
+from tests.unit.adapters.slack.example_events import example_payloads
 from tests.unit.adapters.slack.offers import OFFERS
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Mode, belongs, run_app, workspace
 from tests.unit.adapters.slack.shown_buttons import shown_button
@@ -96,14 +97,12 @@ class SlackStage:
             await self.restart()
 
     def payloads(self) -> list[JsonValue]:
-        clicks: list[JsonValue] = [payload for payload, _ in self.slack.acks]
-        common = {"channel": "C0ELSE", "user": "U0ELSE", "event_ts": "1700000000.000100"}
-        examples = [*(event | common for event in EXAMPLE_EVENTS), *EXAMPLE_EVENTS]
-        return [*clicks[-3:], *map(self.slack.interactivity.event, examples)]
+        return example_payloads(self.slack, CHANNEL)
 
     async def send_payload(self, payload: JsonValue) -> None:
         assert isinstance(payload, dict)
         kind = "interactive" if "actions" in payload or "view" in payload else "events_api"
+        kind = "slash_commands" if "command" in payload else kind
         ack = await self.slack.way.send(kind, payload)
         assert ack.ok or ack.status in {400, 401}, (payload, ack)
 
@@ -122,7 +121,7 @@ async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
                 await stage.stop()
 
 
-class SimulatedSlackPerson(SlackBatches):
+class SimulatedSlackPerson(SlackBatches, SlackCommands):
     """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, slack: FakeSlack, person: Person) -> None:

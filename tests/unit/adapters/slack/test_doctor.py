@@ -200,3 +200,20 @@ async def test_the_command_prints_what_is_right_and_what_is_wrong(
     assert "✓ Slack: scopes" in output
     assert "✗ Slack: channel C0ELSE: Slack refused conversations.history (not_in_channel)" in output
     assert "/invite" in output
+
+
+@pytest.mark.rule("CLI-8", "COMMAND-3")
+@pytest.mark.parametrize("offered", [False, True])
+async def test_an_app_without_the_command_is_reported_where_there_is_something_to_type(
+    slack: FakeSlack, offered: bool
+) -> None:
+    slack.scopes.discard("commands")
+    findings = await run_doctor(replace(create_setup(slack), commands=offered))
+    reported = [each for each in findings if "/answerback" in each.what]
+    assert [(each.warning, "scope commands" in (each.wrong or "")) for each in reported] == [
+        (True, True)
+    ][: int(offered)]
+    assert [each for each in findings if not each.is_ok and each not in reported] == []
+    slack.scopes.add("commands")
+    findings = await run_doctor(replace(create_setup(slack), commands=offered))
+    assert [each.wrong for each in findings if "/answerback" in each.what] == [None][: int(offered)]

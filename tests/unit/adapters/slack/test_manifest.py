@@ -49,6 +49,21 @@ SCHEMA = closed(
                     {"display_name": text(1, 80), "always_online": {"type": "boolean"}},
                     "display_name",
                 ),
+                "slash_commands": {
+                    "type": "array",
+                    "maxItems": 50,
+                    "items": closed(
+                        {
+                            "command": {**text(2, 32), "pattern": "^/"},
+                            "description": text(1, 2000),
+                            "usage_hint": text(1, 1000),
+                            "should_escape": {"type": "boolean"},
+                            "url": URL,
+                        },
+                        "command",
+                        "description",
+                    ),
+                },
                 # https://docs.slack.dev/ai/migrating-to-agent-messaging
                 "agent_view": closed({"agent_description": text(1, 300)}, "agent_description"),
             }
@@ -91,7 +106,11 @@ def test_the_files_are_what_the_command_prints_and_are_valid(mode: str) -> None:
         for key in ("event_subscriptions", "interactivity")
         if "request_url" in (part := read["settings"][key])
     ]
-    assert len(urls) == (2 if mode == "http" else 0)
+    [command] = read["features"]["slash_commands"]
+    urls += [command["url"]] if "url" in command else []
+    assert len(urls) == (3 if mode == "http" else 0)
+    assert command["command"] == "/answerback"
+    assert read["oauth_config"]["scopes"]["bot"] == [*SCOPES, "commands"]
     assert all(url == f"{manifests.EXAMPLE_URL}/slack/events" for url in urls)
     home = read["features"]["app_home"]
     assert (home["messages_tab_enabled"], home["messages_tab_read_only_enabled"]) == (True, False)

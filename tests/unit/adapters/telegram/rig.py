@@ -17,6 +17,7 @@ from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Submission
+from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync
@@ -85,7 +86,13 @@ async def run_surface(
         surfaces: dict[str, Surface] = {}
         names = frozenset({"telegram"})
         routes = options.pop("routes", NO_ROUTES)
-        service = Service(store, clock, surfaces, known_surfaces=names, routes=routes, claim=claim)
+        service = Service(
+            *(store, clock, surfaces),
+            known_surfaces=names,
+            routes=routes,
+            claim=claim,
+            commands=EXAMPLE_COMMANDS,
+        )
         address: list[str] = []
         settings = {"bot_token": telegram.token, "api_url": telegram.url, "webhook": mode == "http"}
         shared = None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder)

@@ -22,12 +22,13 @@ from answerback_telegram.parse import message_id
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, Message, User
 from tests.unit.adapters.telegram.batch_lists import TelegramBatches
+from tests.unit.adapters.telegram.command_answers import TelegramCommands
 from tests.unit.adapters.telegram.offers import OFFERS
 
 LABELS = Labels()
 
 
-class SimulatedTelegramPerson(TelegramBatches):
+class SimulatedTelegramPerson(TelegramBatches, TelegramCommands):
     """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, telegram: FakeTelegram, chat: Chat, user: User) -> None:

@@ -19,7 +19,7 @@ LABELS = Labels()
     "control",
     [
         *("full:close", "preview:close", "reply:close", "end_turn:no", "full:0", "other:empty"),
-        *("inbox", "tick", "allow:00000000", "deny:00000000"),
+        *("inbox", "tick", "allow:00000000", "deny:00000000", "command:say.x", "run:say.x"),
     ],
 )
 @pytest.mark.parametrize("who", ["responder", "stranger"])

@@ -53,10 +53,11 @@ def test_the_answer_to_a_click() -> None:
 
 @edge("COMMAND_DESCRIPTION")
 def test_the_description_of_a_command() -> None:
-    labels = Labels(inbox_command="x" * 1_000)
-    [command] = inbox_view.commands(labels)
-    assert isinstance(command, dict)
-    assert len(str(command["description"])) == BotCommandLimit.MAX_DESCRIPTION
+    labels = Labels(inbox_command="x" * 1_000, commands="x" * 1_000)
+    assert len(inbox_view.commands(labels, offered=False)) == 1
+    for command in inbox_view.commands(labels, offered=True):
+        assert isinstance(command, dict)
+        assert len(str(command["description"])) == BotCommandLimit.MAX_DESCRIPTION
 
 
 @edge("PER_SECOND", "GROUP_PER_MINUTE")

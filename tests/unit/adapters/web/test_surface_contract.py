@@ -25,6 +25,7 @@ async def stage(
 
 
 UNSUPPORTED = {
+    Capability.COMMANDS: "People use the page itself.",
     Capability.MODALS: "All input is on the page itself.",
     Capability.TYPED_ANSWERS: "There is no conversation around the question.",
     Capability.REMINDERS: "A page cannot reach people who are not looking at it.",

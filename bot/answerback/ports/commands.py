@@ -1,0 +1,88 @@
+"""Commands that people give in a chat: ``/answerback link CODE`` and its like, each answered privately.
+
+A feature adds a `Command`; every chat surface then offers it. Proved by `answerback.testing.surface_commands`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, NamedTuple
+
+from answerback.core.errors import StoreError
+from answerback.core.labels import Labels
+from answerback.core.person import Person
+
+logger = logging.getLogger(__name__)
+
+COMMAND: Final = "answerback"
+"""What people type after the slash, before a command's own name."""
+
+
+class CommandUse(NamedTuple):
+    """A command that somebody gave."""
+
+    person: Person
+    text: str = ""
+    """What follows the command's name."""
+    pressed: bool = False
+    """Whether they pressed a button of an earlier answer, which they have read, instead of typing it."""
+
+
+class CommandButton(NamedTuple):
+    """A button below an answer."""
+
+    label: str
+    command: str
+    """The command that it gives: at most 30 letters, digits, hyphens, underscores and spaces."""
+
+
+class CommandAnswer(NamedTuple):
+    """What only the person is told."""
+
+    text: str
+    """Plain text: each surface makes it harmless."""
+    buttons: tuple[CommandButton, ...] = ()
+
+
+class Command(NamedTuple):
+    """What people can do by a command.
+
+    ``argument`` names what has to be typed after it; empty if nothing has to.
+    """
+
+    name: str
+    about: str
+    """What it does, in a line of at most 100 characters."""
+    answer: Callable[[CommandUse], Awaitable[CommandAnswer]]
+    argument: str = ""
+
+    @property
+    def usage(self) -> str:
+        """How it is typed."""
+        return " ".join(filter(None, (f"/{COMMAND}", self.name, self.argument.upper())))
+
+
+class Commands:
+    """The commands that a service offers."""
+
+    def __init__(self, offered: Sequence[Command], labels: Labels) -> None:
+        self.offered = offered
+        self._labels = labels
+
+    async def run(self, person: Person, line: str, *, pressed: bool = False) -> CommandAnswer:
+        """Carry out a line that follows ``/answerback``; unknown ones are answered with what there is."""
+        name, _, text = line.strip().partition(" ")
+        found = next((each for each in self.offered if each.name == name.lower()), None)
+        if found is None or (found.argument and not text.strip()):
+            return CommandAnswer(self._help())
+        try:
+            return await found.answer(CommandUse(person, text.strip(), pressed))
+        except StoreError as error:
+            extra = {"action": "command_failed", "command": found.name}
+            logger.warning("A command could not be carried out: %s", error, extra=extra)
+            return CommandAnswer(self._labels.save_error_message(error))
+
+    def _help(self) -> str:
+        lines = [f"{each.usage}: {each.about}" for each in self.offered]
+        return "\n".join(lines) or self._labels.no_commands
