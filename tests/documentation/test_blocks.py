@@ -110,6 +110,16 @@ def test_a_configuration_is_valid(
     assert checked.exit_code == 0, checked.output
 
 
+@pytest.mark.parametrize("block", every_block("sh"), ids=str)
+def test_pip_gets_both_distributions_from_the_repository(block: Block) -> None:
+    """Only uv finds the client in the checkout by itself."""
+    for line in block.text.splitlines():
+        if line.startswith("pip install") and "git+" in line:
+            assert {"answerback-client", "answerback[all]"} == set(
+                re.findall(r'"(\S+) @ git', line)
+            )
+
+
 def test_the_files_that_commands_name_exist() -> None:
     named = {
         path
