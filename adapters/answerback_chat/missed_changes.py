@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 Place = TypeVar("Place", bound=Hashable)
 
-_SETTLING_SECONDS: Final = 5.0
+SETTLING_SECONDS: Final = 5.0
 """Seconds to wait after events arrive again: what people do then comes first."""
 _ASKS_AT_ONCE: Final = 1_000
 
@@ -82,7 +82,7 @@ class MissedChangeFinder(Generic[Place]):
 
     async def _look(self) -> None:
         while self._again.is_set():
-            await asyncio.sleep(_SETTLING_SECONDS)
+            await asyncio.sleep(SETTLING_SECONDS)
             self._again.clear()
             try:
                 await self._look_at_all()

@@ -20,7 +20,7 @@ from answerback_chat.coalesced_lookups import CoalescedLookups
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.errors import ErrorCode, has_code
 
-_WAIT_TIMEOUT: Final = 2.0
+WAIT_TIMEOUT: Final = 2.0
 """Seconds that a click waits for the person's roles; Discord waits 3 for the response."""
 _MAX_CONCURRENT: Final = 10
 _LOOKUP_TIMEOUT: Final = 30.0
@@ -43,7 +43,7 @@ class RoleMembership:
                 for when the person tries again.
         """
         try:
-            async with asyncio.timeout(_WAIT_TIMEOUT):
+            async with asyncio.timeout(WAIT_TIMEOUT):
                 unfound = (
                     None if groups <= self._server_of.keys() else await self._lookups.get("roles")
                 )
@@ -69,7 +69,7 @@ class RoleMembership:
         if any(not who.startswith("@") for who in responders):
             return
         try:
-            async with asyncio.timeout(_WAIT_TIMEOUT):
+            async with asyncio.timeout(WAIT_TIMEOUT):
                 known = await self._roles_of(guild)
         except (PlatformError, TimeoutError):
             return  # roles are looked up again when somebody acts

@@ -31,7 +31,7 @@ GRACE: Final = 60.0
 """Seconds that polling may fail before it is reported as an outage."""
 _SETTLING_SECONDS: Final = 0.25
 """Seconds to wait for the updates that are being handled before asking for more."""
-_FIRST_PAUSE: Final = 1.0
+FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 
 
@@ -187,4 +187,4 @@ class UpdatePoller:
 
 
 def _new_backoff() -> Backoff:
-    return Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+    return Backoff(FIRST_PAUSE, _LONGEST_PAUSE)

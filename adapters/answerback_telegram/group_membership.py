@@ -16,7 +16,7 @@ from answerback_telegram.parse import is_id
 
 ADMINISTRATORS: Final = "@admins"
 """The group that stands for the administrators of the chat where an ask is shown."""
-_WAIT_TIMEOUT: Final = 2.0
+WAIT_TIMEOUT: Final = 2.0
 """Seconds that an action waits; the person is asked to try again after that."""
 _ADMINISTERS: Final = frozenset({"creator", "administrator"})
 
@@ -35,7 +35,7 @@ class AdministratorMembership:
         """
         chats = [group for group in groups if is_id(group)]
         try:
-            async with asyncio.timeout(_WAIT_TIMEOUT):
+            async with asyncio.timeout(WAIT_TIMEOUT):
                 found = await asyncio.gather(*(self._administers(each, user_id) for each in chats))
         except TimeoutError as late:
             message = f"Telegram did not say in time what {user_id} administers."

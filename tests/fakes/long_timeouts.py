@@ -38,11 +38,11 @@ def discord(patch: pytest.MonkeyPatch) -> None:
     """Extend the time limit for answering a Discord interaction, and Answerback's limits with it."""
     patch.setattr(interactions, "ANSWER_WITHIN", LONG)
     patch.setattr(discord_calls, "ANSWER_TIMEOUT", _OURS)
-    patch.setattr(discord_groups, "_WAIT_TIMEOUT", _OURS)
+    patch.setattr(discord_groups, "WAIT_TIMEOUT", _OURS)
     patch.setattr(discord_inbox, "_TIMEOUT", _OURS)
     never_look_for_changes(patch)
 
 
 def never_look_for_changes(patch: pytest.MonkeyPatch) -> None:
     """Keep the reads that look for missed changes out of tests that count reads; others look at once."""
-    patch.setattr(missed_changes, "_SETTLING_SECONDS", 3_600.0)
+    patch.setattr(missed_changes, "SETTLING_SECONDS", 3_600.0)

@@ -21,9 +21,9 @@ from answerback.service.record_wire import delivery_json, entry_json
 logger = logging.getLogger(__name__)
 
 MEDIA: Final = "application/x-ndjson"
-_ASKS: Final = 20
+ASKS_PER_PAGE: Final = 20
 """Maximum number of asks in memory at a time; each has up to 256 KiB."""
-_ROWS: Final = 200
+ROWS_PER_PAGE: Final = 200
 """Maximum number of record lines, or deliveries, in memory at a time."""
 
 
@@ -48,7 +48,7 @@ async def export(call: Call) -> web.StreamResponse:
         lines = _lines(call)
     else:
         try:
-            first = await call.api.store.record.list_changed(since, _ROWS)
+            first = await call.api.store.record.list_changed(since, ROWS_PER_PAGE)
         except ValueError as error:
             raise _unknown_cursor() from error
         lines = _changed_lines(call, first, end)
@@ -84,7 +84,7 @@ async def _changed_lines(
                     yield line
         if changed.is_last:
             break
-        changed = await store.record.list_changed(changed.after, _ROWS)
+        changed = await store.record.list_changed(changed.after, ROWS_PER_PAGE)
     end["next"] = changed.after
 
 
@@ -103,14 +103,14 @@ async def _lines(call: Call) -> AsyncIterator[dict[str, JsonValue]]:
     store, owner = call.api.store, call.agent_scope
     after: str | None = None
     while True:
-        asks = await store.asks.page(agent=owner, after=after, limit=_ASKS)
+        asks = await store.asks.page(agent=owner, after=after, limit=ASKS_PER_PAGE)
         for ask in asks.rows:
             async for line in _ask_lines(call, ask):
                 yield line
         if (after := asks.after) is None:
             break
     while True:
-        page = await store.outbox.page(state=None, agent=owner, after=after, limit=_ROWS)
+        page = await store.outbox.page(state=None, agent=owner, after=after, limit=ROWS_PER_PAGE)
         for delivery in page.rows:
             yield {"type": "delivery", "delivery": delivery_json(delivery)}
         if (after := page.after) is None:
@@ -122,7 +122,7 @@ async def _ask_lines(call: Call, ask: Ask) -> AsyncIterator[dict[str, JsonValue]
     sent: JsonValue = {"name": request.name, "arguments": request.arguments}
     yield {"type": "ask", "agent": request.agent, "call": sent, "ask": call.json_of(ask)}
     seq = 0
-    while entries := await call.api.store.record.read(ask.id, seq, _ROWS):
+    while entries := await call.api.store.record.read(ask.id, seq, ROWS_PER_PAGE):
         for entry in call.readable(ask, entries):
             yield {"type": "entry", "ask_id": ask.id, "entry": entry_json(entry)}
         seq = entries[-1].seq

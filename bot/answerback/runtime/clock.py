@@ -15,8 +15,6 @@ logger = logging.getLogger(__name__)
 
 _CHECK_SECONDS: Final = 1.0
 """Maximum seconds to sleep before checking the clock again, which may be set at any time."""
-_SYNC_SECONDS: Final = 5.0
-"""Seconds between two queries for the store's time."""
 MAX_QUERY_SECONDS: Final = 0.5
 """Maximum seconds that a query for the time may take; the result of a slower one is too inaccurate to use.
 
@@ -46,10 +44,12 @@ class SharedClock:
 
     Args:
         ask: returns the time by the store's clock; may raise StoreError.
+        every: the seconds between two queries.
     """
 
-    def __init__(self, ask: Callable[[], Awaitable[float]]) -> None:
+    def __init__(self, ask: Callable[[], Awaitable[float]], every: float = 5.0) -> None:
         self._ask = ask
+        self._every = every
         self._offset = time.time() - time.monotonic()
 
     monotonic = staticmethod(time.monotonic)
@@ -76,7 +76,7 @@ class SharedClock:
     async def run(self) -> None:
         """Follow the store's clock until cancelled."""
         while True:
-            await asyncio.sleep(_SYNC_SECONDS)
+            await asyncio.sleep(self._every)
             try:
                 await self._sync()
             except StoreError as error:

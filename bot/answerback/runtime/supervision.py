@@ -11,16 +11,21 @@ from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 
-_FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 60.0
-_STABLE_SECONDS: Final = 300.0
-"""Seconds a loop must have run before a crash for the pause to start small again."""
 
 
 async def run_supervised(
-    name: str, run: Callable[[], Awaitable[None]], *, first_pause: float = _FIRST_PAUSE
+    name: str,
+    run: Callable[[], Awaitable[None]],
+    *,
+    first_pause: float = 0.5,
+    stable: float = 300.0,
 ) -> None:
-    """Run a loop until cancelled; restart it if it crashes or returns."""
+    """Run a loop until cancelled; restart it if it crashes or returns.
+
+    Args:
+        stable: the seconds it must have run before a crash for the pause to start small again.
+    """
     loop = asyncio.get_running_loop()
     backoff = Backoff(first_pause, _LONGEST_PAUSE)
     while True:
@@ -30,6 +35,6 @@ async def run_supervised(
             logger.error("A background loop returned unexpectedly", extra={"loop": name})
         except Exception:  # the outermost handler: the crash is logged and the loop restarted
             logger.exception("A background loop crashed", extra={"loop": name})
-        if loop.time() - started > _STABLE_SECONDS:
+        if loop.time() - started > stable:
             backoff.reset()
         await backoff.wait()

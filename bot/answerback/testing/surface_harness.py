@@ -26,7 +26,7 @@ from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.memory_store.database import Tables
 from answerback.testing.memory_store.store import MemoryStore
 from answerback.testing.store_examples import new_ask
-from answerback.workers.message_sync import MessageSync
+from answerback.workers.message_sync import MessageSync, SyncPace
 
 _NUMBERS = count(1)
 SWEEP = 100
@@ -138,7 +138,9 @@ async def run_surface(
         surface = make(service)
         surfaces[surface.name] = surface
         timers = ManualTimers()
-        message_sync = MessageSync(service, first_pause=0.02, call_later=timers.call_later)
+        message_sync = MessageSync(
+            service, pace=SyncPace(first_pause=0.02), call_later=timers.call_later
+        )
         await stack.enter_async_context(follow_other_replicas(service, message_sync))
         stack.push_async_callback(message_sync.stop)
         stack.push_async_callback(surface.stop)

@@ -13,7 +13,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -40,25 +40,32 @@ RETRY_DELAYS: Final = (
 _JITTER: Final = 0.1
 _MAX_TRY_SECONDS: Final = 30.0
 """Seconds after which an attempt is abandoned that its own time limit did not end."""
-_MAX_IN_FLIGHT: Final = 8
-"""Concurrent attempts to one endpoint."""
-_MAX_QUEUED: Final = 500
-"""Deliveries of one endpoint that are queued in memory; the others wait in the store."""
-_SOFT_LIMIT_PER_AGENT: Final = 1_000
-"""Deliveries of one agent in memory, above which each of its endpoints holds no more than it can try at once."""
-_HARD_LIMIT_PER_AGENT: Final = 2_000
-"""Deliveries of one agent in memory, at most."""
-_BATCH: Final = 100
 _REQUEUE_DELAY: Final = 2.0
 """Seconds until a delivery is claimed again that did not fit into memory."""
 _REQUEUES_PER_SECOND: Final = 250.0
 _MAX_REQUEUE_SPREAD: Final = 60.0
 """A long backlog is claimed again at this many deliveries a second, and within this many seconds at most: claiming all
 of it again and again would delay the others."""
-_MIN_ENDPOINTS_KEPT: Final = 64
-"""Endpoints that are kept before idle ones are forgotten."""
-_DATABASE_PAUSE: Final = 1.0
 _MAX_DATABASE_PAUSE: Final = 30.0
+
+
+class DispatchLimits(NamedTuple):
+    """How much is sent and held in memory at once."""
+
+    in_flight: int = 8
+    """Concurrent attempts to one endpoint."""
+    queued: int = 500
+    """Deliveries of one endpoint that are queued in memory; the others wait in the store."""
+    agent_soft: int = 1_000
+    """Deliveries of one agent in memory, above which each of its endpoints holds no more than it can try at once."""
+    agent_hard: int = 2_000
+    """Deliveries of one agent in memory, at most."""
+    batch: int = 100
+    """Deliveries that are claimed at once."""
+    endpoints_kept: int = 64
+    """Endpoints that are kept before idle ones are forgotten."""
+    database_pause: float = 1.0
+    """Seconds until a database that failed is used again."""
 
 
 _Receiver = tuple[str | None, str]
@@ -100,6 +107,7 @@ class WebhookDispatcher:
         *,
         jitter: Callable[[], float] = lambda: random.uniform(1 - _JITTER, 1 + _JITTER),
         claim: Claim = SOLE_CLAIM,
+        limits: DispatchLimits | None = None,
     ) -> None:
         self._outbox = outbox
         self._clock = clock
@@ -107,9 +115,10 @@ class WebhookDispatcher:
         self._save_seen = save_seen
         self._jitter = jitter
         self._claim = claim
+        self._limits = limits or DispatchLimits()
         self._wake = asyncio.Event()
         self._endpoints: dict[_Receiver, _Endpoint] = {}
-        self._max_endpoints = _MIN_ENDPOINTS_KEPT
+        self._max_endpoints = self._limits.endpoints_kept
         self._held_by: Counter[str | None] = Counter()
         """How many deliveries of each agent are in memory."""
         self._held: dict[str, float] = {}
@@ -142,7 +151,7 @@ class WebhookDispatcher:
             except StoreError as error:
                 extra = {"action": "delivery_waits"}
                 logger.warning("Webhooks are waiting for the database: %s", error, extra=extra)
-                more, due = False, now + _DATABASE_PAUSE
+                more, due = False, now + self._limits.database_pause
             if not more:
                 await self._sleep(due)
 
@@ -176,7 +185,7 @@ class WebhookDispatcher:
     async def _claim_due(self, now: float) -> bool:
         """Load due deliveries into memory; return whether there may be more."""
         used_by = self._clock.monotonic() + self._claim.seconds * (1 - MIN_REMAINING_FRACTION)
-        claimed = await self._outbox.claim(self._claim, now, _BATCH)
+        claimed = await self._outbox.claim(self._claim, now, self._limits.batch)
         # The clock may have been set since then; `measure_set_back` has already adjusted the store.
         now = self._clock.now()
         postponed = [
@@ -186,7 +195,7 @@ class WebhookDispatcher:
         ]
         if postponed:
             await self._outbox.save_results(postponed, [], self._claim.holder)
-        return len(claimed) == _BATCH
+        return len(claimed) == self._limits.batch
 
     def _enqueue(self, stored: StoredDelivery, now: float, used_by: float) -> StoredDelivery | None:
         """Queue a delivery unless it is queued; if it cannot be sent now, return it with a later time."""
@@ -219,17 +228,18 @@ class WebhookDispatcher:
                 for key, endpoint in self._endpoints.items()
                 if endpoint.waiting or endpoint.running or endpoint.closed_until > now
             }
-            self._max_endpoints = max(2 * len(self._endpoints), _MIN_ENDPOINTS_KEPT)
+            self._max_endpoints = max(2 * len(self._endpoints), self._limits.endpoints_kept)
         return self._endpoints.setdefault(receiver, _Endpoint())
 
     def _has_capacity(self, receiver: _Receiver, endpoint: _Endpoint) -> bool:
         """Whether one more delivery fits; an agent's other endpoints never use up the capacity for an attempt."""
         held = self._held_by[receiver[0]]
-        capacity = _MAX_QUEUED if held < _SOFT_LIMIT_PER_AGENT else _MAX_IN_FLIGHT
-        return len(endpoint.waiting) + endpoint.running < capacity and held < _HARD_LIMIT_PER_AGENT
+        limits = self._limits
+        capacity = limits.queued if held < limits.agent_soft else limits.in_flight
+        return len(endpoint.waiting) + endpoint.running < capacity and held < limits.agent_hard
 
     def _start(self, receiver: _Receiver, endpoint: _Endpoint) -> None:
-        while endpoint.waiting and endpoint.running < _MAX_IN_FLIGHT:
+        while endpoint.waiting and endpoint.running < self._limits.in_flight:
             stored = endpoint.waiting.popleft()
             endpoint.running += 1
             task = asyncio.create_task(
@@ -330,7 +340,7 @@ class WebhookDispatcher:
         """Store a result, however long the database takes: losing it would send the webhook again and again."""
         lines = [(result.delivery.ask_id, entry) for entry in entries]
         extra = {"action": "delivery_unmarked", "ask_id": result.delivery.ask_id}
-        backoff = Backoff(_DATABASE_PAUSE, _MAX_DATABASE_PAUSE)
+        backoff = Backoff(self._limits.database_pause, _MAX_DATABASE_PAUSE)
         clock_steps = ClockStepDetector(self._clock)
         while True:
             # `measure_set_back` adjusts only what was stored before it.

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -40,21 +40,25 @@ from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 
-_SHOW_TIMEOUT: Final = 45.0
-"""Seconds after which a show that hangs is abandoned and retried."""
-_MAX_CONCURRENT_SHOWS: Final = 32
 _IMMEDIATELY: Final = Retry()
-_OUTRUN: Final = Retry(1.0, firm=True)
-"""For a message whose ask changed while it was edited: it is edited once a second, as often as Slack may allow
-(https://docs.slack.dev/reference/methods/chat.update), and no more often than people can read it."""
-_SECOND_LOOK: Final = Retry(2.0, firm=True)
-_ASK_CHANGED: Final = (_IMMEDIATELY, _OUTRUN)
-"""Retries which mean that the ask has changed since it was shown."""
 _REFILL_LIMIT: Final = 1_000
-_FIRST_PAUSE: Final = 0.5
-_MAX_PAUSE: Final = 60.0
 _SUSPEND_SECONDS: Final = 600.0
 """Seconds for which sweeps skip an ask whose problem only the operator can fix."""
+
+
+class SyncPace(NamedTuple):
+    """How many messages are shown at once, and the pauses in seconds."""
+
+    concurrent: int = 32
+    show_timeout: float = 45.0
+    """Until a show that hangs is abandoned and retried."""
+    first_pause: float = 0.5
+    max_pause: float = 60.0
+    outrun: float = 1.0
+    """For a message whose ask changed while it was edited: it is edited once a second, as often as Slack may allow
+    (https://docs.slack.dev/reference/methods/chat.update), and no more often than people can read it."""
+    second_look: float = 2.0
+    """Before a message whose place seems to be gone is looked for again."""
 
 
 class MessageSync:
@@ -68,18 +72,16 @@ class MessageSync:
         self,
         service: Service,
         *,
-        first_pause: float = _FIRST_PAUSE,
-        show_timeout: float = _SHOW_TIMEOUT,
+        pace: SyncPace | None = None,
         call_later: CallLater | None = None,
     ) -> None:
         self._service = service
-        self._first_pause = first_pause
-        self._show_timeout = show_timeout
+        self.pace = pace or SyncPace()
         self._queues = MessageQueues(self._attempt, lambda: self.sweep(_REFILL_LIMIT))
         self._suspended: dict[str, float] = {}
         self._updating_elsewhere: dict[str, Mapping[str, JsonValue] | None] = {}
         """The messages that are being updated by other means, for as long as this waits for it."""
-        self._slots = asyncio.Semaphore(_MAX_CONCURRENT_SHOWS)
+        self._slots = asyncio.Semaphore(self.pace.concurrent)
         self._started = service.clock.now()
         self._late_edits = LateEdits(lambda ask_id: self._queues.add(ask_id, None), call_later)
         self._doubted: set[str] = set()
@@ -98,7 +100,7 @@ class MessageSync:
         if self._stopping:
             return
         self._suspended.pop(ask.id, None)
-        if ask.updated_at < self._started > self._service.clock.now() - self._show_timeout:
+        if ask.updated_at < self._started > self._service.clock.now() - self.pace.show_timeout:
             self._late_edits.expect(ask)  # by the process before this one
         if ask.id in self._updating_elsewhere and self._updating_elsewhere[ask.id] == ask.message:
             return
@@ -156,21 +158,21 @@ class MessageSync:
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
                 # Once all slots are taken, nothing is being shown.
-                while held < _MAX_CONCURRENT_SHOWS:
+                while held < self.pace.concurrent:
                     await self._slots.acquire()
                     held += 1
         await self._queues.stop()
         for _ in range(held):
             self._slots.release()
-        return held == _MAX_CONCURRENT_SHOWS
+        return held == self.pace.concurrent
 
     async def _attempt(self, ask_id: str, failures: int) -> Retry | None:
         self._updating_elsewhere.pop(ask_id, None)
         try:
             async with self._slots:
                 retry = None if self._stopping else await self._show_latest(ask_id)
-                # Other processes would show it only seconds later.
-                while self._stopping and retry in _ASK_CHANGED:
+                # The ask has changed since it was shown; other processes would show it only seconds later.
+                while self._stopping and retry in (_IMMEDIATELY, self._outrun):
                     await asyncio.sleep(retry.seconds)
                     retry = await self._show_latest(ask_id)
                 return retry
@@ -182,15 +184,21 @@ class MessageSync:
             self._suspend(ask_id)
             return None
         except (PlatformUnavailableError, TimeoutError):
-            wait = Backoff(self._first_pause, _MAX_PAUSE).delay_after(failures)
-            return Retry(wait, failed=True)
+            return Retry(self._pause_after(failures), failed=True)
         except (PlatformError, StoreError) as error:
-            wait = Backoff(self._first_pause, _MAX_PAUSE).delay_after(failures)
+            wait = self._pause_after(failures)
             self._warn(ask_id, error, wait)
             return Retry(wait, failed=True)
         except Exception:  # a defect in rendering must not stop the other asks in a queue
             logger.exception("Showing failed", extra={"action": "show_failed", "ask_id": ask_id})
-            return Retry(_MAX_PAUSE, failed=True)
+            return Retry(self.pace.max_pause, failed=True)
+
+    @property
+    def _outrun(self) -> Retry:
+        return Retry(self.pace.outrun, firm=True)
+
+    def _pause_after(self, failures: int) -> float:
+        return Backoff(self.pace.first_pause, self.pace.max_pause).delay_after(failures)
 
     def _suspend(self, ask_id: str) -> None:
         """Make sweeps skip an ask; if there are very many, the oldest are retried sooner."""
@@ -298,7 +306,7 @@ class MessageSync:
             if ask.id in self._late_edits:  # also for the next process, if this one ends before
                 await self._service.store.asks.change(ask.id, decide_outdated)
             return None
-        return _OUTRUN if outrun else _IMMEDIATELY
+        return self._outrun if outrun else _IMMEDIATELY
 
     def _hold_message_claim(self, ask: Ask, since: float) -> AbstractAsyncContextManager[None]:
         """Limit how long a show takes, also to the time for which the message's claim, made at ``since``, is held."""
@@ -307,7 +315,7 @@ class MessageSync:
         async def renew() -> bool:
             return await self._service.store.claims.claim_message(ask.id, claim) is not None
 
-        return hold_claim(renew, claim, self._show_timeout, since)
+        return hold_claim(renew, claim, self.pace.show_timeout, since)
 
     async def _look_again_or_give_up(
         self, ask: Ask, error: PlatformError, surface: Surface
@@ -319,7 +327,7 @@ class MessageSync:
         self._count(surface, "gone")
         if ask.seen and ask.open and ask.id not in self._doubted:
             self._doubted.add(ask.id)
-            return _SECOND_LOOK
+            return Retry(self.pace.second_look, firm=True)
         self._doubted.discard(ask.id)
         done = await self._give_up(ask, error, surface)
         channel = (ask.thread and ask.thread.channel) or ask.destination.channel

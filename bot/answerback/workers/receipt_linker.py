@@ -32,10 +32,7 @@ _GATHERING: Final = 0.4
 """Seconds after a transaction in which outcomes gather, so that the next one links many."""
 _POLL: Final = 0.4
 """Seconds after which processes that share a store look for what others have ended, or left behind."""
-_FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 30.0
-_BATCH: Final = 25
-"""Links in one transaction. Signing them holds up everything else for a few milliseconds."""
 
 
 class _End(NamedTuple):
@@ -50,11 +47,23 @@ class ReceiptLinker:
 
     Args:
         claim: this process's claim; any process may link any receipt.
+        batch: links in one transaction. Signing them holds up everything else for a few milliseconds.
     """
 
-    def __init__(self, store: Store, key: SigningKey, claim: Claim, hooks: Hooks) -> None:
+    def __init__(
+        self,
+        store: Store,
+        key: SigningKey,
+        claim: Claim,
+        hooks: Hooks,
+        *,
+        batch: int = 25,
+        first_pause: float = 0.5,
+    ) -> None:
         self._store = store
         self._key = key
+        self._batch = batch
+        self._first_pause = first_pause
         self._shared = claim is not SOLE_CLAIM
         self._claim = Claim(claim.holder, _LEASE_SECONDS) if self._shared else claim
         self._fence: Fence | None = None
@@ -67,7 +76,7 @@ class ReceiptLinker:
     async def run(self) -> None:
         """Link whatever is not linked yet; runs until cancelled."""
         backoff, outage = (
-            Backoff(_FIRST_PAUSE, _LONGEST_PAUSE),
+            Backoff(self._first_pause, _LONGEST_PAUSE),
             Outage(logger, "The chain of receipts"),
         )
         try:
@@ -97,7 +106,7 @@ class ReceiptLinker:
     async def link_all(self) -> bool:
         """Link everything that is not linked yet; return False if another process is at it."""
         receipts = self._store.receipts
-        while unlinked := await receipts.list_unlinked(_BATCH):
+        while unlinked := await receipts.list_unlinked(self._batch):
             former = self._fence
             if not await self._hold_lease():
                 return False
@@ -113,7 +122,7 @@ class ReceiptLinker:
                 raise
             else:
                 self._end = end
-                if len(unlinked) < _BATCH:
+                if len(unlinked) < self._batch:
                     break  # what has ended meanwhile is linked next time
         return True
 

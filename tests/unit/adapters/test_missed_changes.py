@@ -66,7 +66,7 @@ class World:
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(missed_changes, "_SETTLING_SECONDS", 0.0)
+    monkeypatch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
 
 
 def world(**counts: int) -> World:

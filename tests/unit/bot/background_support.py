@@ -17,7 +17,7 @@ from answerback.ports.inquiry import Inquiry
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Route, Routes
-from answerback.workers.message_sync import MessageSync
+from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback.workers.retention import RetentionPolicy
 from answerback.workers.scheduler import Scheduler
 from answerback_storage.sqlite.store import SqliteStore
@@ -60,12 +60,14 @@ async def running(
     routes: Routes = NO_ROUTES,
     surfaces: tuple[str, ...] = ("chat", "web"),
     days: float | None = None,
-    show_timeout: float = 45.0,
+    **pace: Any,
 ) -> AsyncIterator[tuple[Service, MessageSync]]:
     """A service with its background work running; leaving the context stops it."""
     service = parts.service(rules, inquiry=inquiry is not None, routes=routes, surfaces=surfaces)
     sync = MessageSync(
-        service, first_pause=0.01, show_timeout=show_timeout, call_later=parts.timers.call_later
+        service,
+        pace=SyncPace(**{"first_pause": 0.01, **pace}),
+        call_later=parts.timers.call_later,
     )
     scheduler = Scheduler(service, sync, inquiry, RetentionPolicy(service, days, None))
     loop = asyncio.create_task(scheduler.run())

@@ -143,7 +143,11 @@ class Outbox:
 
     @asynccontextmanager
     async def draining(
-        self, *, timeout: float = 5.0, claim: Claim = SOLE_CLAIM
+        self,
+        *,
+        timeout: float = 5.0,
+        claim: Claim = SOLE_CLAIM,
+        **more: Any,
     ) -> AsyncIterator[WebhookDispatcher]:
         """Drain the outbox while the context lasts; then stop at once, as if killed."""
         async with guarded_session(self.callbacks.rules, self.names) as http:
@@ -158,6 +162,7 @@ class Outbox:
                 self.service.late_answer_tracker.save_seen,
                 jitter=lambda: 1.0,
                 claim=claim,
+                **more,
             )
             task = asyncio.create_task(dispatcher.run())
             try:

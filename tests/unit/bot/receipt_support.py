@@ -46,7 +46,12 @@ class Signed:
             receipts=self.receipts,
             **more,
         )
-        self.linker = ReceiptLinker(store, self.key, claim, self.service.hooks)
+        self._claim = claim
+        self.linker = self.another_linker()
+
+    def another_linker(self, **more: Any) -> ReceiptLinker:
+        """A linker of the same process, with other limits."""
+        return ReceiptLinker(self.store, self.key, self._claim, self.service.hooks, **more)
 
     @property
     def keys(self) -> dict[str, PublicKey]:

@@ -10,7 +10,7 @@ from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.service.service import Service
 from answerback.testing.manual_timers import ManualTimers
-from answerback.workers.message_sync import MessageSync
+from answerback.workers.message_sync import MessageSync, SyncPace
 from tests.service_support import FakePage, FakeSurface, ManualClock, ask_user
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
@@ -30,13 +30,15 @@ class Processes:
         self._store = store
         self._web = FakePage("web", responders=("anyone",))
 
-    def start(self, claim: Claim, **more: Any) -> tuple[Service, MessageSync]:
+    def start(self, claim: Claim, concurrent: int = 32, **more: Any) -> tuple[Service, MessageSync]:
         """Start another process."""
         surfaces = {"chat": self.chat, "web": self._web}
         service = Service(
             self._store, self.clock, surfaces, known_surfaces=frozenset(), claim=claim, **more
         )
-        sync = MessageSync(service, first_pause=0.01, call_later=self.timers.call_later)
+        sync = MessageSync(
+            service, pace=SyncPace(concurrent, first_pause=0.01), call_later=self.timers.call_later
+        )
         return service, sync
 
     async def due(self, service: Service, sync: MessageSync, **envelope: Any) -> Ask:

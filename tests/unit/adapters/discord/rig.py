@@ -23,7 +23,7 @@ from answerback.service.submission_request import Submission
 from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
-from answerback.workers.message_sync import MessageSync
+from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_discord.adapter import DiscordSurface
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
@@ -120,7 +120,7 @@ async def run_surface(
             **options,
         )
         call_later = (timers or ManualTimers()).call_later
-        message_sync = MessageSync(service, first_pause=0.02, call_later=call_later)
+        message_sync = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=call_later)
         await stack.enter_async_context(follow_other_replicas(service, message_sync))
         stack.push_async_callback(message_sync.stop)
         if mode == "http":

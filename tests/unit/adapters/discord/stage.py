@@ -104,7 +104,7 @@ class DiscordStage:
 
     async def restart_after_gap(self) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(missed_changes, "_SETTLING_SECONDS", 0.0)
+            patch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
             await self.restart()
 
     def payloads(self) -> list[JsonValue]:

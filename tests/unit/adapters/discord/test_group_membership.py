@@ -57,7 +57,7 @@ async def test_a_slow_role_lookup_asks_the_person_to_try_again_and_then_lets_the
     ask, dora = await submit_ask(up)
     held = up.discord.faults.hang(GUILDS)
     with monkeypatch.context() as patch:
-        patch.setattr(group_membership, "_WAIT_TIMEOUT", 0.05)
+        patch.setattr(group_membership, "WAIT_TIMEOUT", 0.05)
         assert (await dora.click("Yes")).answered
     assert dora.notes()[0].text == Labels().unchecked
     held.release()

@@ -21,7 +21,7 @@ from answerback.service.submission_request import Submission
 from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
-from answerback.workers.message_sync import MessageSync
+from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_slack.adapter import SlackSurface
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
@@ -156,7 +156,7 @@ async def run_app(
             shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
         )
         timers = ManualTimers()
-        shower = MessageSync(service, first_pause=0.02, call_later=timers.call_later)
+        shower = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=timers.call_later)
         await stack.enter_async_context(follow_other_replicas(service, shower))
         stack.push_async_callback(shower.stop)
         stack.push_async_callback(surface.stop)

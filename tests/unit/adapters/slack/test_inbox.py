@@ -20,7 +20,7 @@ from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_http_session
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
-from answerback.workers.message_sync import MessageSync
+from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_slack import inbox, inbox_view
 from answerback_slack.adapter import SlackSurface
 from answerback_slack.manifest import EVENTS
@@ -243,7 +243,7 @@ async def replica_of(up: Rig) -> AsyncIterator[App]:
             labels=LABELS,
             http=http,
         )
-        shower = MessageSync(service, first_pause=0.02)
+        shower = MessageSync(service, pace=SyncPace(first_pause=0.02))
         await surface.start()
         try:
             yield App(surface, service, up.app.store, shower)

@@ -21,7 +21,7 @@ READS = ("conversations.info", "conversations.history", "conversations.replies")
 
 @pytest.fixture(autouse=True)
 def _at_once(patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(missed_changes, "_SETTLING_SECONDS", 0.0)
+    monkeypatch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
 
 
 @pytest.fixture

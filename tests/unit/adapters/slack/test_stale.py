@@ -10,6 +10,7 @@ import pytest
 
 from answerback.core.ask import Ask, Change, Status
 from answerback.ports.store import Decision, Write
+from answerback.workers.message_sync import SyncPace
 from answerback_slack import api_client, interactions
 from tests.unit.adapters.slack.rig import LABELS, Rig, rig
 
@@ -53,7 +54,7 @@ async def test_a_click_on_an_outdated_copy_updates_the_message_at_once(up: Rig, 
 
 
 async def test_a_click_ends_the_pause_after_an_outage(up: Rig) -> None:
-    up.app.shower._first_pause = 3_600.0
+    up.app.shower.pace = SyncPace(first_pause=3_600.0, max_pause=3_600.0)
     ask = await up.submit(APPLY, NOTE, **BOTH)
     down = up.slack.faults.add("chat.update", status=503)
     await up.ada.click(up.live(ask), LABELS.yes)

@@ -20,7 +20,7 @@ from answerback.service.submission_request import NO_ROUTES, Submission
 from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
-from answerback.workers.message_sync import MessageSync
+from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_telegram import adapter
 from answerback_telegram.adapter import TelegramSurface
 from answerback_telegram.http_endpoint import PATH
@@ -101,7 +101,7 @@ async def run_surface(
             TelegramSettings.model_validate({**settings, **options}), host, service
         )
         call_later = (timers or ManualTimers()).call_later
-        message_sync = MessageSync(service, first_pause=0.02, call_later=call_later)
+        message_sync = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=call_later)
         await stack.enter_async_context(follow_other_replicas(service, message_sync))
         stack.push_async_callback(message_sync.stop)
         if mode == "http":

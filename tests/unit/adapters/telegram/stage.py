@@ -86,7 +86,7 @@ class TelegramStage:
 
     async def restart_after_gap(self) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(missed_changes, "_SETTLING_SECONDS", 0.0)
+            patch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
             await self.restart()
 
     def payloads(self) -> list[JsonValue]:
@@ -129,7 +129,7 @@ class TelegramStage:
 async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[TelegramStage]:
     """Run a fake Telegram with one service, or with several behind a load balancer."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_membership, "_WAIT_TIMEOUT", long_timeouts.LONG)
+        patch.setattr(group_membership, "WAIT_TIMEOUT", long_timeouts.LONG)
         patch.setattr(responder_names, "LOOKUP_TIMEOUT", long_timeouts.LONG)
         long_timeouts.never_look_for_changes(patch)
         patch.setattr(limits, "GROUP_PER_MINUTE", 1_000_000)

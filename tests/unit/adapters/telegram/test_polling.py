@@ -47,7 +47,7 @@ async def polling(
     telegram: FakeTelegram, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Handler, UpdatePoller]]:
     """Run a poller."""
-    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(connection, "FIRST_PAUSE", 0.01)
     async with aiohttp.ClientSession() as http:
         handler, calls = Handler(), TelegramApi(http, telegram.token, telegram.url)
         outage = Outage(logging.getLogger("test"), "Telegram")
@@ -115,7 +115,7 @@ async def test_a_typed_answer_counts_although_the_database_failed_at_first(tmp_p
         ask = await at.submit([question])
         at.telegram.pass_time()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(connection, "_FIRST_PAUSE", 0.01)
+            patch.setattr(connection, "FIRST_PAUSE", 0.01)
             patch.setattr(at.service, "apply", failing)
             said = await at.telegram.person_sends(
                 at.ann, at.group, "because", live(at.group, ask).id
@@ -128,8 +128,8 @@ async def test_a_typed_answer_counts_although_the_database_failed_at_first(tmp_p
 async def test_a_poll_that_fails_edits_no_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(missed_changes, "_SETTLING_SECONDS", 0.0)
-    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
+    monkeypatch.setattr(connection, "FIRST_PAUSE", 0.01)
     async with rig(tmp_path) as at:
         await at.submit([GO])
         ask = await at.submit([GO])

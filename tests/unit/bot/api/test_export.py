@@ -41,8 +41,8 @@ async def run_command(*arguments: str) -> Result:
 async def test_an_export_has_asks_with_their_records_and_deliveries_page_by_page(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "_ASKS", 2)
-    monkeypatch.setattr(export, "_ROWS", 2)
+    monkeypatch.setattr(export, "ASKS_PER_PAGE", 2)
+    monkeypatch.setattr(export, "ROWS_PER_PAGE", 2)
     async with serve(callbacks=SECRET) as api:
         asks = [await ended_ask(api) for _ in range(5)]
         *lines, end = await export_lines(api)
@@ -86,7 +86,7 @@ async def test_an_agent_exports_its_own_asks_and_an_operator_everything(serve: S
 
 @pytest.mark.rule("API-19")
 async def test_an_export_follows_the_changes(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "_ROWS", 2)
+    monkeypatch.setattr(export, "ROWS_PER_PAGE", 2)
     async with serve(roles={"ci": "agent", "other": "agent", "console": "surface"}) as api:
         first, second = [await api.asked(headers=api.bearer("ci")) for _ in range(2)]
         await api.asked(headers=api.bearer("other"))

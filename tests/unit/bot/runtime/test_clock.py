@@ -7,7 +7,6 @@ import asyncio
 import pytest
 
 from answerback.core.errors import StoreError
-from answerback.runtime import clock as clocks
 from answerback.runtime.clock import MAX_QUERY_SECONDS, SharedClock, SystemClock
 from tests.service_support import WAIT
 
@@ -77,10 +76,9 @@ async def test_a_slow_query_for_the_time_is_repeated_a_few_times(
 
 @pytest.mark.rule("CLAIM-13")
 async def test_a_clock_follows_its_store_despite_query_delays(
-    store_clock: FakeStoreClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    store_clock: FakeStoreClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(clocks, "_SYNC_SECONDS", 0.0)
-    clock = SharedClock(store_clock.time)
+    clock = SharedClock(store_clock.time, every=0.0)
     await clock.start()
     store_clock.answers = [0.25, StoreError("no database now"), 64.0]
     store_clock.ahead -= 0.0625

@@ -7,7 +7,6 @@ import logging
 
 import pytest
 
-from answerback.runtime import supervision
 from answerback.runtime.supervision import run_supervised
 from tests.service_support import WAIT
 
@@ -42,10 +41,7 @@ async def test_a_crashed_loop_is_logged_and_restarted(
     assert runs == 3
 
 
-async def test_a_loop_that_was_stable_is_restarted_after_the_first_pause(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(supervision, "_STABLE_SECONDS", -1.0)
+async def test_a_loop_that_was_stable_is_restarted_after_the_first_pause() -> None:
     runs = 0
     enough = asyncio.Event()
 
@@ -55,7 +51,7 @@ async def test_a_loop_that_was_stable_is_restarted_after_the_first_pause(
         if runs == 14:
             enough.set()
 
-    task = asyncio.create_task(run_supervised("upkeep", loop, first_pause=0.02))
+    task = asyncio.create_task(run_supervised("upkeep", loop, first_pause=0.02, stable=-1.0))
     # Thirteen pauses of at most 0.02 s; if each had been twice the previous one, they would have taken minutes.
     async with asyncio.timeout(WAIT):
         await enough.wait()

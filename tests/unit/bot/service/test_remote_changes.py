@@ -18,7 +18,7 @@ from answerback.service.service import Service
 from answerback.testing.memory_store.claims import MemoryRemoteChanges
 from answerback.testing.memory_store.database import Tables
 from answerback.testing.memory_store.store import MemoryStore
-from answerback.workers.message_sync import MessageSync
+from answerback.workers.message_sync import MessageSync, SyncPace
 from tests.service_support import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
 
 AT_ONCE = 0.01
@@ -60,7 +60,7 @@ class Process:
             known_surfaces=frozenset(),
             claim=Claim(name, 60.0),
         )
-        self.sync = MessageSync(self.service, first_pause=0.01)
+        self.sync = MessageSync(self.service, pace=SyncPace(first_pause=0.01))
 
     @asynccontextmanager
     async def listening(self, every: float = SELDOM) -> AsyncIterator[RemoteChangeListener]:

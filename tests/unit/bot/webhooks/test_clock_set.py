@@ -16,8 +16,7 @@ from answerback.ports.claims import Claim
 from answerback.ports.clock import ClockStepDetector
 from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.runtime.clock import SystemClock
-from answerback.webhooks import outbox as outbox_module
-from answerback.webhooks.outbox import RETRY_DELAYS
+from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from tests.fakes.receiver import receiving, status
@@ -166,7 +165,6 @@ async def test_a_webhook_postponed_while_the_clock_is_set_back_uses_the_new_time
 async def test_a_result_stored_after_the_clock_was_set_back_uses_the_new_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox_module, "_DATABASE_PAUSE", 0.01)
     async with outbox(tmp_path) as box, receiving() as receiver:
         tried, meanwhile = box.store.outbox.save_results, [box.set_back]
 
@@ -178,7 +176,7 @@ async def test_a_result_stored_after_the_clock_was_set_back_uses_the_new_time(
 
         monkeypatch.setattr(box.store.outbox, "save_results", failing)
         receiver.answers = [status(500)]
-        async with box.draining():
+        async with box.draining(limits=DispatchLimits(database_pause=0.01)):
             found = await box.wait_for_tries(await box.answered(receiver.url), 1)
         assert found.next_at == pytest.approx(box.clock.now() + RETRY_DELAYS[0], abs=1)
 

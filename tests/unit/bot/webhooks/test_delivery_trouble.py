@@ -17,15 +17,15 @@ from answerback.core.errors import StoreError
 from answerback.ports.claims import Claim
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import DeliveryState
-from answerback.webhooks import outbox as delivery_module
 from answerback.webhooks.address_policy import AddressRules, CallbackPolicy, guarded_session
-from answerback.webhooks.outbox import RETRY_DELAYS, WebhookDispatcher
+from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits, WebhookDispatcher
 from answerback.webhooks.sender import WebhookSender
 from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
 from tests.service_support import WAIT, actor, ask_user, boolean
 from tests.unit.bot.outbox_support import SECRET, Outbox, outbox
 
 HOUR = 3_600.0
+LIMITS = DispatchLimits()
 
 
 @pytest.fixture
@@ -61,30 +61,29 @@ async def test_a_receiver_that_hangs_delays_nobody_else(box: Outbox, receiver: R
         dead.always = never
         async with box.draining():
             asks = [await box.answered(dead.url) for _ in range(12)]
-            await dead.until(delivery_module._MAX_IN_FLIGHT)
+            await dead.until(LIMITS.in_flight)
             await box.answered(receiver.url)
             await receiver.until(1)
-            assert len(dead.received) == delivery_module._MAX_IN_FLIGHT
+            assert len(dead.received) == LIMITS.in_flight
             assert [(await box.delivery(ask)).tries for ask in asks] == [0] * 12
 
 
 @pytest.mark.rule("WEBHOOK-6")
 async def test_a_dead_receivers_backlog_that_exceeds_memory_delays_nobody_else(
-    box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    box: Outbox, receiver: Receiver
 ) -> None:
-    monkeypatch.setattr(delivery_module, "_MAX_QUEUED", 20)
-    monkeypatch.setattr(delivery_module, "_BATCH", 10)
+    limits = LIMITS._replace(queued=20, batch=10)
     async with receiving() as dead:
         dead.always = never
         asks = [await box.answered(dead.url) for _ in range(60)]
         last = await box.answered(receiver.url)
-        async with box.draining():
-            await dead.until(delivery_module._MAX_IN_FLIGHT)
+        async with box.draining(limits=limits):
+            await dead.until(LIMITS.in_flight)
             await receiver.until(1)
             await box.wait_for_tries(last, 1)
             dead.always = None
         await box.clock.advance(120)  # as after a kill, when postponed deliveries are due
-        async with box.draining():
+        async with box.draining(limits=limits):
             for ask in asks:
                 while (await box.delivery(ask)).tries < 1:
                     await box.clock.advance(5)
@@ -140,11 +139,10 @@ async def test_webhooks_left_by_a_killed_process_are_sent_by_the_next(
 
 
 async def test_a_webhook_is_not_sent_repeatedly_if_its_result_cannot_be_stored(
-    box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    box: Outbox, receiver: Receiver
 ) -> None:
-    monkeypatch.setattr(delivery_module, "_DATABASE_PAUSE", 0.01)
     box.store.outbox.failures = 3
-    async with box.draining():
+    async with box.draining(limits=LIMITS._replace(database_pause=0.01)):
         ask = await box.answered(receiver.url)
         await box.wait_for_tries(ask, 1)
     assert box.store.outbox.failures == 0
@@ -220,7 +218,7 @@ async def test_an_unreadable_database_only_delays_webhooks(
         await box.answered(receiver.url)
         await asyncio.wait_for(failed.wait(), WAIT)
         broken = False
-        await box.clock.advance(delivery_module._DATABASE_PAUSE)
+        await box.clock.advance(LIMITS.database_pause)
         await receiver.until(1)
 
 
@@ -236,15 +234,15 @@ async def test_deliveries_in_memory_also_wait_when_a_receiver_asks_for_a_pause(
     receiver.always = busy
     asks = [await box.answered(receiver.url) for _ in range(20)]
     async with box.draining():
-        await receiver.until(delivery_module._MAX_IN_FLIGHT)
+        await receiver.until(LIMITS.in_flight)
         held.set()
         async with asyncio.timeout(WAIT), box.store.outbox.changed:
             while any([(await box.delivery(ask)).next_at == ask.created_at for ask in asks]):
                 await box.store.outbox.changed.wait()
-        assert len(receiver.received) == delivery_module._MAX_IN_FLIGHT
+        assert len(receiver.received) == LIMITS.in_flight
         receiver.always = None
         await box.clock.advance(70)
-        await receiver.until(delivery_module._MAX_IN_FLIGHT + len(asks))
+        await receiver.until(LIMITS.in_flight + len(asks))
 
 
 async def test_stopping_lets_a_running_attempt_end(box: Outbox, receiver: Receiver) -> None:

@@ -17,13 +17,12 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.ports.store_values import DeliveryState
 from answerback.service.submission_request import Agent
-from answerback.webhooks import outbox as delivery_module
 from answerback.webhooks.address_policy import (
     AddressRules,
     GuardedResolver,
     ThreadPerLookupResolver,
 )
-from answerback.webhooks.outbox import RETRY_DELAYS
+from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits
 from answerback.webhooks.sender import WebhookSender, parse_retry_after
 from tests.fakes.receiver import Receiver, never, receiving, status
 from tests.service_support import WAIT, actor, ask_user
@@ -154,7 +153,6 @@ async def test_an_attempt_that_crashes_counts_as_failed_and_the_loop_continues(
 async def test_a_webhook_is_not_sent_repeatedly_if_storing_its_result_crashes(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery_module, "_DATABASE_PAUSE", 0.01)
     real, crashes = box.store.outbox.save_results, [ZeroDivisionError(), ZeroDivisionError()]
 
     async def crashing(results: Any, entries: Any, holder: str | None) -> None:
@@ -163,7 +161,7 @@ async def test_a_webhook_is_not_sent_repeatedly_if_storing_its_result_crashes(
         await real(results, entries, holder)
 
     monkeypatch.setattr(box.store.outbox, "save_results", crashing)
-    async with box.draining():
+    async with box.draining(limits=DispatchLimits(database_pause=0.01)):
         ask = await box.answered(receiver.url)
         await box.wait_for_tries(ask, 1)
     assert (crashes, len(receiver.received)) == ([], 1)
@@ -171,13 +169,11 @@ async def test_a_webhook_is_not_sent_repeatedly_if_storing_its_result_crashes(
 
 @pytest.mark.rule("WEBHOOK-6", "DATA-12")
 async def test_many_hanging_urls_of_an_agent_leave_capacity_for_its_other_urls(
-    box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    box: Outbox, receiver: Receiver
 ) -> None:
-    monkeypatch.setattr(delivery_module, "_SOFT_LIMIT_PER_AGENT", 10)
-    monkeypatch.setattr(delivery_module, "_HARD_LIMIT_PER_AGENT", 30)
     async with receiving() as dead:
         dead.always = never
-        async with box.draining():
+        async with box.draining(limits=DispatchLimits(agent_soft=10, agent_hard=30)):
             for number in range(3):
                 for _ in range(12):
                     await answered(box, f"{dead.url}/{number}", "one")
@@ -189,12 +185,9 @@ async def test_many_hanging_urls_of_an_agent_leave_capacity_for_its_other_urls(
             assert len(dead.received) <= 30
 
 
-async def test_idle_endpoints_are_forgotten(
-    box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(delivery_module, "_MIN_ENDPOINTS_KEPT", 4)
+async def test_idle_endpoints_are_forgotten(box: Outbox, receiver: Receiver) -> None:
     receiver.answers = [status(429, Retry_After="60")]
-    async with box.draining() as dispatcher:
+    async with box.draining(limits=DispatchLimits(endpoints_kept=4)) as dispatcher:
         for number in range(20):
             await box.wait_for_tries(await box.answered(f"{receiver.url}/{number}"), 1)
             assert len(dispatcher._endpoints) <= 5

@@ -71,12 +71,8 @@ async def test_using_an_older_copy_shows_the_ask_again_unless_the_change_is_rece
 
 
 @pytest.mark.parametrize("error", [UnauthorizedError("closed"), PlatformUnavailableError("down")])
-async def test_using_an_older_copy_ends_the_backoff(
-    parts: Parts, error: Exception, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("answerback.workers.message_sync._MAX_PAUSE", 3_600.0)
-    async with running(parts) as (service, sync):
-        sync._first_pause = 3_600.0
+async def test_using_an_older_copy_ends_the_backoff(parts: Parts, error: Exception) -> None:
+    async with running(parts, first_pause=3_600.0, max_pause=3_600.0) as (service, sync):
         ask = await submit(service, boolean("a"), boolean("b"))
         await sync.wait_until_idle()
         parts.chat.failures.append(error)

@@ -11,7 +11,6 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.ports.claims import Claim
 from answerback.ports.store import Store
-from answerback.workers import message_sync
 from answerback.workers.scheduler import Scheduler
 from tests.service_support import WAIT, actor, ask_user, boolean
 from tests.unit.bot.replica_support import BEN, SHORT_LEASE, Processes
@@ -145,12 +144,11 @@ async def test_a_claim_renewed_while_its_reminder_is_abandoned_delays_no_deadlin
 
 @pytest.mark.rule("CLAIM-5")
 async def test_a_stop_lets_running_shows_and_webhooks_end_and_starts_no_more(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: Store,
 ) -> None:
-    monkeypatch.setattr(message_sync, "_MAX_CONCURRENT_SHOWS", 2)
     processes = Processes(store)
     chat = processes.chat
-    service, shower = processes.start(BEN)
+    service, shower = processes.start(BEN, concurrent=2)
     upkeep = Scheduler(service, shower)
     reminded = await processes.due(service, shower)
     assert await upkeep.run_once()

@@ -20,8 +20,7 @@ from answerback.core.errors import (
 )
 from answerback.ports.claims import Claim
 from answerback.ports.surface import RetryLater, Shown
-from answerback.workers import late_edits, message_sync
-from answerback.workers.message_queues import Retry
+from answerback.workers import late_edits
 from answerback.workers.message_sync import MessageSync
 from tests.service_support import WAIT, actor, boolean
 from tests.unit.bot.background_support import (
@@ -85,9 +84,8 @@ async def test_a_commit_after_the_stop_is_left_to_the_next_start(parts: Parts) -
 
 
 async def test_a_message_whose_ask_changes_during_an_edit_is_edited_again_after_a_pause(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch
+    parts: Parts,
 ) -> None:
-    monkeypatch.setattr(message_sync, "_OUTRUN", replace(message_sync._OUTRUN, seconds=1.0))
     async with running(parts) as (service, sync):
         ask = await submit(service, *map(boolean, "abcd"))
         await parts.chat.until(shows(parts, ask, 1))
@@ -109,8 +107,7 @@ async def test_a_message_whose_ask_changes_during_an_edit_is_edited_again_after_
 async def test_an_action_between_an_edit_and_its_note_is_shown_at_once(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(message_sync, "_OUTRUN", replace(message_sync._OUTRUN, seconds=3_600))
-    async with running(parts) as (service, sync):
+    async with running(parts, outrun=3_600.0) as (service, sync):
         ask = await submit(service, *map(boolean, "abc"))
         await parts.chat.until(shows(parts, ask, 1))
         await sync.wait_until_idle()
@@ -321,7 +318,6 @@ async def test_the_message_that_an_escalated_ask_left_waits_only_for_its_rate_li
 async def test_a_place_that_is_found_to_be_gone_fails_all_of_its_asks(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(message_sync, "_SECOND_LOOK", Retry(0.05, firm=True))
     shows_elsewhere = parts.chat.show
 
     async def gone(ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | RetryLater:
@@ -331,7 +327,7 @@ async def test_a_place_that_is_found_to_be_gone_fails_all_of_its_asks(
 
     closed = False
     monkeypatch.setattr(parts.chat, "show", gone)
-    async with running(parts) as (service, sync):
+    async with running(parts, second_look=0.05) as (service, sync):
         asks = [await submit(service, boolean("a"), boolean("b")) for _ in range(3)]
         other = await submit(service, boolean("a"), boolean("b"), to="chat:C9")
         await sync.wait_until_idle()
@@ -351,8 +347,7 @@ async def test_a_place_that_is_found_to_be_gone_fails_all_of_its_asks(
 async def test_a_place_whose_id_changes_during_an_edit_fails_no_ask(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(message_sync, "_SECOND_LOOK", Retry(0.05, firm=True))
-    async with running(parts) as (service, sync):
+    async with running(parts, second_look=0.05) as (service, sync):
         ask = await submit(service, boolean("a"), boolean("b"))
         await sync.wait_until_idle()
         parts.chat.failures = [DestinationGoneError("channel_not_found")]

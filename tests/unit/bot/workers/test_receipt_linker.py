@@ -102,7 +102,6 @@ async def test_another_process_links_what_a_killed_one_left_behind(
 async def test_links_are_made_once_the_store_works_again_and_the_log_says_so_once(
     signed: Signed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(receipt_linker, "_FIRST_PAUSE", 0.001)
     pauses, works = 3, signed.store.receipts.list_unlinked
 
     async def fail(limit: int) -> Sequence[StoredReceipt]:
@@ -114,7 +113,7 @@ async def test_links_are_made_once_the_store_works_again_and_the_log_says_so_onc
 
     monkeypatch.setattr(signed.store.receipts, "list_unlinked", fail)
     ask = await signed.decided()
-    running = asyncio.create_task(signed.linker.run())
+    running = asyncio.create_task(signed.another_linker(first_pause=0.001).run())
     try:
 
         async def linked() -> bool:
@@ -158,12 +157,11 @@ async def test_the_lease_is_kept_and_its_holder_alone_adds_links(
 
 @pytest.mark.rule("RCPT-2")
 async def test_a_long_backlog_is_linked_in_several_transactions(
-    signed: Signed, monkeypatch: pytest.MonkeyPatch
+    signed: Signed,
 ) -> None:
-    monkeypatch.setattr(receipt_linker, "_BATCH", 2)
     for _ in range(5):
         await signed.decided()
-    assert await signed.linker.link_all()
+    assert await signed.another_linker(batch=2).link_all()
     verdict = await check_store(signed.store, signed.keys)
     assert (verdict.lines, verdict.unlinked, verdict.fault) == (5, 0, None)
 

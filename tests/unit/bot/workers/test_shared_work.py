@@ -18,7 +18,7 @@ from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.ports.store_values import DeliveryState
 from answerback.service import claim_renewal
-from answerback.webhooks import outbox as outbox_module
+from answerback.webhooks.outbox import DispatchLimits
 from answerback.workers.scheduler import Scheduler
 from tests.fakes.receiver import Received, Receiver, never, receiving, status
 from tests.service_support import WAIT, actor, ask_user, boolean
@@ -242,13 +242,6 @@ async def test_a_reminder_longer_than_its_lease_stays_claimed_and_is_sent_once(
     assert processes.chat.reminders == [(ask.id, 0)]
 
 
-@pytest.fixture
-def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Queue a webhook in memory while another is being sent to the same receiver."""
-    monkeypatch.setattr(outbox_module, "_MAX_IN_FLIGHT", 1)
-
-
-@pytest.mark.usefixtures("one_at_a_time")
 @pytest.mark.rule("CLAIM-4")
 async def test_a_queued_webhook_that_another_process_claimed_is_not_sent(
     box: Outbox, receiver: Receiver
@@ -261,7 +254,6 @@ async def test_a_queued_webhook_that_another_process_claimed_is_not_sent(
     assert [(await box.delivery(ask)).tries for ask in asks] == [0, 0]
 
 
-@pytest.mark.usefixtures("one_at_a_time")
 @pytest.mark.rule("CLAIM-4")
 async def test_a_queued_webhook_is_sent_once_its_claim_can_be_renewed(
     box: Outbox,
@@ -286,7 +278,6 @@ async def test_a_queued_webhook_is_sent_once_its_claim_can_be_renewed(
     assert len(receiver.received) == 2
 
 
-@pytest.mark.usefixtures("one_at_a_time")
 @pytest.mark.rule("CLAIM-4")
 async def test_a_webhook_whose_claim_expired_before_it_was_sent_was_not_attempted(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
@@ -310,7 +301,6 @@ async def test_a_webhook_whose_claim_expired_before_it_was_sent_was_not_attempte
     assert len(receiver.received) == 2
 
 
-@pytest.mark.usefixtures("one_at_a_time")
 @pytest.mark.rule("CLAIM-3")
 async def test_a_webhook_queued_for_longer_than_its_claim_is_reclaimed_and_sent_once(
     box: Outbox, receiver: Receiver
@@ -339,7 +329,7 @@ async def queued_behind_another(
         return await status(204)(received)
 
     receiver.answers = [slow]
-    async with box.draining(claim=claim):
+    async with box.draining(claim=claim, limits=DispatchLimits(in_flight=1)):
         asks = [await box.answered(receiver.url) for _ in range(2)]
         await receiver.until(1)
         async with asyncio.timeout(WAIT), box.store.outbox.changed:
