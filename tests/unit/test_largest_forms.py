@@ -18,7 +18,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.dialects import registry
-from answerback.http.json_parsing import MAX_BODY
+from answerback.service.json_bodies import MAX_BODY
 from answerback.service.wire import ask_json
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord import form_inputs as discord_forms

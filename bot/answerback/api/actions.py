@@ -10,7 +10,6 @@ from pydantic import JsonValue, ValidationError
 
 from answerback.api.action_bodies import ACTIONS, ActionModel, ActorBody, action_from_body
 from answerback.api.asks import ended_problem, idempotency_key
-from answerback.api.json_bodies import read_json
 from answerback.api.operation import Call, ask_response
 from answerback.api.problems import ProblemDocument, problem_document
 from answerback.core.ask import Ask
@@ -19,7 +18,7 @@ from answerback.core.intents import Intent
 from answerback.core.strict_json import digest_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
-from answerback.service.body_errors import find_size_problem, problems_of
+from answerback.service.json_bodies import find_size_problem, problems_of, read_json
 
 _INVALID: Final = "Invalid action"
 _NOT_A_RESPONDER: Final = "This person may not act on this ask."

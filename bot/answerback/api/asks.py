@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from answerback.api.json_bodies import dump_json, read_json
 from answerback.api.operation import Call, ask_response, json_bytes_response, json_response
 from answerback.api.prefer import preference_applied_header, preferred_wait
 from answerback.api.problems import ProblemDocument, problem_document, problem_response
@@ -20,7 +19,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
 from answerback.core.strict_json import digest_of
 from answerback.ports.surface import Acted, RejectReason
-from answerback.service.body_errors import problems_of
+from answerback.service.json_bodies import dump_json, problems_of, read_json
 from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
 from answerback.service.wire import ask_json

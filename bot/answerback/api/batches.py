@@ -12,7 +12,6 @@ from pydantic import AfterValidator, Field, JsonValue, ValidationError
 from answerback.api.action_bodies import ActorBody
 from answerback.api.actions import AskResult, actor_of, apply_intent, delivery_of
 from answerback.api.asks import idempotency_key
-from answerback.api.json_bodies import read_json
 from answerback.api.operation import Call, json_response
 from answerback.api.problems import ProblemDocument, result_or_problem
 from answerback.api.wire import ProblemBody, Wire
@@ -20,7 +19,7 @@ from answerback.core.errors import ProblemError
 from answerback.core.intents import Decide, Intent
 from answerback.core.strict_json import digest_of
 from answerback.service.batches import MAX_BATCH
-from answerback.service.body_errors import problems_of
+from answerback.service.json_bodies import problems_of, read_json
 from answerback.service.wire import AskBody
 
 

@@ -16,7 +16,7 @@ from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from pydantic import JsonValue
 
-from answerback.api.json_bodies import dump_json
+from answerback.service.json_bodies import dump_json
 
 _HERE: Final = Path(__file__).parent
 

@@ -10,12 +10,12 @@ from typing import Final
 from aiohttp import web
 from aiohttp_sse import EventSourceResponse, sse_response
 
-from answerback.api.json_bodies import dump_json
 from answerback.api.operation import Call
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.ports.store_values import StoredEntry
 from answerback.service.agent_requests import RESPONSE_TRACKER
+from answerback.service.json_bodies import dump_json
 from answerback.service.record_wire import EVENT_NAMES, entry_json
 
 HEARTBEAT: Final = 15.0

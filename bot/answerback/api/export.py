@@ -10,12 +10,12 @@ from typing import Final
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from answerback.api.json_bodies import dump_json
 from answerback.api.operation import Call
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError, UnreadableRowError
 from answerback.ports.store import Store
 from answerback.ports.store_values import ChangedAsks
+from answerback.service.json_bodies import dump_json
 from answerback.service.record_wire import delivery_json, entry_json
 
 logger = logging.getLogger(__name__)

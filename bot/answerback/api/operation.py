@@ -15,7 +15,6 @@ from aiohttp import web
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from answerback.api.auth import AgentTokens
-from answerback.api.json_bodies import dump_json
 from answerback.api.metrics import Metrics
 from answerback.api.replica_status import ReplicaStatus
 from answerback.core.ask import Ask
@@ -26,8 +25,8 @@ from answerback.ports.store import Store
 from answerback.ports.store_values import StoredEntry
 from answerback.ports.surface import Surface
 from answerback.service.agent_requests import RESPONSE_TRACKER, may_see
-from answerback.service.body_errors import problems_of
 from answerback.service.inbox import concerns
+from answerback.service.json_bodies import dump_json, problems_of
 from answerback.service.secrecy import entries_for_agent
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent

@@ -16,7 +16,6 @@ from aiohttp.typedefs import Handler
 from pydantic import JsonValue
 
 from answerback.api.auth import CHALLENGE
-from answerback.api.json_bodies import dump_json
 from answerback.core.errors import (
     CommitUnknownError,
     DeclinedCallError,
@@ -27,6 +26,7 @@ from answerback.core.errors import (
 )
 from answerback.dialects.registry import render_refusal
 from answerback.http.request_body import CONTENT_CODINGS
+from answerback.service.json_bodies import dump_json
 
 PROBLEM_JSON: Final = "application/problem+json"
 

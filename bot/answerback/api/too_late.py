@@ -9,14 +9,13 @@ from pydantic import JsonValue, ValidationError
 
 from answerback.api.action_bodies import ActorBody
 from answerback.api.actions import AskResult, actor_of, describe_refusal
-from answerback.api.json_bodies import read_json
 from answerback.api.operation import Call, ask_response
 from answerback.api.problems import problem_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.core.too_late import TryAgain
 from answerback.ports.surface import Acted, RejectReason
-from answerback.service.body_errors import problems_of
+from answerback.service.json_bodies import problems_of, read_json
 
 
 class CarriedBody(Wire):

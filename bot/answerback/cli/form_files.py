@@ -11,8 +11,8 @@ from pydantic import JsonValue
 
 from answerback.cli.output import fail
 from answerback.core.errors import Problem, ProblemError
-from answerback.http.json_parsing import MAX_BODY, parse_json
 from answerback.presentation.sanitize import one_line
+from answerback.service.json_bodies import MAX_BODY, parse_json
 
 EXIT_INVALID: Final = 2
 

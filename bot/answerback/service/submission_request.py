@@ -18,7 +18,7 @@ from answerback.core.origin import Origin
 from answerback.core.people import NOBODY_KNOWN, People
 from answerback.dialects.call_reader import did_you_mean
 from answerback.ports.store_values import NO_LIMITS, AskLimits
-from answerback.service.body_errors import find_size_problem, problems_of
+from answerback.service.json_bodies import find_size_problem, problems_of
 from answerback.service.responder_rules import (
     DEFAULT_SURFACE,
     NO_CEILING,

@@ -35,8 +35,8 @@ from answerback.service import carriers
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE, AgentPresence
 from answerback.service.ask_limits import too_many_asks
-from answerback.service.body_errors import unknown_surface
 from answerback.service.grants import Grants, plan_offer
+from answerback.service.json_bodies import unknown_surface
 from answerback.service.may_act import name_place_groups
 from answerback.service.question_routing import fail_misconfigured
 from answerback.service.repeated_calls import RepeatedCalls, join_key

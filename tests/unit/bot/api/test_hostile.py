@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from answerback.http.json_parsing import MAX_BODY
+from answerback.service.json_bodies import MAX_BODY
 from tests.service_support import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Served
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback.api.json_bodies import dump_json
 from answerback.core.errors import ProblemError
 from answerback.core.strict_json import MAX_DEPTH
-from answerback.http.json_parsing import parse_json
+from answerback.service.json_bodies import dump_json, parse_json
 
 
 def refusal(body: bytes) -> str:
