@@ -15,14 +15,7 @@ from answerback.ports.message_state import record_shown
 from answerback.ports.search import Account, AskSearch, Search
 from answerback.ports.store import AskStore, Decision, Drafts, Maintenance, Outbox, Write
 from answerback.ports.store_values import (
-    NO_LIMITS,
-    AskLimits,
-    Created,
     DeliveryState,
-    Existing,
-    GrantGone,
-    Idempotency,
-    LimitReached,
     Page,
     StoredDelivery,
 )
@@ -63,21 +56,6 @@ class BaseAsks(Part[D], AskStore):
     def __init__(self, db: D, timed: Callable[[float], None]) -> None:
         super().__init__(db)
         self._timed = timed
-
-    async def create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
-    ) -> Created | Existing | LimitReached | GrantGone:
-        began = time.perf_counter()
-        try:
-            return await self._create(write, idempotency, limits)
-        finally:
-            self._timed(time.perf_counter() - began)
-
-    @abstractmethod
-    def _create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
-    ) -> Awaitable[Created | Existing | LimitReached | GrantGone]:
-        """Store a new ask; see `AskStore.create`."""
 
     async def change(
         self,

@@ -20,8 +20,7 @@ from answerback.cli.main import COMMANDS, app, load_command
 from answerback.cli.output import EXIT_FAILED
 from answerback.core.ask import Reason, Status
 from answerback.core.walker import Source
-from answerback.dialects.detection import tool_names
-from answerback.dialects.installed import installed_dialects
+from answerback.dialects.installed import installed_dialects, tool_names
 from answerback.runtime.config_file import iter_setting_keys, platform_variables
 from answerback.service.wire import AskBody
 from tests.meta import generated_docs

@@ -1,4 +1,4 @@
-"""Read a tool call generously, where only one reading is possible, before its dialect is chosen.
+"""Read a tool call generously, where only one reading is possible, and detect its dialect: the first rule that matches.
 
 Models send the JSON of an array in a string, an object in place of a list of one, strings in place of options, and
 flags and numbers as strings. Here such a call gets its strict form. Anything ambiguous stays as it is, and so does
@@ -17,9 +17,8 @@ from pydantic import JsonValue
 
 from answerback.core import strict_json
 from answerback.core.json_schema import schemas
-from answerback.dialects import detection
-from answerback.dialects.detection import DetectedDialect
 from answerback.dialects.dialect import CallRule, Json, present_fields
+from answerback.dialects.installed import call_rules
 
 FLAGS: Final = frozenset(
     {
@@ -37,6 +36,16 @@ _LABEL: Final = "label"
 _NUMBER: Final = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
 _BOOLEANS: Final = {"true": True, "false": False}
 _Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedDialect:
+    """The dialect detected for a call."""
+
+    dialect: str
+    rule: CallRule
+    by_shape: bool
+    """Whether the call has a known shape, or its name has only one dialect."""
 
 
 class GenerousReading(NamedTuple):
@@ -59,19 +68,38 @@ def read_call(
     """
     detected = None
     if override is not None:
-        rule = detection.rule_for(override, name)
+        rule = _rule_for(override, name)
     else:
         listed = _as_list(arguments.get("questions"), _is_question)
         if isinstance(listed, list):
             listed = [_as_question(item) for item in listed]
-        detected = detection.detect(name, {**arguments, "questions": listed})
+        detected = detect(name, {**arguments, "questions": listed})
         rule = detected.rule if detected else None
     reader = _Reader(rule or CallRule((), options={}))
     strict = reader.read_fields(arguments, ())
     if reader.repaired and override is None:
-        detected = detection.detect(name, strict)
+        detected = detect(name, strict)
     repaired = tuple(schemas.json_pointer([*path]) for path in reader.repaired)
     return GenerousReading(strict, detected, repaired)
+
+
+def detect(name: str, arguments: Json) -> DetectedDialect | None:
+    """Return the dialect of a call, or None for an unknown name."""
+    rules = [(dialect, rule) for dialect, rule in call_rules() if name in rule.names]
+    for dialect, rule in rules:
+        if rule.shape is not None and rule.shape.matches(arguments):
+            return DetectedDialect(dialect, rule, by_shape=True)
+    if not rules:
+        return None
+    dialect, rule = rules[-1]
+    only_one = len({dialect for dialect, _ in rules}) == 1
+    return DetectedDialect(dialect, rule, by_shape=only_one)
+
+
+def _rule_for(dialect: str, name: str) -> CallRule | None:
+    """Return how calls of a given dialect are read: as with this name, else as with another; None if it is unknown."""
+    rules = [rule for each, rule in call_rules() if each == dialect]
+    return next((rule for rule in rules if name in rule.names), next(iter(rules), None))
 
 
 def read_flag(value: JsonValue) -> JsonValue:

@@ -46,6 +46,23 @@ def call_rules() -> tuple[tuple[str, CallRule], ...]:
     return tuple(sorted(rules, key=lambda each: (each[1].shape is None, each[1].order)))
 
 
+def tool_names() -> tuple[str, ...]:
+    """Return every known name of a tool call."""
+    return tuple(dict.fromkeys(name for _, rule in call_rules() for name in rule.names))
+
+
+def dialects_for_tool_name(name: str) -> tuple[str, ...]:
+    """Return the dialects that calls with a name may have, in the order of the table."""
+    return tuple(dict.fromkeys(dialect for dialect, rule in call_rules() if name in rule.names))
+
+
+def tool_names_of(dialect: str) -> tuple[str, ...]:
+    """Return every name that a tool of this dialect may have."""
+    return tuple(
+        dict.fromkeys(name for each, rule in call_rules() if each == dialect for name in rule.names)
+    )
+
+
 def installed_tools() -> tuple[Tool, ...]:
     """Return the definitions of all dialects' tools, the best one of each name first."""
     tools = (each.tool for each in installed_dialects().usable.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -10,19 +10,22 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem
 from answerback.core.form import Form
-from answerback.dialects import (
-    detection,
-    generous_reader,
-    question_results,
-    tool_definitions,
-)
+from answerback.dialects import generous_reader, question_results, tool_definitions
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
-from answerback.dialects.installed import call_rules, installed_dialects
+from answerback.dialects.dialect import Json, first_question
+from answerback.dialects.installed import (
+    call_rules,
+    dialects_for_tool_name,
+    installed_dialects,
+    tool_names,
+)
 
 _QUICK: Final = 1_000
 """The most JSON values in a call that is quick to parse, at up to 5 µs each."""
 _TEXT: Final = 100
 """Characters of a string that take as long to parse as one value."""
+_MAX_COMPARED: Final = 20
+"""Fields of a call, and of its first question, to compare with those of a dialect."""
 
 
 class ParsedCall(NamedTuple):
@@ -135,7 +138,7 @@ def _unknown(name: str, override: str | None) -> Problem:
         pointer, sent, known = "/dialect", override[:100], [*installed_dialects().usable]
         meant = did_you_mean(sent, known)
     else:
-        pointer, sent, known = "/name", name[:100], [*detection.tool_names()]
+        pointer, sent, known = "/name", name[:100], [*tool_names()]
         meant = did_you_mean(sent, known, min_similarity=0)
     message = f'Unknown {pointer[1:]} "{sent}"{meant}; the known ones are: {", ".join(known)}.'
     return Problem(pointer=pointer, code="unknown_value", message=message)
@@ -147,12 +150,28 @@ def _mention_other_dialects(
     """Add to the problem of a call with an unknown shape which other dialects its name has."""
     fields = {
         other: tool_definitions.dialect_field_names(other)
-        for other in detection.dialects_for_tool_name(name)
+        for other in dialects_for_tool_name(name)
         if other != dialect
     }
-    others = ", ".join(detection.rank_by_similarity(arguments, fields))
+    others = ", ".join(_rank_by_similarity(arguments, fields))
     message = f"{problem.message} The call was read in the dialect {dialect}; other dialects of {name} are: {others}."
     return problem.model_copy(update={"message": message})
+
+
+def _rank_by_similarity(arguments: Json, fields: Mapping[str, Collection[str]]) -> list[str]:
+    """Sort dialects by how many fields of a call and its first question they have, at least by a similar name.
+
+    Args:
+        fields: the fields of each dialect.
+    """
+    first = first_question(arguments)
+    keys = [*arguments][:_MAX_COMPARED]
+    keys += [*first][:_MAX_COMPARED] if isinstance(first, dict) else []
+
+    def count_known(dialect: str) -> int:
+        return sum(bool(did_you_mean(key, fields[dialect])) for key in keys)
+
+    return sorted(fields, key=count_known, reverse=True)
 
 
 call_rules()  # finds the installed dialects once, at import, since that reads the disk

@@ -10,7 +10,7 @@ from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.core.form import MAX_TEXT
-from answerback.dialects import detection, dialect
+from answerback.dialects import dialect, installed
 from answerback.dialects.call_reader import did_you_mean
 from answerback.dialects.installed import installed_tools
 from answerback.dialects.tool_schema_parts import object_schema
@@ -102,7 +102,7 @@ class AskingTool:
 
 
 DEFAULT_TOOLS: Final = (
-    AskingTool(ASK_USER, detection.dialects_for_tool_name(ASK_USER)),
+    AskingTool(ASK_USER, installed.dialects_for_tool_name(ASK_USER)),
     AskingTool(ASK_USER_QUESTION, ("claude",)),
 )
 """The tools that are offered by default."""
@@ -126,7 +126,7 @@ def parse_asking_tools(names: str | None) -> tuple[AskingTool, ...]:
 
 
 def _find_tool(name: str) -> AskingTool:
-    shapes = detection.dialects_for_tool_name(name)
+    shapes = installed.dialects_for_tool_name(name)
     by_dialect = {tool.dialect: tool for tool in installed_tools()}
     if by_dialect.keys() & set(shapes):
         return AskingTool(name, shapes)

@@ -28,7 +28,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
 from answerback.core.people import PERSON_PREFIX
-from answerback.dialects import detection
+from answerback.dialects import installed
 from answerback.dialects.call_reader import did_you_mean
 from answerback.dialects.installed import installed_dialects
 from answerback.ports.person_key import is_loopback
@@ -63,7 +63,7 @@ def _check_webhook_secret(secret: SecretStr) -> SecretStr:
 
 
 def _own_tool_names() -> set[str]:
-    return {*detection.tool_names(), *installed_dialects().usable}
+    return {*installed.tool_names(), *installed_dialects().usable}
 
 
 def other_tool_names(tools: Collection[str]) -> list[str]:

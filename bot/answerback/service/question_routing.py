@@ -11,7 +11,7 @@ from answerback.core.answers import Invalid, check_answer
 from answerback.core.ask import Ask, Change, Reason, Status, end_ask, request_entry
 from answerback.core.errors import NO_RETRY
 from answerback.core.form import Question
-from answerback.dialects import detection
+from answerback.dialects import installed
 
 
 def _check_not_blank(text: str) -> str:
@@ -96,7 +96,7 @@ class Rules(_ConfigModel):
 
 def _names(dialect: str, name: str, tool: str | None) -> list[str]:
     """The names under which a call may be configured, most specific first."""
-    names = (tool or "", name, *detection.tool_names_of(dialect), dialect)
+    names = (tool or "", name, *installed.tool_names_of(dialect), dialect)
     return list(dict.fromkeys(filter(None, names)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -11,6 +12,7 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
+    NO_LIMITS,
     AskLimits,
     Created,
     Existing,
@@ -39,8 +41,8 @@ class PostgresAsks(BaseAsks[PostgresDatabase]):
         self._notifier = notifier
         self.changes = ChangeQueue(db.connections, db.requests, notifier.notify)
 
-    async def _create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
+    async def create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
     ) -> Created | Existing | LimitReached | GrantGone:
         async def run() -> Created | Existing | LimitReached | GrantGone:
             statement, params = ask_writes.build_insert(write, idempotency, limits)
@@ -57,7 +59,11 @@ class PostgresAsks(BaseAsks[PostgresDatabase]):
                 if write.grant is not None:
                     return GrantGone()
 
-        return await self._db.run(run)
+        began = time.perf_counter()
+        try:
+            return await self._db.run(run)
+        finally:
+            self._timed(time.perf_counter() - began)
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
         return await self._db.run(lambda: self._existing(idempotency))

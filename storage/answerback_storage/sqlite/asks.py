@@ -1,4 +1,9 @@
-"""The statements about asks. They run on a connection inside the caller's transaction."""
+"""The statements about asks, and their words in the full-text index. They run inside the caller's transaction.
+
+An ask has two rows in the index (https://www.sqlite.org/fts5.html): the words of the questions at twice its own number,
+and the words of the answers right after. Nothing is written twice, and a click in the middle of a form writes nothing.
+A trigger deletes both rows when the request is erased.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, RecordEntry, Request
 from answerback.core.errors import UnreadableRowError
 from answerback.ports.claims import Claim
+from answerback.ports.search import answer_words, question_words
 from answerback.ports.store_values import Existing, Idempotency
 from answerback_storage import rows
 from answerback_storage.base_store import Filters
 from answerback_storage.sqlite import claim_statements as claims
-from answerback_storage.sqlite import full_text_index
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +34,10 @@ _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, 
     channel, thread_id, due, message, thread, left_channel, left_until, revision, updated_at, shown_revision, state,
     show_holder, show_until)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_ADD_LINE: Final = """INSERT INTO record (ask_id, at, kind, entry, before)
+    VALUES (?1, ?2, ?3, ?4, (SELECT last_line FROM asks WHERE id = ?1)) RETURNING seq"""
+_MERGE_PAGES: Final = 200
+"""Pages of the full-text index that are merged in one step."""
 _UPDATE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thread_id = ?4, due = ?5,
     message = ?6, thread = ?7, left_channel = ?8, left_until = ?9, revision = ?10, updated_at = ?11,
     shown_revision = ?12, state = ?13, due_holder = CASE WHEN due IS ?5 THEN due_holder END,
@@ -137,7 +146,7 @@ def insert(db: sqlite3.Connection, new: Ask, claim: Claim | None) -> None:
     db.execute(
         _INSERT, (*identity, *rows.lookup_columns(new), *rows.step_columns(new), holder, until)
     )
-    full_text_index.insert(db, seq, new)
+    index_words(db, seq, new)
 
 
 def find_created(
@@ -167,7 +176,7 @@ def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = Non
     if db.execute(_UPDATE, values).rowcount != 1:
         raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
     if old.open and not new.open:
-        full_text_index.add_answers(db, new)
+        _index_answers(db, new)
 
 
 def shift_schedule(
@@ -207,3 +216,60 @@ def next_due(db: sqlite3.Connection, after: float) -> float | None:
     when: float | None
     (when,) = db.execute("SELECT min(due) FROM asks WHERE due > ?", (after,)).fetchone()
     return when
+
+
+def add_lines(db: sqlite3.Connection, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:
+    """Append entries to the record, each for an ask or (None) for none."""
+    for ask_id, entry in entries:
+        [row] = rows.entry_rows(ask_id, [entry])
+        (seq,) = db.execute(_ADD_LINE, row).fetchone()
+        db.execute("UPDATE asks SET last_line = ? WHERE id = ?", (seq, ask_id))
+
+
+def index_words(db: sqlite3.Connection, seq: int, new: Ask) -> None:
+    """Index a new ask by its questions and, if it has ended, by its answers."""
+    statement = "INSERT INTO asks_words (rowid, words) VALUES (?, ?)"
+    db.execute(statement, (seq * 2, " ".join(question_words(new))))
+    if new.outcome is not None:
+        db.execute(statement, (seq * 2 + 1, " ".join(answer_words(new))))
+
+
+def _index_answers(db: sqlite3.Connection, ended: Ask) -> None:
+    """Index an ask that has just ended by its answers."""
+    db.execute(
+        "INSERT INTO asks_words (rowid, words) SELECT seq * 2 + 1, ? FROM asks WHERE id = ?",
+        (" ".join(answer_words(ended)), ended.id),
+    )
+
+
+def index_existing_asks(db: sqlite3.Connection) -> None:
+    """Index the asks that are stored already."""
+    for (seq,) in db.execute("SELECT seq FROM asks").fetchall():
+        if (each := _load_readable(db, seq)) is not None:
+            index_words(db, seq, each)
+
+
+def _load_readable(db: sqlite3.Connection, seq: int) -> Ask | None:
+    """Load the ask of a row, or return None if it cannot be read. Looking the ask up reports the reason."""
+    statement = (
+        f"SELECT {rows.ASK_COLUMNS}, request FROM asks JOIN requests USING (seq) WHERE seq = ?"
+    )
+    try:
+        ((*row, text),) = db.execute(statement, (seq,)).fetchall()
+        return rows.ask_from_row(tuple(row), Request.model_validate_json(text))
+    except (UnreadableRowError, ValueError, sqlite3.Error):
+        return None
+
+
+def tidy_index(db: sqlite3.Connection) -> None:
+    """Merge the full-text index, in steps between which others can write. Until then, deleted words stay in it.
+
+    https://www.sqlite.org/fts5.html#the_merge_command
+    """
+    merge = "INSERT INTO asks_words (asks_words, rank) VALUES ('merge', ?)"
+    db.execute(merge, (-_MERGE_PAGES,))
+    changed = 2
+    while changed >= 2:
+        before = db.total_changes
+        db.execute(merge, (_MERGE_PAGES,))
+        changed = db.total_changes - before

@@ -27,7 +27,6 @@ from answerback_storage.sqlite import (
     late_answers,
     outbox,
     receipts,
-    record_lines,
 )
 from answerback_storage.sqlite import claim_statements as claims
 
@@ -278,7 +277,7 @@ def _load_asks(db: sqlite3.Connection, wanted: set[str]) -> str:
 def insert_related(db: sqlite3.Connection, write: Write) -> None:
     """Store what belongs to the same transaction as the ask."""
     if write.entries:
-        record_lines.add(db, [(write.ask.id, entry) for entry in write.entries])
+        asks.add_lines(db, [(write.ask.id, entry) for entry in write.entries])
     if write.deliveries:
         outbox.insert(db, write.deliveries)
     if write.owed:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from answerback.core.errors import CommitUnknownError, StoreError
 from answerback_storage.rows import concerns_one_row, invalid_text_error
-from answerback_storage.sqlite import full_text_index
+from answerback_storage.sqlite import asks
 from answerback_storage.sqlite.change_batches import Batch, ChangeJob
 from answerback_storage.sqlite.migrations import is_current
 from answerback_storage.sqlite.writer_thread import Job
@@ -246,7 +246,7 @@ class Connections:
         """
         try:
             with contextlib.closing(self._connect()) as connection:
-                full_text_index.tidy(connection)
+                asks.tidy_index(connection)
                 if self.path.stat().st_size <= MAX_VACUUM_BYTES:
                     connection.execute("VACUUM")
                 with self._reader_lock:  # otherwise our own reads would keep the log

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from answerback.core.errors import StoreError
 from answerback_storage import rows
-from answerback_storage.sqlite import full_text_index, record_lines
+from answerback_storage.sqlite import asks, record_lines
 from answerback_storage.sqlite.connections import describe_error
 from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 from answerback_storage.sqlite.store import SqliteStore
@@ -59,7 +59,7 @@ class SqliteCopyTransaction:
     def finish(self) -> None:
         """Index the asks for search and link their records. SQLite itself numbers new rows after the last one."""
         record_lines.link_lines(self._db)
-        full_text_index.index_existing_asks(self._db)
+        asks.index_existing_asks(self._db)
 
 
 async def _migrate(path: Path) -> None:

@@ -95,9 +95,9 @@ class SqliteDatabase(Runner):
 class SqliteAsks(BaseAsks[SqliteDatabase]):
     """Asks in an SQLite file."""
 
-    def _create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
-    ) -> Future[Created | Existing | LimitReached | GrantGone]:
+    async def create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
+    ) -> Created | Existing | LimitReached | GrantGone:
         def run(db: sqlite3.Connection) -> Created | Existing | LimitReached | GrantGone:
             # The ask may have been stored in this very transaction, so it must not be cached.
             if idempotency is not None and (
@@ -114,7 +114,11 @@ class SqliteAsks(BaseAsks[SqliteDatabase]):
             insert_related(db, write)
             return Created(write.ask)
 
-        return self._db.write(run)
+        began = time.perf_counter()
+        try:
+            return await self._db.write(run)
+        finally:
+            self._timed(time.perf_counter() - began)
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
         return await self._db.read(lambda db: asks.find_created(db, self._db.requests, idempotency))

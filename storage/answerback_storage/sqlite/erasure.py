@@ -85,4 +85,4 @@ def _erase(db: sqlite3.Connection, old: Ask, new: Ask, opaque: Collection[str]) 
         erased = [(rows.dump_entry(erase_entry(line.entry, opaque)), line.seq) for line in found]
         db.executemany("UPDATE record SET entry = ? WHERE seq = ?", erased)
         after = found[-1].seq
-    record_lines.add(db, [(new.id, rows.erasure_entry(new.updated_at))])
+    asks.add_lines(db, [(new.id, rows.erasure_entry(new.updated_at))])

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from answerback.core.ask import RecordEntry
 from answerback_storage import rows
 from answerback_storage.base_store import PRUNE_STEP, BaseMaintenance
-from answerback_storage.sqlite import asks, grants, outbox, record_lines
+from answerback_storage.sqlite import asks, grants, outbox
 from answerback_storage.sqlite.database import SqliteDatabase
 
 _SEEN: Final = "SELECT id, at FROM seen WHERE id > ? ORDER BY id LIMIT ?"
@@ -57,7 +57,7 @@ class SqliteMaintenance(BaseMaintenance[SqliteDatabase]):
                 asks.shift_schedule(db, self._db.requests, seconds, at)
                 db.execute(grants.END_ALL, (at,))
                 entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
-                record_lines.add(db, [(None, entry)])
+                asks.add_lines(db, [(None, entry)])
                 self._db.batch.forget()
 
         await self._db.write(run)

@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from answerback_storage.sqlite import full_text_index, grants, push, receipts, record_lines
+from answerback_storage.sqlite import asks, grants, push, receipts, record_lines
 
 # Dozens of modules, which a start needs only if there is something to migrate.
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ def searched(db: Database) -> None:
         """CREATE TRIGGER words_are_erased AFTER UPDATE ON requests
             BEGIN DELETE FROM asks_words WHERE rowid IN (OLD.seq * 2, OLD.seq * 2 + 1); END"""
     )
-    full_text_index.index_existing_asks(db.conn)
+    asks.index_existing_asks(db.conn)
 
 
 @_step

@@ -13,7 +13,7 @@ from answerback.ports.claims import Claim
 from answerback.ports.store_values import Delivery, Page, StoredDelivery
 from answerback_storage import rows
 from answerback_storage.base_store import BaseOutbox, Filters
-from answerback_storage.sqlite import asks, record_lines
+from answerback_storage.sqlite import asks
 from answerback_storage.sqlite import claim_statements as claims
 from answerback_storage.sqlite.runner import Runner
 
@@ -81,7 +81,7 @@ class SqliteOutbox(BaseOutbox[Runner]):
     ) -> None:
         def run(db: sqlite3.Connection) -> None:
             if sum(_save_result(db, result, holder) for result in results) or holder is None:
-                record_lines.add(db, entries)
+                asks.add_lines(db, entries)
 
         await self._db.write(run)
 

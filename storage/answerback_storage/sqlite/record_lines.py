@@ -8,7 +8,7 @@ each ask its last line. With an index by ask instead, each clicked ask would wri
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from answerback.core.ask import RecordEntry
@@ -16,10 +16,9 @@ from answerback.ports.store import Record
 from answerback.ports.store_values import ChangedAsks, StoredEntry
 from answerback_storage import change_cursors, rows
 from answerback_storage.base_store import Part
+from answerback_storage.sqlite import asks
 from answerback_storage.sqlite.runner import Runner
 
-_ADD: Final = """INSERT INTO record (ask_id, at, kind, entry, before)
-    VALUES (?1, ?2, ?3, ?4, (SELECT last_line FROM asks WHERE id = ?1)) RETURNING seq"""
 _READ: Final = """SELECT seq, at, CAST(entry AS BLOB) FROM record WHERE seq IN (
         WITH RECURSIVE line (seq) AS (
             SELECT last_line FROM asks WHERE id = ?1
@@ -39,14 +38,6 @@ _LINK: Final = (
             SELECT ask_id, max(seq) AS seq FROM record WHERE ask_id IS NOT NULL GROUP BY ask_id
         ) AS found WHERE asks.id = found.ask_id""",
 )
-
-
-def add(db: sqlite3.Connection, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:
-    """Append entries to the record, each for an ask or (None) for none."""
-    for ask_id, entry in entries:
-        [row] = rows.entry_rows(ask_id, [entry])
-        (seq,) = db.execute(_ADD, row).fetchone()
-        db.execute("UPDATE asks SET last_line = ? WHERE id = ?", (seq, ask_id))
 
 
 def read(db: sqlite3.Connection, ask_id: str, after: int, limit: int) -> list[StoredEntry]:
@@ -74,7 +65,7 @@ class SqliteRecord(Part[Runner], Record):
         return await self._db.read(run)
 
     async def add(self, ask_id: str | None, entry: RecordEntry) -> None:
-        await self._db.write(lambda db: add(db, [(ask_id, entry)]))
+        await self._db.write(lambda db: asks.add_lines(db, [(ask_id, entry)]))
 
     async def last_time(self) -> float | None:
         found = await self._db.read(lambda db: db.execute(_LAST_TIME).fetchone())

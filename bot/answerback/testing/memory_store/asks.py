@@ -18,6 +18,7 @@ from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
     MINUTE,
+    NO_LIMITS,
     AskLimits,
     Created,
     Existing,
@@ -40,8 +41,8 @@ _LAST: Final = 2**63 - 1
 class MemoryAsks(BaseAsks[MemoryDatabase]):
     """Asks in memory."""
 
-    async def _create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
+    async def create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
     ) -> Created | Existing | LimitReached | GrantGone:
         tables, ask = self._db.tables(), write.ask
         _validate(tables, write)

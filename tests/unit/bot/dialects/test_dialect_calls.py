@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.core.errors import InvalidCallError
-from answerback.dialects import detection, registry
+from answerback.dialects import installed, registry
 from tests.unit.bot.dialect_support import OPTIONS, make_ask
 
 
@@ -334,7 +334,7 @@ JSON = st.recursive(
 
 @pytest.mark.rule("DIALECT-4")
 @given(
-    st.sampled_from(detection.tool_names()),
+    st.sampled_from(installed.tool_names()),
     st.dictionaries(
         st.sampled_from(
             [

@@ -13,7 +13,7 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask, ToolResult
 from answerback.core.errors import ConfigError
 from answerback.core.form import AnswerType, Form, Question
-from answerback.dialects import detection, installed, registry
+from answerback.dialects import generous_reader, installed, registry
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import GROUP, CallRule, Dialect, Shape, Tool
 from answerback.dialects.installed import discover_dialects, installed_dialects
@@ -99,7 +99,8 @@ def with_poll(monkeypatch: pytest.MonkeyPatch) -> None:
     rules.sort(key=lambda each: (each[1].shape is None, each[1].order))
     for module in (registry, installed, checkup):
         monkeypatch.setattr(module, "installed_dialects", lambda: found)
-    monkeypatch.setattr(detection, "call_rules", lambda: tuple(rules))
+    for reader in (generous_reader, installed):
+        monkeypatch.setattr(reader, "call_rules", lambda: tuple(rules))
 
 
 @pytest.mark.rule("PLUGIN-4", "DIALECT-1")
@@ -114,7 +115,7 @@ def test_a_name_without_a_rule_for_every_call_reads_the_rest_by_its_last_rule(
     with_poll: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules = (("poll", CallRule(("poll",), Shape(has=frozenset({"x"})))),)
-    monkeypatch.setattr(detection, "call_rules", lambda: rules)
+    monkeypatch.setattr(generous_reader, "call_rules", lambda: rules)
     assert registry.parse_call("poll", {"polled": "Go?"}).dialect == "poll"
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.core.errors import InvalidCallError
-from answerback.dialects import detection, generous_reader, registry
+from answerback.dialects import generous_reader, installed, registry
 from tests.unit.bot.dialect_support import CALLS, OPTIONS
 from tests.unit.cases import case_call
 
@@ -292,7 +292,7 @@ def test_whatever_is_read_generously_gives_the_same_ask_as_its_strict_form(
 @pytest.mark.rule("DIALECT-22")
 @given(
     value=LOOKALIKES,
-    name=st.sampled_from([*detection.tool_names(), "unknown"]),
+    name=st.sampled_from([*installed.tool_names(), "unknown"]),
     dialect=st.none() | st.sampled_from(list(CALLS)),
 )
 def test_no_value_is_ever_touched(value: JsonValue, name: str, dialect: str | None) -> None:
