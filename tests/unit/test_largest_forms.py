@@ -15,10 +15,10 @@ from answerback.core.actions import Answer, Back, Edit, EndTurn, Reply, Submit
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
+from answerback.core.strict_json import MAX_BODY
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.dialects import registry
-from answerback.service.json_bodies import MAX_BODY
 from answerback.service.wire import ask_json
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord import form_inputs as discord_forms

@@ -18,7 +18,7 @@ from answerback.core.intents import Intent
 from answerback.core.strict_json import digest_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
-from answerback.service.json_bodies import find_size_problem, problems_of, read_json
+from answerback.service.json_bodies import find_size_problem, problems_of
 
 _INVALID: Final = "Invalid action"
 _NOT_A_RESPONDER: Final = "This person may not act on this ask."
@@ -28,7 +28,7 @@ async def act(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/actions``."""
     ask = await call.ask()
     key = idempotency_key(call.request)
-    payload = await read_json(call.request)
+    payload = await call.read_json()
     body = _read_action(payload)
     actor = actor_of(call, ask, body.actor)
     # The key is part of the digest, so that an erased answer cannot be guessed from it.

@@ -19,7 +19,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
 from answerback.core.strict_json import digest_of
 from answerback.ports.surface import Acted, RejectReason
-from answerback.service.json_bodies import dump_json, problems_of, read_json
+from answerback.service.json_bodies import dump_json, problems_of
 from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
 from answerback.service.wire import ask_json
@@ -73,7 +73,7 @@ async def submit(call: Call) -> web.Response:
 async def _submit(call: Call) -> tuple[Ask, int]:
     """Submit the ask; return it with the HTTP status: 201 if it is new, else 200."""
     key = idempotency_key(call.request)
-    body = await read_json(call.request)
+    body = await call.read_json()
     digest = digest_of(body)
     submission = read_submission(body)
     submitted = await call.api.run_to_completion(
@@ -120,7 +120,7 @@ async def explain(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/context``."""
     ask = await call.ask()
     try:
-        body = ContextBody.model_validate(await read_json(call.request))
+        body = ContextBody.model_validate(await call.read_json())
     except ValidationError as error:
         raise ProblemError(422, "Invalid context", None, problems_of(error)) from error
     result = await call.api.run_to_completion(call.service.explain(ask.id, body.text))

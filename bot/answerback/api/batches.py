@@ -19,7 +19,7 @@ from answerback.core.errors import ProblemError
 from answerback.core.intents import Decide, Intent
 from answerback.core.strict_json import digest_of
 from answerback.service.batches import MAX_BATCH
-from answerback.service.json_bodies import problems_of, read_json
+from answerback.service.json_bodies import problems_of
 from answerback.service.wire import AskBody
 
 
@@ -66,7 +66,7 @@ class BatchResults(Wire):
 async def decide(call: Call) -> web.Response:
     """``POST /v1/batches``."""
     key = idempotency_key(call.request)
-    payload = await read_json(call.request)
+    payload = await call.read_json()
     try:
         body = BatchBody.model_validate(payload)
     except ValidationError as error:

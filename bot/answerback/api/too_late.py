@@ -15,7 +15,7 @@ from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.core.too_late import TryAgain
 from answerback.ports.surface import Acted, RejectReason
-from answerback.service.json_bodies import problems_of, read_json
+from answerback.service.json_bodies import problems_of
 
 
 class CarriedBody(Wire):
@@ -36,7 +36,7 @@ async def carried(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/carried``."""
     ask = await call.ask()
     try:
-        CarriedBody.model_validate(await read_json(call.request))
+        CarriedBody.model_validate(await call.read_json())
     except ValidationError as error:
         raise ProblemError(422, "Invalid report", None, problems_of(error)) from error
     done = await call.api.run_to_completion(call.service.carriers.report_no_answer(ask.id))
@@ -51,7 +51,7 @@ async def retry(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/retry``."""
     ask = await call.ask()
     try:
-        body = RetryBody.model_validate(await read_json(call.request))
+        body = RetryBody.model_validate(await call.read_json())
     except ValidationError as error:
         raise ProblemError(422, "Invalid request", None, problems_of(error)) from error
     change = call.service.act(ask.id, TryAgain(text=body.text), actor_of(call, ask, body.actor))

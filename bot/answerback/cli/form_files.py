@@ -10,9 +10,9 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.cli.output import fail
-from answerback.core.errors import Problem, ProblemError
+from answerback.core.errors import Problem
+from answerback.core.strict_json import MAX_BODY, NotJsonError, parse_bytes
 from answerback.presentation.sanitize import one_line
-from answerback.service.json_bodies import MAX_BODY, parse_json
 
 EXIT_INVALID: Final = 2
 
@@ -26,10 +26,10 @@ def read_call(path: str) -> dict[str, JsonValue]:
     if len(raw) > MAX_BODY:
         fail(f"{path} is larger than {MAX_BODY // 1024} KiB, the limit for a call.", EXIT_INVALID)
     try:
-        body = parse_json(raw.removeprefix(codecs.BOM_UTF8))  # some editors save one
-    except ProblemError as error:
+        body = parse_bytes(raw.removeprefix(codecs.BOM_UTF8))  # some editors save one
+    except NotJsonError as error:
         where = "Standard input" if path == "-" else path
-        fail(f"{where}: {error.detail}", EXIT_INVALID)
+        fail(f"{where}: The body is not valid JSON: {error}.", EXIT_INVALID)
     if not isinstance(body, dict):
         fail(f'{path} is not a JSON object. A form looks like {{"questions": […]}}.', EXIT_INVALID)
     return (

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
+MAX_BODY: Final = 256 * 1024
+"""Maximum size of an agent's call, in bytes."""
 MAX_DEPTH: Final = 64
 """Maximum depth of nested arrays and objects."""
 _MAX_DIGITS: Final = 309
@@ -47,6 +49,19 @@ def parse(text: str, max_depth: int = MAX_DEPTH) -> JsonValue:
     if size(value, max_depth).depth > max_depth:
         raise _too_deep(max_depth)
     return value
+
+
+def parse_bytes(body: bytes) -> JsonValue:
+    """Parse JSON in UTF-8 as `parse` does.
+
+    Raises:
+        NotJsonError: with the position of the error.
+    """
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise NotJsonError(f"byte {error.start} is not UTF-8") from error
+    return parse(text)
 
 
 def _too_deep(max_depth: int) -> NotJsonError:

@@ -21,7 +21,7 @@ from pydantic import JsonValue
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
-from answerback.core.strict_json import is_all_encodable
+from answerback.core.strict_json import MAX_BODY, is_all_encodable
 from answerback.mcp.backend import AskBackend, ServiceBackend
 from answerback.mcp.cancellation import (
     CANCELLED,
@@ -35,8 +35,8 @@ from answerback.mcp.cancellation import (
 from answerback.mcp.server import PROGRESS_INTERVAL, CallOptions, build_mcp_server
 from answerback.mcp.tasks import Context
 from answerback.mcp.tools import DEFAULT_WAIT, AskingTool, parse_asking_tools, parse_wait
-from answerback.service.agent_requests import RESPONSE_TRACKER, Callers
-from answerback.service.json_bodies import MAX_BODY, parse_json, read_body
+from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body
+from answerback.service.json_bodies import parse_json
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final, Protocol, TypeVar
 
 from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
-from answerback.core.strict_json import digest_of
+from answerback.core.strict_json import MAX_BODY, digest_of
+from answerback.http.request_body import BodyError, receive_body
 from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Submission
@@ -77,6 +79,19 @@ class Callers:
             body, agent=agent, idempotency_key=key, digest=digest, carrier=carrier
         )
         return await self.run_to_completion(submitting)
+
+
+async def read_body(request: web.Request) -> bytes:
+    """Read the body of an agent's request.
+
+    Raises:
+        ProblemError: 400, 408, 413 or 415.
+    """
+    try:
+        return await receive_body(request, MAX_BODY, compressed=True)
+    except BodyError as error:
+        title = HTTPStatus(error.status).phrase
+        raise ProblemError(error.status, title, str(error)) from error
 
 
 def may_see(agent: Agent | None, ask: Ask) -> bool:

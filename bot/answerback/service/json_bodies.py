@@ -1,28 +1,20 @@
-"""JSON bodies of requests: read and parsed strictly, with each error's place in terms of JSON; and written.
+"""JSON bodies: parsed strictly, with each error's place in terms of JSON; and written.
 
 Errors in a tool call's arguments are reported by `answerback.dialects.call_reader`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Collection, Iterable
-from http import HTTPStatus
 from typing import Final
 
-from aiohttp import web
 from pydantic import JsonValue, ValidationError
 
 from answerback.core import strict_json
 from answerback.core.errors import Problem, ProblemError
 from answerback.core.json_schema import schemas
-from answerback.http.request_body import BodyError, receive_body
 
-MAX_BODY: Final = 256 * 1024
-"""Maximum size of an agent's call, in bytes."""
-_MAX_INLINE_PARSE: Final = 32 * 1024
-"""Bytes of JSON to parse on the event loop. Larger bodies, which take up to 60 ms, are parsed in a thread."""
 _CODE_BY_TYPE: Final = {
     "missing": "required",
     "extra_forbidden": "unknown_value",
@@ -60,44 +52,6 @@ _MAX_SUGGESTIONS: Final = 20
 """Errors up to which an unknown field is compared with the known ones, because comparing takes time."""
 
 
-async def read_body(request: web.Request) -> bytes:
-    """Read the body of an agent's request.
-
-    Raises:
-        ProblemError: 400, 408, 413 or 415.
-    """
-    try:
-        return await receive_body(request, MAX_BODY, compressed=True)
-    except BodyError as error:
-        title = HTTPStatus(error.status).phrase
-        raise ProblemError(error.status, title, str(error)) from error
-
-
-async def read_json(request: web.Request) -> JsonValue:
-    """Read the body of a request as JSON.
-
-    Raises:
-        ProblemError: 400, 413 or 415.
-    """
-    if request.content_type != "application/json":
-        content_type = request.headers.get("Content-Type", "no Content-Type")[:100]
-        raise ProblemError(
-            415,
-            "Not JSON",
-            f"The body was sent as {content_type!r}; send Content-Type: application/json.",
-        )
-    if (request.charset or "utf-8").lower() not in {"utf-8", "utf8"}:
-        raise ProblemError(
-            415, "Not UTF-8", "JSON must be sent as UTF-8: remove the charset or set it to utf-8."
-        )
-    body = await read_body(request)
-    return (
-        parse_json(body)
-        if len(body) <= _MAX_INLINE_PARSE
-        else await asyncio.to_thread(parse_json, body)
-    )
-
-
 def parse_json(body: bytes) -> JsonValue:
     """Parse JSON as defined by RFC 8259, within our bounds.
 
@@ -105,15 +59,10 @@ def parse_json(body: bytes) -> JsonValue:
         ProblemError: 400, with the position of the error.
     """
     try:
-        return strict_json.parse(body.decode())
-    except UnicodeDecodeError as error:
-        raise _malformed(f"byte {error.start} is not UTF-8") from error
+        return strict_json.parse_bytes(body)
     except strict_json.NotJsonError as error:
-        raise _malformed(str(error)) from error
-
-
-def _malformed(why: str) -> ProblemError:
-    return ProblemError(400, "Malformed JSON", f"The body is not valid JSON: {why}.")
+        why = f"The body is not valid JSON: {error}."
+        raise ProblemError(400, "Malformed JSON", why) from error
 
 
 def dump_json(value: object) -> bytes:

@@ -34,8 +34,8 @@ from answerback.core.strict_json import json_equal
 from answerback.core.too_late import APPROVAL
 from answerback.dialects.registry import render_refusal, render_result
 from answerback.ports.store import Decision, Write
-from answerback.service.agent_requests import RESPONSE_TRACKER, Callers
-from answerback.service.json_bodies import problems_of, read_body
+from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body
+from answerback.service.json_bodies import problems_of
 from answerback.service.late_answer_text import describe_late_answer
 from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
