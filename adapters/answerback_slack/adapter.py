@@ -39,13 +39,13 @@ from answerback_slack.inbox import HomeTabs
 from answerback_slack.interactions import Ack, InteractionHandler
 from answerback_slack.live_message_lookup import SlackMessages
 from answerback_slack.manifest import EVENTS_PATH
-from answerback_slack.parse import BotIdentity, Click, Submission, typed_message_from_event
+from answerback_slack.parse import BotIdentity, Click, Submission
 from answerback_slack.platform_events import EventHandler
 from answerback_slack.plugin import SlackSettings, reveal
 from answerback_slack.posting import Posting
 from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.responder_names import ResponderNames
-from answerback_slack.typed_messages import TypedMessageListener
+from answerback_slack.typed_messages import TypedMessageListener, typed_message_from_event
 
 logger = logging.getLogger(__name__)
 

@@ -13,9 +13,8 @@ from answerback.core.ask import Ask
 from answerback.ports.surface import Asks
 from answerback_chat.catch_up import MissedMessageReader, call_patiently
 from answerback_slack.api_client import SlackApi
-from answerback_slack.parse import TypedMessage, parse_typed_message
 from answerback_slack.posting import MessageRef
-from answerback_slack.typed_messages import TypedMessageListener
+from answerback_slack.typed_messages import TypedMessage, TypedMessageListener, parse_typed_message
 
 _PAGE_SIZE: Final = 200
 

@@ -32,8 +32,7 @@ from answerback_slack.blocks import (
     section,
     sections,
 )
-from answerback_slack.parse import Submission, selected_indexes
-from answerback_slack.payload_fields import Values
+from answerback_slack.parse import Submission, Values, selected_indexes
 
 ACTION_ID: Final = "field"
 _TEXT: Final = "text"

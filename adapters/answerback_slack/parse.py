@@ -1,6 +1,6 @@
-"""Parse Slack's payloads into plain values: clicks, submitted modals and messages. Pure; never raises on any payload.
+"""Parse Slack's payloads into plain values: clicks, submitted modals and commands. Pure; never raises on any payload.
 
-Owns the shapes of https://docs.slack.dev/reference/interaction-payloads and of the event ``message``. A payload that
+Owns the shapes of https://docs.slack.dev/reference/interaction-payloads. A payload that
 is not for us parses to None.
 """
 
@@ -8,29 +8,25 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from datetime import UTC, datetime
+from re import Pattern
+from typing import Final, TypeAlias
 
 from answerback.core.intents import RequestedAction, TypedText
+from answerback.core.schema_field_values import FieldEntry
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat import bot_identity
 from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb, decode
 from answerback_slack import ids
-from answerback_slack.payload_fields import (
-    Values,
-    entered,
-    entered_lines,
-    entered_values,
-    id_of,
-    list_of,
-    object_of,
-    text_of,
-)
 
-_TYPED_SUBTYPES: Final = frozenset({None, "thread_broadcast", "file_share"})
-"""Subtypes of messages that a person has just typed: https://docs.slack.dev/reference/events/message"""
+Values: TypeAlias = Mapping[str, FieldEntry]
+"""The contents of the inputs in a message or modal, by block_id: a text, or the indexes of the selected options."""
+_MAX_INDEX_DIGITS: Final = 6
+_MAX_SECONDS: Final = 10_000_000_000
+"""No datetimepicker holds more: https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
 _READ_ONLY_VERBS: Final = frozenset({Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.PAGE, *BATCH_VERBS})
 """The verbs that act on no ask by themselves."""
 _OFFERED_PREFIX: Final = "words:"
@@ -139,31 +135,6 @@ class Submission:
         return f"slack:{self.trigger_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class TypedMessage:
-    """A message that a person typed, with its ``text`` as Slack sent it."""
-
-    where: MessageLocation
-    person: Person
-    text: str
-    is_direct: bool
-
-    @property
-    def actor(self) -> Actor:
-        """Who typed it."""
-        return Actor(self.person)
-
-    @property
-    def at(self) -> float | None:
-        """When it was typed, by Slack's clock."""
-        return seconds_from_ts(self.where.ts)
-
-    @property
-    def delivery(self) -> str:
-        """The id under which it counts once, however it arrived."""
-        return self.where.delivery
-
-
 def parse_interaction(
     body: Mapping[str, object], identity: BotIdentity
 ) -> Click | Submission | None:
@@ -183,12 +154,6 @@ def parse_interaction(
             return None
 
 
-def typed_message_from_event(event: Mapping[str, object]) -> TypedMessage | None:
-    """Parse the typed message of an event; None if no person typed one."""
-    is_direct = event.get("channel_type") == "im"
-    return parse_typed_message(event, text_of(event.get("channel")), is_direct=is_direct)
-
-
 def seconds_from_ts(ts: object) -> float | None:
     """The time of a ts, by Slack's clock: https://docs.slack.dev/messaging/retrieving-messages"""
     return float(ts) if isinstance(ts, str) and ids.TS.fullmatch(ts) else None
@@ -206,21 +171,6 @@ def latest_edit_time(message: Mapping[str, object]) -> float | None:
 def encode_offered_text(value: str) -> str:
     """Encode a text that a person typed as the value of a button, distinct from any encoded control."""
     return f"{_OFFERED_PREFIX}{value}"
-
-
-def parse_typed_message(
-    message: Mapping[str, object], channel: str, *, is_direct: bool
-) -> TypedMessage | None:
-    """Parse a message from a conversation's history or from an event; None if no person typed it."""
-    if message.get("type") != "message" or message.get("subtype") not in _TYPED_SUBTYPES:
-        return None
-    user, text = id_of(message.get("user"), ids.USER), text_of(message.get("text"))
-    ts, thread = id_of(message.get("ts"), ids.TS), id_of(message.get("thread_ts"), ids.TS)
-    if message.get("bot_id") or not (user and text and ids.CHANNEL.fullmatch(channel) and ts):
-        return None
-    # The first message of a thread is in the channel itself.
-    where = MessageLocation(channel, ts, None if thread == ts else thread)
-    return TypedMessage(where, Person(surface="slack", user_id=user), text, is_direct)
 
 
 def selected_indexes(control: Control, values: Values) -> list[int] | None:
@@ -344,3 +294,84 @@ def _metadata(view: Mapping[str, object]) -> MessageLocation | None:
             return MessageLocation(channel, ts, thread)
         case _:
             return None
+
+
+def entered_values(state: Mapping[str, object]) -> dict[str, FieldEntry]:
+    """The contents of all inputs."""
+    return {
+        block_id: entered(element)
+        for block_id, block in items_of(state.get("values"))
+        for _, element in items_of(block)
+    }
+
+
+def entered(element: object) -> FieldEntry:
+    """The content of one input: https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload"""
+    each = object_of(element)
+    if "selected_options" in each:
+        return [i for o in list_of(each["selected_options"]) if (i := _index(o)) is not None]
+    if "selected_option" in each:
+        index = _index(each["selected_option"])
+        return None if index is None else [index]
+    for key in ("value", "selected_date", "selected_time", "selected_user"):
+        if isinstance(each.get(key), str):
+            return text_of(each[key])
+    seconds = each.get("selected_date_time")
+    return str(seconds) if isinstance(seconds, int) and not isinstance(seconds, bool) else None
+
+
+def _index(option: object) -> int | None:
+    value = text_of(object_of(option).get("value"))
+    if value.isascii() and value.isdigit() and len(value) <= _MAX_INDEX_DIGITS:
+        return int(value)
+    return None
+
+
+def items_of(value: object) -> Iterator[tuple[str, object]]:
+    """The items of an object."""
+    for key, item in object_of(value).items():
+        yield str(key), item
+
+
+def object_of(value: object) -> Mapping[str, object]:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> list[object]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def id_of(value: object, form: Pattern[str]) -> str | None:
+    """The value if it is an id of this form."""
+    return value if isinstance(value, str) and form.fullmatch(value) else None
+
+
+def text_of(value: object) -> str:
+    """The value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def entered_lines(view: Mapping[str, object]) -> Iterator[str]:
+    """What was entered in a modal as the person sees it: one line per input, with its label; options by theirs."""
+    values = object_of(object_of(view.get("state")).get("values"))
+    for block in map(object_of, list_of(view.get("blocks"))):
+        for _, element in items_of(values.get(text_of(block.get("block_id")))):
+            if text := _displayed_text(object_of(element)):
+                yield f"{_text_of(block.get('label'))}: {text}"
+
+
+def _displayed_text(element: Mapping[str, object]) -> str:
+    """The content of one input as the person sees it."""
+    options = list_of(element.get("selected_options")) or [element.get("selected_option")]
+    chosen = [_text_of(object_of(option).get("text")) for option in options]
+    seconds = element.get("selected_date_time")
+    if isinstance(seconds, int) and 0 <= seconds < _MAX_SECONDS:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    entry = entered(element)
+    return entry if isinstance(entry, str) else ", ".join(text for text in chosen if text)
+
+
+def _text_of(value: object) -> str:
+    return text_of(object_of(value).get("text"))

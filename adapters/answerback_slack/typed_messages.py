@@ -8,7 +8,8 @@ privately to use it as the answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from answerback.core import typed_answers
@@ -23,20 +24,24 @@ from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Control, Verb
 from answerback_chat.retry import retry
 from answerback_chat.typed_messages import TypedMessageHandler
-from answerback_slack import mentions, private_notes
+from answerback_slack import ids, mentions, private_notes
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.parse import (
     BotIdentity,
     Click,
-    TypedMessage,
+    MessageLocation,
     encode_offered_text,
-    parse_typed_message,
+    id_of,
+    seconds_from_ts,
+    text_of,
 )
 from answerback_slack.posting import MessageRef, may_be_message_of
 from answerback_slack.private_notes import PrivateNotes
 
+_TYPED_SUBTYPES: Final = frozenset({None, "thread_broadcast", "file_share"})
+"""Subtypes of messages that a person has just typed: https://docs.slack.dev/reference/events/message"""
 _TAKEN_REACTION: Final = "white_check_mark"
 _MAX_CARRIED: Final = 1_900
 """Characters of a typed text that a button can carry. For a longer text it carries only the message's location."""
@@ -52,6 +57,52 @@ _EMOJI_KEYS: Final = {
     ":keycap_ten:": "\U0001f51f",
 }
 _EMOJI_KEY: Final = re.compile("|".join(_EMOJI_KEYS))
+
+
+@dataclass(frozen=True, slots=True)
+class TypedMessage:
+    """A message that a person typed, with its ``text`` as Slack sent it."""
+
+    where: MessageLocation
+    person: Person
+    text: str
+    is_direct: bool
+
+    @property
+    def actor(self) -> Actor:
+        """Who typed it."""
+        return Actor(self.person)
+
+    @property
+    def at(self) -> float | None:
+        """When it was typed, by Slack's clock."""
+        return seconds_from_ts(self.where.ts)
+
+    @property
+    def delivery(self) -> str:
+        """The id under which it counts once, however it arrived."""
+        return self.where.delivery
+
+
+def typed_message_from_event(event: Mapping[str, object]) -> TypedMessage | None:
+    """Parse the typed message of an event; None if no person typed one."""
+    is_direct = event.get("channel_type") == "im"
+    return parse_typed_message(event, text_of(event.get("channel")), is_direct=is_direct)
+
+
+def parse_typed_message(
+    message: Mapping[str, object], channel: str, *, is_direct: bool
+) -> TypedMessage | None:
+    """Parse a message from a conversation's history or from an event; None if no person typed it."""
+    if message.get("type") != "message" or message.get("subtype") not in _TYPED_SUBTYPES:
+        return None
+    user, text = id_of(message.get("user"), ids.USER), text_of(message.get("text"))
+    ts, thread = id_of(message.get("ts"), ids.TS), id_of(message.get("thread_ts"), ids.TS)
+    if message.get("bot_id") or not (user and text and ids.CHANNEL.fullmatch(channel) and ts):
+        return None
+    # The first message of a thread is in the channel itself.
+    where = MessageLocation(channel, ts, None if thread == ts else thread)
+    return TypedMessage(where, Person(surface="slack", user_id=user), text, is_direct)
 
 
 class TypedMessageListener:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback_slack import parse
+from answerback_slack import parse, typed_messages
 from answerback_slack.http_endpoint import (
     MAX_BODY_BYTES,
     ClickPayload,
@@ -191,7 +191,7 @@ def test_the_parser_never_raises(payload: dict[str, object], kind: str | None) -
         {"type": kind, "user": {"id": "U1"}, "view": {**payload, "callback_id": control}},
     ):
         parse.parse_interaction(body, parse.BotIdentity(team="T1"))
-    parse.typed_message_from_event({**payload, "type": kind})
+    typed_messages.typed_message_from_event({**payload, "type": kind})
 
 
 @given(_JSON)
