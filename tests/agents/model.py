@@ -79,9 +79,9 @@ class Model:
         return app
 
     def _next(self, body: Json) -> Step:
-        """Return the next step; a request without tools (for a title, say) gets a text outside the script."""
-        tools = body.get("tools") or []
-        if not tools:
+        """Return the next step; a request with no choice of tools (for a title) gets a text outside the script."""
+        tools, choice = body.get("tools") or [], body.get("tool_choice")
+        if not tools or (isinstance(choice, dict) and choice.get("type") == "function"):
             return Says("A title")
         offered = set(_names(tools))
         self.tools |= offered

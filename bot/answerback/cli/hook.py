@@ -39,6 +39,7 @@ class Agent(StrEnum):
     CODEX = "codex"
     GEMINI = "gemini"
     COPILOT = "copilot"
+    GROK = "grok"
 
 
 def command(

@@ -32,6 +32,7 @@ _HOSTS: Final = {
     "codex": "Codex",
     "gemini": "Gemini CLI",
     "copilot": "Copilot CLI",
+    "grok": "Grok",
     "item/commandExecution/requestApproval": "Codex",
     "item/fileChange/requestApproval": "Codex",
     "item/permissions/requestApproval": "Codex",

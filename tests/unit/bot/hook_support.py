@@ -16,7 +16,7 @@ from tests.unit.bot.agents.test_claude_hooks_permission import SUGGESTED, permis
 
 
 def recorded(name: str) -> Json:
-    """An event as Codex 0.169.0, Gemini CLI 0.61.0 or Copilot CLI 1.0.102 sent it."""
+    """An event as Codex 0.169.0, Gemini CLI 0.61.0, Copilot CLI 1.0.102 or Grok 1.0.41 sent it."""
     found: Json = json.loads((ROOT / "tests" / "data" / "hooks" / f"{name}.json").read_text())
     return found
 
@@ -30,6 +30,7 @@ GEMINI_ASKS = {
     "tool_name": "ask_user",
     "tool_input": {"questions": [{"question": "Deploy?", "header": "Deploy", "type": "yesno"}]},
 }
+GROK = recorded("grok-PreToolUse")
 CLAUDE = asking()
 CLAUDE_PERMISSION = permission(permission_suggestions=SUGGESTED)
 CLAUDE_ELICITS = {

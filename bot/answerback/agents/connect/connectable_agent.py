@@ -78,6 +78,8 @@ class AgentFile(NamedTuple):
     names: Sequence[str]
     """Paths relative to the scope's folder: the first one that exists is used, or else the first one."""
     entries: Callable[[ServiceConnection], Sequence[Entry]]
+    format: Format | None = None
+    """If it is not the format of the agent's other files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,7 @@ class ConnectableAgent:
         return [
             Target(
                 ConfigFile(_first_existing(folder, place.names), folder),
-                self.format,
+                place.format or self.format,
                 place.entries(service),
                 [
                     place.entries(replace(service, token_env=each))

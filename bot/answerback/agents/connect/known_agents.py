@@ -101,6 +101,18 @@ def _gemini(service: ServiceConnection) -> list[Entry]:
     ]
 
 
+def _grok(service: ServiceConnection) -> list[Entry]:
+    server = service.server(tool_timeout_sec=TOOL_TIMEOUT)
+    return [Setting(("mcp_servers", NAME), server)]
+
+
+def _grok_hooks(service: ServiceConnection) -> list[Entry]:
+    return [
+        _group("PreToolUse", _command(service, "grok", _HOOK_TIMEOUT), "ask_user_question"),
+        _group("PostToolUse", _command(service, "grok", _LATE_ANSWERS_TIMEOUT)),
+    ]
+
+
 def _copilot_server(service: ServiceConnection) -> list[Entry]:
     server = service.server(tools=["*"])
     return [Setting(("mcpServers", NAME), {"type": "http", **server})]
@@ -139,6 +151,10 @@ def _same_in_both_scopes(
 
 
 _OPENCODE: Final = [AgentFile(["opencode.json", "opencode.jsonc"], _opencode)]
+_GROK: Final = [
+    AgentFile([".grok/config.toml"], _grok, TomlFormat()),
+    AgentFile([".grok/hooks/answerback.json"], _grok_hooks),
+]
 _KEEP_PROGRAM: Final = "The hooks run this program. Do not move it, and keep its service running."
 
 AGENTS: Final[dict[str, ConnectableAgent]] = {
@@ -217,6 +233,20 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
         next_steps=[
             "For tools other than AskUserQuestion, add the MCP server: "
             "claude mcp add --transport http answerback {url}/mcp{header}",
+        ],
+    ),
+    "grok": ConnectableAgent(
+        title="Grok Build",
+        checked="run: grok 1.0.41",
+        places={Scope.USER: _GROK, Scope.PROJECT: _GROK},
+        home=Path.home,
+        limitations=[
+            "Grok receives the answer to ask_user_question as the message of a blocked call.",
+            "Its permission prompts stay in its window.",
+        ],
+        next_steps=[
+            "Grok only runs a project's hooks, and starts its servers, once you trust it: run /hooks-trust.",
+            _KEEP_PROGRAM,
         ],
     ),
     "vscode": ConnectableAgent(

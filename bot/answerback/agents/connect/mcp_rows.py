@@ -144,16 +144,6 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
         form=TomlFormat(),
         listed=True,
     ),
-    "grok": _row(
-        "Grok Build",
-        "run: grok 1.0.41",
-        ".grok/config.toml",
-        ".grok/config.toml",
-        ("mcp_servers",),
-        _by_http(tool_timeout_sec=TOOL_TIMEOUT),
-        _header("${{{}}}"),
-        form=TomlFormat(),
-    ),
     "goose": _row(
         "Goose",
         "documentation and source",

@@ -13,35 +13,21 @@ from answerback.agents.hooks.host import (
     Host,
     Json,
     Outcome,
-    call_key,
     context_session,
     denial_reason,
     describe_outcome,
     first_text,
     origin,
-    parse_arguments,
+    question_call,
+    tell_model,
 )
 from answerback.agents.pipe.denials import deny, output
 
-_ASK_TOOL: Final = "request_user_input"
 _CONTEXT_EVENTS: Final = frozenset({"UserPromptSubmit", "SessionStart", "PostToolUse"})
 
 
 def _call(event: Json) -> Call | None:
-    session, turn = first_text(event, "session_id"), first_text(event, "turn_id")
     match event:
-        case {"hook_event_name": "PreToolUse", "tool_name": "request_user_input"}:
-            call_id = first_text(event, "tool_use_id")
-            return Call(
-                name=_ASK_TOOL,
-                arguments=parse_arguments(event.get("tool_input")),
-                dialect="codex",
-                conversation=session,
-                turn=turn,
-                tool_call_id=call_id,
-                key=call_key(event, call_id),
-                metadata=origin(event),
-            )
         case {"hook_event_name": "PermissionRequest", "tool_name": str()}:
             asked = {
                 key: event[key] for key in ("tool_name", "tool_input", "cwd") if event.get(key)
@@ -50,13 +36,13 @@ def _call(event: Json) -> Call | None:
                 name="PermissionRequest",
                 arguments=asked,
                 dialect="approval",
-                conversation=session,
-                turn=turn,
+                conversation=first_text(event, "session_id"),
+                turn=first_text(event, "turn_id"),
                 is_permission=True,
                 metadata=origin(event),
             )
         case _:
-            return None
+            return question_call(event, "request_user_input", "codex")
 
 
 def _answer(event: Json, outcome: Outcome) -> Json:
@@ -71,8 +57,4 @@ def _conversation(event: Json) -> str | None:
     return context_session(event, _CONTEXT_EVENTS)
 
 
-def _tell_model(event: Json, text: str) -> Json:
-    return output(event, {"additionalContext": text})
-
-
-HOST: Final = Host("codex", _call, _answer, _conversation, _tell_model)
+HOST: Final = Host("codex", _call, _answer, _conversation, tell_model)

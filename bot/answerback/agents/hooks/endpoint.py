@@ -19,7 +19,7 @@ from aiohttp import web
 from aiohttp.web_routedef import AbstractRouteDef
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from answerback.agents.hooks import claude, codex, copilot, gemini
+from answerback.agents.hooks import claude, codex, copilot, gemini, grok
 from answerback.agents.hooks.host import Call, Host, Outcome, is_answered, is_text
 from answerback.agents.pipe.origins import origin_of
 from answerback.core.ask import Ask, RecordEntry, Status
@@ -44,7 +44,8 @@ from answerback.service.submit import Submitted
 
 Json = dict[str, Any]
 
-HOSTS: Final = {host.name: host for host in (claude.HOST, codex.HOST, gemini.HOST, copilot.HOST)}
+_HOSTS: Final = (claude.HOST, codex.HOST, gemini.HOST, copilot.HOST, grok.HOST)
+HOSTS: Final = {host.name: host for host in _HOSTS}
 """The hosts whose hooks have an endpoint."""
 HOOK_HEADER: Final = "Answerback-Hook"
 """Says whose hook answered, so that `answerback hook` notices if another program has taken the service's port."""

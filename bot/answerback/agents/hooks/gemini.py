@@ -21,6 +21,7 @@ from answerback.agents.hooks.host import (
     is_turn_ended,
     origin,
     parse_arguments,
+    tell_model,
 )
 from answerback.agents.pipe.denials import deny, output
 
@@ -72,10 +73,6 @@ def _conversation(event: Json) -> str | None:
     return context_session(event, _CONTEXT_EVENTS)
 
 
-def _tell_model(event: Json, text: str) -> Json:
-    return output(event, {"additionalContext": text})
-
-
 def _answer_at_once(event: Json) -> Json | None:
     """Add the session to calls of our MCP tools, so that late answers find it: Gemini CLI itself does not send it."""
     if event.get("hook_event_name") != "BeforeTool":
@@ -90,4 +87,4 @@ def _answer_at_once(event: Json) -> Json | None:
     return output(event, {"tool_input": {"conversation": session, **arguments}})
 
 
-HOST: Final = Host("gemini", _call, _answer, _conversation, _tell_model, _answer_at_once)
+HOST: Final = Host("gemini", _call, _answer, _conversation, tell_model, _answer_at_once)

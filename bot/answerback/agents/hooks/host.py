@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple
 
+from answerback.agents.pipe.denials import output
 from answerback.core import strict_json
 from answerback.core.ask import Ask, Status
 from answerback.core.walker import Source
@@ -93,6 +94,28 @@ def origin(event: Json, **more: str | None) -> Json:
     subagent = first_text(event, "agent_type")
     found = {**more, "cwd": first_text(event, "cwd"), "subagent": subagent and subagent[:_MAX_NAME]}
     return {key: value for key, value in found.items() if value is not None}
+
+
+def question_call(event: Json, tool: str, dialect: str) -> Call | None:
+    """Convert an event before a call of the host's tool that asks its user; None for another event."""
+    if event.get("hook_event_name") != "PreToolUse" or event.get("tool_name") != tool:
+        return None
+    call_id = first_text(event, "tool_use_id")
+    return Call(
+        name=tool,
+        arguments=parse_arguments(event.get("tool_input")),
+        dialect=dialect,
+        conversation=first_text(event, "session_id"),
+        turn=first_text(event, "turn_id"),
+        tool_call_id=call_id,
+        key=call_key(event, call_id),
+        metadata=origin(event),
+    )
+
+
+def tell_model(event: Json, text: str) -> Json:
+    """Add context for the model, in the shape of most hosts."""
+    return output(event, {"additionalContext": text})
 
 
 def context_session(event: Json, names: Collection[str]) -> str | None:

@@ -12,9 +12,13 @@ def denial(agent: str, event: Json, reason: str) -> Json | None:
     match agent, event:
         case ("claude" | "codex", {"hook_event_name": "PermissionRequest", "tool_name": str()}):
             return output(event, {"decision": {"behavior": "deny", "message": reason}})
-        case ("claude", {"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion"}) | (
-            "codex",
-            {"hook_event_name": "PreToolUse", "tool_name": "request_user_input"},
+        case (
+            ("claude", {"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion"})
+            | (
+                "codex",
+                {"hook_event_name": "PreToolUse", "tool_name": "request_user_input"},
+            )
+            | ("grok", {"hook_event_name": "PreToolUse", "tool_name": "ask_user_question"})
         ):
             denied = {"permissionDecision": "deny", "permissionDecisionReason": reason}
             return output(event, denied)

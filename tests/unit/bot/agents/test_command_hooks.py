@@ -31,6 +31,7 @@ from tests.unit.bot.hook_support import (
     ENDED,
     GEMINI,
     GEMINI_ASKS,
+    GROK,
     NOT_ALLOWED,
     REPLY,
     STOP,
@@ -88,6 +89,9 @@ ANSWERS: list[tuple[str, Json, Json, Json]] = [
         {"decision": "deny", "reason": 'The user answered: {"answers": {"0": "Yes"}}'},
     ),
     ("gemini", GEMINI_ASKS, END, STOP),
+    ("grok", GROK, value("9090"), denied(GROK, "The user answered: Which port?\n9090")),
+    ("grok", GROK, REPLY, denied(GROK, "The user did not choose an answer, and replied: Ask Ada.")),
+    ("grok", GROK, END, denied(GROK, ENDED)),
     ("gemini", GEMINI, value("allow"), {}),
     ("gemini", GEMINI, value("deny"), {"decision": "deny", "reason": NOT_ALLOWED}),
     ("gemini", GEMINI, REPLY, {"decision": "deny", "reason": "Ask Ada."}),
@@ -254,6 +258,7 @@ LATE = [
     ("gemini", GEMINI_ASKS, recorded("gemini-BeforeAgent")),
     ("gemini", GEMINI_ASKS, {**GEMINI, "hook_event_name": "AfterTool"}),
     ("claude", CLAUDE, {**CLAUDE, "hook_event_name": "UserPromptSubmit"}),
+    ("grok", GROK, {**GROK, "hook_event_name": "PostToolUse", "tool_name": "read_file"}),
 ]
 
 

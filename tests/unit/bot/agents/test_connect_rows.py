@@ -74,6 +74,11 @@ def test_rows_in_toml_and_yaml_say_where_the_token_is(connect: Connect, home: Pa
     connect("grok", "--yes", "--token-env", "MINE")
     grok = tomllib.loads((home / ".grok" / "config.toml").read_text())["mcp_servers"]["answerback"]
     assert grok["headers"] == {"Authorization": "Bearer ${MINE}"}
+    hooks = json.loads((home / ".grok" / "hooks" / "answerback.json").read_text())["hooks"]
+    [asks] = hooks["PreToolUse"]
+    assert asks["matcher"] == "ask_user_question"
+    assert asks["hooks"][0]["command"].endswith(" hook grok --token-env MINE")
+    assert [*hooks] == ["PreToolUse", "PostToolUse"]
     connect("goose", "--yes", "--token-env", "MINE")
     text = (home / ".config" / "goose" / "config.yaml").read_text()
     goose = yaml.safe_load(text)["extensions"]["answerback"]

@@ -81,7 +81,7 @@ async def test_the_command_prints_the_refusal_and_ends_well() -> None:
 
 
 @pytest.mark.rule("CONNECT-6")
-@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "copilot"])
+@pytest.mark.parametrize("agent", ["claude", "codex", "gemini", "copilot", "grok"])
 async def test_an_error_in_the_hook_itself_refuses_too(agent: str) -> None:
     class Broken(ServiceCalls):
         def call(self, *_: Any, **__: Any) -> Any:

@@ -26,6 +26,7 @@ from tests.unit.bot.hook_support import (
     COPILOT,
     GEMINI,
     GEMINI_ASKS,
+    GROK,
     piped,
     recorded,
     run_hook,
@@ -172,6 +173,7 @@ FIXED = {
     "PermissionRequest": ("decision", "allow"),
     "permissionRequest": ("decision", "allow"),
     "AskUserQuestion": ("q1", "Vue"),
+    "ask_user_question": ("q1", "9090"),
     "request_user_input": ("port", "8080"),
     "ask_user": ("q1", "Yes"),
     "elicitation/create": ("content", {"username": "root"}),
@@ -186,6 +188,7 @@ ALL: list[tuple[str, Json]] = [
     ("gemini", GEMINI),
     ("gemini", GEMINI_ASKS),
     ("copilot", COPILOT),
+    ("grok", GROK),
 ]
 
 

@@ -1,0 +1,37 @@
+"""Grok's hooks.
+
+Shapes: what Grok 1.0.41 sends, and its user guide, which is in the program. A PreToolUse hook can block a call but not
+give it a result, so the answer is in the message of the block. Grok drops what a hook says to a submitted prompt, so
+late answers come with the next result of a tool.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.agents.hooks.host import (
+    Call,
+    Host,
+    Json,
+    Outcome,
+    context_session,
+    describe_outcome,
+    question_call,
+    tell_model,
+)
+from answerback.agents.pipe.denials import deny
+
+
+def _call(event: Json) -> Call | None:
+    return question_call(event, "ask_user_question", "claude")
+
+
+def _answer(event: Json, outcome: Outcome) -> Json:
+    return deny(HOST.name, event, describe_outcome(outcome))
+
+
+def _conversation(event: Json) -> str | None:
+    return context_session(event, {"PostToolUse"})
+
+
+HOST: Final = Host("grok", _call, _answer, _conversation, tell_model)
