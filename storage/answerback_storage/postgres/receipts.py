@@ -86,10 +86,9 @@ class PostgresReceipts(Part[PostgresDatabase], ReceiptStore):
             async with self._db.connections.transaction() as connection:
                 cursor = await connection.execute(statement.encode(), params.values)
                 held, added = await cursor.fetchone() or (0, 0)
-                if not held:
-                    raise LeaseLostError(fence.lease)
-                if added != len(links):
-                    raise chain_broken_error()
+                if held and added == len(links):
+                    return
+                raise chain_broken_error() if held else LeaseLostError(fence.lease)
 
         await self._db.run(run)
 

@@ -1,0 +1,66 @@
+"""Which tests are the suite of a module that has none of its own name.
+
+Tests are named after what users see, so that most modules are proved by those of their package.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_BOT: Final = "tests/unit/bot"
+_AGENTS: Final = f"{_BOT}/agents"
+_ADAPTERS: Final = "tests/unit/adapters"
+_STORAGE: Final = "tests/unit/storage"
+
+SUITES: Final = {
+    "adapters/answerback_chat/*.py": (f"{_ADAPTERS}/slack", f"{_ADAPTERS}/discord"),
+    "adapters/answerback_discord/*.py": (f"{_ADAPTERS}/discord",),
+    "adapters/answerback_slack/*.py": (f"{_ADAPTERS}/slack",),
+    "adapters/answerback_telegram/*.py": (f"{_ADAPTERS}/telegram",),
+    "adapters/answerback_web/*.py": (f"{_ADAPTERS}/web", "tests/browser"),
+    "bot/answerback/*.py": (f"{_BOT}/runtime/test_plugins.py", f"{_BOT}/cli"),
+    "bot/answerback/agents/acp/*.py": (f"{_AGENTS}/test_acp*.py",),
+    "bot/answerback/agents/bridges/*.py": (f"{_AGENTS}/test_bridge_*.py",),
+    "bot/answerback/agents/connect/*.py": (f"{_AGENTS}/test_connect*.py",),
+    "bot/answerback/agents/hooks/*.py": (f"{_AGENTS}/test_*hooks*.py",),
+    "bot/answerback/agents/mcp_proxy/*.py": (f"{_AGENTS}/test_mcp_proxy*.py",),
+    "bot/answerback/agents/pipe/*.py": (
+        f"{_AGENTS}/test_command_hooks*.py",
+        f"{_AGENTS}/test_mcp_proxy*.py",
+    ),
+    "bot/answerback/api/*.py": (f"{_BOT}/api",),
+    "bot/answerback/cli/*.py": (f"{_BOT}/cli", f"{_BOT}/api/test_shell.py"),
+    "bot/answerback/cli/terminal/*.py": (f"{_BOT}/cli/test_terminal*.py",),
+    "bot/answerback/core/*.py": (f"{_BOT}/core", f"{_BOT}/dialects"),
+    "bot/answerback/core/json_schema/*.py": (
+        f"{_BOT}/core",
+        f"{_BOT}/dialects/test_schema_budgets.py",
+        f"{_BOT}/cli/test_terminal*.py",
+    ),
+    "bot/answerback/dialects/*.py": (f"{_BOT}/dialects",),
+    "bot/answerback/dialects/approvals/*.py": (f"{_BOT}/dialects/test_approvals*.py",),
+    "bot/answerback/http/*.py": (f"{_BOT}/http", f"{_BOT}/api"),
+    "bot/answerback/mcp/*.py": (f"{_BOT}/mcp",),
+    "bot/answerback/ports/*.py": (f"{_BOT}/ports", f"{_BOT}/service", f"{_BOT}/runtime"),
+    "bot/answerback/presentation/*.py": (
+        f"{_BOT}/presentation",
+        f"{_BOT}/cli/test_preview.py",
+        f"{_ADAPTERS}/web",
+    ),
+    "bot/answerback/runtime/*.py": (f"{_BOT}/runtime",),
+    "bot/answerback/service/*.py": (f"{_BOT}/service", f"{_BOT}/api"),
+    "bot/answerback/testing/memory_store/*.py": (f"{_STORAGE}/test_store_contract.py",),
+    "bot/answerback/testing/store_*.py": (f"{_STORAGE}/test_store_contract.py",),
+    "bot/answerback/testing/dialect_contract.py": ("tests/acceptance/test_third_party_dialect.py",),
+    "bot/answerback/testing/*.py": (_ADAPTERS,),
+    "bot/answerback/webhooks/*.py": (f"{_BOT}/webhooks", f"{_ADAPTERS}/web/test_push_*.py"),
+    "bot/answerback/workers/*.py": (f"{_BOT}/workers",),
+    "bot/answerback_client/*.py": (f"{_BOT}/client",),
+    "storage/answerback_storage/*.py": (_STORAGE,),
+    "storage/answerback_storage/postgres/*.py": (
+        f"{_STORAGE}/test_postgres_*.py",
+        f"{_STORAGE}/test_store_contract.py",
+    ),
+    "storage/answerback_storage/sqlite/*.py": (_STORAGE,),
+}
+"""Patterns of modules, and where their tests are: folders, or patterns of files. The first that fits counts."""

@@ -1,0 +1,118 @@
+"""Every module of the product has tests of its name, or a suite that reaches it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
+from tests.meta.suites import SUITES
+
+TESTS = {path: path.stem for path in sources("tests") if path.name.startswith("test_")}
+
+
+def _modules() -> dict[str, Path]:
+    """Return the files of the product and of the tests, by the name under which they are imported."""
+    found = {}
+    for path in sources(*SOURCE_FOLDERS, "tests"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        inside = parts if parts[0] == "tests" else parts[1:]
+        found[".".join(inside[:-1] if inside[-1] == "__init__" else inside)] = path
+    return found
+
+
+MODULES = _modules()
+
+
+def _row_of(path: Path) -> str | None:
+    """Return the pattern under which a module's suite is listed; None if there are tests of its name."""
+    own = f"test_{path.stem.strip('_')}"
+    if any(name == own or name.startswith(f"{own}_") for name in TESTS.values()):
+        return None
+    found = path.relative_to(ROOT)
+    return next(
+        (row for row in SUITES if found.match(row) and len(found.parts) == len(Path(row).parts)),
+        "",
+    )
+
+
+WITHOUT_THEIR_OWN = {
+    path: row
+    for path in sources(*SOURCE_FOLDERS)
+    if not path.stem.startswith("__") and (row := _row_of(path)) is not None
+}
+
+
+LOADS_BY_NAME = {
+    "bot/answerback/cli/main.py": "bot/answerback/cli/*.py",
+    "bot/answerback/dialects/installed.py": "bot/answerback/dialects/*.py",
+    "tests/acceptance/test_third_party_dialect.py": "docs/examples/releaseplan/tests/*.py",
+}
+"""What imports modules for commands or entry points, or runs the tests of an example, and which."""
+
+
+@cache
+def _imported(path: Path) -> frozenset[Path]:
+    """Return the files that a file names: in its imports, or as a string."""
+    loaded = LOADS_BY_NAME.get(str(path.relative_to(ROOT)))
+    return frozenset([*_names(path), *(ROOT.glob(loaded) if loaded else ())])
+
+
+def _names(path: Path) -> Iterator[Path]:
+    for node in ast.walk(tree(path)):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names = [node.value.partition(":")[0]]
+        for name in names:
+            if name in MODULES:
+                yield MODULES[name]
+
+
+@cache
+def _reached(suite: str) -> frozenset[Path]:
+    """Return every file of the project that a suite's tests and their conftests import, directly or not."""
+    reached: set[Path] = set()
+    waiting = _files(suite)
+    folders = {folder for path in waiting for folder in path.parents}
+    waiting += [
+        path for path in sources("tests") if path.name == "conftest.py" and path.parent in folders
+    ]
+    while waiting:
+        if (path := waiting.pop()) not in reached:
+            reached.add(path)
+            waiting += _imported(path)
+    return frozenset(reached)
+
+
+def _files(suite: str) -> list[Path]:
+    folder = ROOT / suite
+    return [
+        path
+        for path in TESTS
+        if (path.is_relative_to(folder) if folder.is_dir() else path.match(suite))
+    ]
+
+
+def test_every_module_has_tests_of_its_name_or_a_suite() -> None:
+    assert [path for path, row in WITHOUT_THEIR_OWN.items() if not row] == []
+
+
+def test_no_row_is_without_a_module() -> None:
+    assert SUITES.keys() - set(WITHOUT_THEIR_OWN.values()) == set()
+
+
+@pytest.mark.parametrize("row", SUITES)
+def test_a_suite_exists_and_reaches_the_modules(row: str) -> None:
+    assert all(_files(suite) for suite in SUITES[row])
+    reached = frozenset[Path]().union(*(_reached(suite) for suite in SUITES[row]))
+    assert [
+        path for path, of in WITHOUT_THEIR_OWN.items() if of == row and path not in reached
+    ] == []
