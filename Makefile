@@ -112,7 +112,7 @@ release: venv ## Build wheels, source distributions, notes, bill of materials an
 .PHONY: chaos
 chaos: venv ## Test replicas on one PostgreSQL while everything fails (ARGS=1000 sets the rounds; CHAOS_SEED=7 repeats a run)
 	@.ci/system-packages
-	@CHAOS_ROUNDS=$(or $(ARGS),100) CHAOS_SEED=$${CHAOS_SEED:-$$RANDOM} $(BIN)/python -m pytest -q -x -rP tests/acceptance/test_chaos.py
+	@CHAOS_ROUNDS=$(or $(ARGS),100) CHAOS_SEED=$${CHAOS_SEED:-$$RANDOM} $(BIN)/python -m pytest -q -x -rP tests/acceptance/test_chaos.py tests/acceptance/test_chaos_deciding.py
 
 .PHONY: bench
 bench: venv ## Run the benchmarks, with baselines in the same run (ARGS=store runs one)

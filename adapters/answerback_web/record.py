@@ -60,7 +60,8 @@ def _contents(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, str | 
         said, raw = (None, None) if ask.erased_at else _answer(entry, ask, labels)
         return _answer_title(entry.body, labels), said, raw
     title, value = _title_and_value(entry, ask, labels)
-    return title, *((None, value) if isinstance(value, dict) else (as_text(value), None))
+    is_said = value is not None and not isinstance(value, dict)
+    return title, *((as_text(value), None) if is_said else (None, value))
 
 
 def _answer(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str | None, JsonValue]:
@@ -88,6 +89,8 @@ def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str,
             return labels.record_ended, ending if reply is None else f"{ending}: {reply}"
         case "delivery":
             return labels.record_delivery, {**body} or None
+        case "note" if "submitted" in body:
+            return labels.submit, None
         case "note":
             is_retry = "try_again" in body
             title = labels.tell_to_try_again if is_retry else labels.record_note

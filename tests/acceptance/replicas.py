@@ -76,8 +76,13 @@ class Proxy:
             kept = {k: v for k, v in answer.headers.items() if k.lower() not in _HOP}
             response = web.StreamResponse(status=answer.status, headers=kept)
             await response.prepare(request)
-            async for chunk in answer.content.iter_any():
-                await response.write(chunk)
+            try:
+                async for chunk in answer.content.iter_any():
+                    await response.write(chunk)
+            except (aiohttp.ClientError, ConnectionError):
+                if request.transport is not None:
+                    request.transport.abort()  # the client has a part of the answer: there is no more
+                raise
             await response.write_eof()
             return response
 

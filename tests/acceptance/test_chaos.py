@@ -18,6 +18,8 @@ import pytest
 from tests import postgres
 from tests.acceptance.chaos import fencing, walks
 from tests.acceptance.chaos.cluster import Stage, stage
+from tests.acceptance.chaos.deciding import verify_chain
+from tests.acceptance.chaos.deciding_forms import FRONT_END, configure
 from tests.acceptance.chaos.faults import Faults
 from tests.acceptance.chaos.people import People, request_until_answered
 from tests.pooler import program
@@ -35,21 +37,45 @@ SOON: Final = 60.0
 """Seconds within which every decision is delivered and shown: the longest pause between a webhook's first tries."""
 
 
+@pytest.fixture
+def keys(tmp_path: Path) -> dict[str, str]:
+    return configure(tmp_path)
+
+
 @pytest.mark.long
 @pytest.mark.rule(
-    "DATA-20", "CLAIM-12", "CLAIM-13", "CLAIM-10", "CLAIM-6", "DATA-3", "CLAIM-1", "CLAIM-3"
+    "CONFIRM-1",
+    "CONFIRM-3",
+    "CONFIRM-8",
+    "HANDOVER-1",
+    "RCPT-2",
+    "DATA-20",
+    "CLAIM-12",
+    "CLAIM-13",
+    "CLAIM-10",
+    "CLAIM-6",
+    "DATA-3",
+    "CLAIM-1",
+    "CLAIM-3",
 )
 @pytest.mark.acceptance
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(("seed", "rounds"), RUNS)
 async def test_whatever_breaks_accepted_actions_hold_and_nothing_happens_twice(
-    postgres_server: postgres.Server, database: str, tmp_path: Path, seed: int, rounds: int
+    postgres_server: postgres.Server,
+    database: str,
+    keys: dict[str, str],
+    tmp_path: Path,
+    seed: int,
+    rounds: int,
 ) -> None:
     if program() is None:
         pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
     print(f"CHAOS_SEED={seed} CHAOS_ROUNDS={rounds}")  # noqa: T201 pytest shows it if the test fails
     chance = random.Random(seed)
-    async with stage(postgres_server, database, tmp_path, socket_mode=seed % 2 == 0) as staged:
+    async with stage(
+        postgres_server, database, tmp_path, keys, socket_mode=seed % 2 == 0
+    ) as staged:
         fencing.watch(staged)
         try:
             people, faults = People(staged, chance), Faults(staged, chance)
@@ -76,7 +102,7 @@ async def _verify(staged: Stage, people: People) -> None:
     bodies: dict[str, set[bytes]] = {}
     for delivery in staged.receiver.received:
         bodies.setdefault(delivery.event["data"]["id"], set()).add(delivery.body)
-    async with staged.town.agent() as http:
+    async with staged.client(FRONT_END) as http:
         for walk in people.walks:
             ask = await request_until_answered(http, "GET", f"/v1/asks/{walk.ask_id}")
             record = await request_until_answered(
@@ -89,12 +115,14 @@ async def _verify(staged: Stage, people: People) -> None:
                 )
             web = walk.surface in {"api", "mcp"}
             assert web or people.in_slack.of(walk) or people.in_discord.of(walk)
+        receipts = await people.together.verify(http)
+    await verify_chain(staged.town, receipts)
     asked = staged.run("SELECT count(*) FROM asks")
-    assert asked == [(len(people.walks),)], "no form was asked twice"
+    assert asked == [(len(people.walks) + len(receipts),)], "no form was asked twice"
     typed = {walk.ask_id for walk in people.walks if walk.surface == "words"}
     epochs = fencing.verify(staged, typed)
     assert epochs >= 1
-    print(f"{len(people.walks)} forms, {epochs} epochs")  # noqa: T201
+    print(f"{len(people.walks)} and {len(receipts)} forms, {epochs} epochs")  # noqa: T201
 
 
 async def _measure_stalls(stalls: list[float]) -> None:

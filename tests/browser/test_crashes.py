@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+
 import pytest
-from playwright.async_api import Error
+import pytest_asyncio
+from playwright.async_api import Error, async_playwright
 
 from tests.browser.conftest import RunningBrowser
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def running_browser(chromium: str) -> AsyncIterator[RunningBrowser]:
+    """A browser of its own, so that no other test loses its pages."""
+    async with async_playwright() as playwright:
+        running = RunningBrowser(playwright.chromium, chromium)
+        yield running
+        await running.close()
 
 
 async def test_the_test_after_a_crash_gets_a_new_browser(running_browser: RunningBrowser) -> None:

@@ -72,8 +72,16 @@ def _survives(mutant: Mutant, copies: SimpleQueue[Path]) -> bool:
             "no:cacheprovider",
             *mutant.tests,
         ]
+        # The processes that tests start must import the changed copy, not what is installed.
+        path = os.pathsep.join(str(copy / each) for each in (".", "bot", "adapters", "storage"))
         ran = subprocess.run(
-            command, cwd=copy, capture_output=True, check=False, text=True, timeout=_TIMEOUT
+            command,
+            cwd=copy,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=_TIMEOUT,
         )
     finally:
         file.write_text(original, "utf-8")

@@ -26,6 +26,10 @@ _POSTGRES = "storage/answerback_storage/postgres"
 _UNIT = "tests/unit/bot"
 _ANSWERS = (f"{_UNIT}/core/test_answers.py",)
 _CONFIRMATIONS = (f"{_UNIT}/api/test_confirmations.py", f"{_UNIT}/service/test_confirmations.py")
+_DECIDING = (
+    "tests/acceptance/test_chaos_deciding.py"
+    "::test_people_decide_together_while_processes_are_killed[sqlite]",
+)
 _GRANTS = (f"{_UNIT}/core/test_grants.py",)
 _GRANTS_SERVED = (f"{_UNIT}/api/test_grants.py", f"{_UNIT}/api/test_grants_end.py")
 _GRANTS_STORED = ("tests/unit/storage/test_store_contract.py",)
@@ -144,6 +148,37 @@ MUTANTS = (
             ("confirmation", "for one in (*answerers, *voters)):", "for one in ()):"),
             ("walker", "len(votes) >= form.confirmation.due", "len(votes) > 0"),
             ("clarification", "walk=replace(ask.walk, votes=()),", "walk=ask.walk,"),
+        )
+    ),
+    # Confirmations, as whole processes keep them while they are killed.
+    *(
+        Mutant(file, line, mutant, _DECIDING, slow=True)
+        for file, line, mutant in (
+            (
+                "storage/answerback_storage/rows.py",
+                "return ask if ask.erased_at is None else replace(ask, request=erase_request(request))",
+                "return replace(ask, walk=replace(ask.walk, votes=2 * ask.walk.votes))",
+            ),
+            (
+                f"{_CORE}/people.py",
+                "return name is not None and name == self.name_of(other)",
+                "return False",
+            ),
+            (
+                f"{_SERVICE}/secrecy.py",
+                "return ask.open and ask.form.confirmation is not None",
+                "return ask.confirming",
+            ),
+            (
+                f"{_SERVICE}/secrecy.py",
+                "if stored.entry.kind in _OPEN_KINDS and not",
+                "if not",
+            ),
+            (
+                f"{_SQLITE}/change_batches.py",
+                "if (digest := self._batch.seen(self.delivery)) is not None:",
+                "if False and (digest := self._batch.seen(self.delivery)) is not None:",
+            ),
         )
     ),
     # Acting: late, stale, foreign and repeated actions.

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import JsonValue
 
 from answerback.core import walker
-from answerback.core.actions import Action, Answer, Back, Confirm, Object, Other, Reply
+from answerback.core.actions import Action, Answer, Back, Confirm, Object, Other, Reply, Submit
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
 from answerback.core.form import Form, Question, options_json
 from answerback.core.given_answer import weakest_source
@@ -350,9 +351,8 @@ def end_ask(
 def _response_entry(
     ask: Ask, action: Action, walk: Walk, at: float, by: Person | None
 ) -> tuple[RecordEntry, ...]:
-    question = ask.question
-    if question is None:
-        return _vote_entry(ask, action, walk, at, by) if ask.confirming else ()
+    if (question := ask.question) is None:
+        return _entry_without_question(ask, action, walk, at, by)
     if isinstance(action, (Answer, Other)):
         given = walk.answer(question.id)
         if given is None:
@@ -372,20 +372,21 @@ def _response_entry(
     return (RecordEntry(at=at, kind="cancelled", question_id=question.id, by=by, body=body),)
 
 
-def _vote_entry(
+def _entry_without_question(
     ask: Ask, action: Action, walk: Walk, at: float, by: Person | None
 ) -> tuple[RecordEntry, ...]:
-    """The record entry for what somebody did with answers that wait for confirmation."""
+    """The record entry for what somebody did with answers that wait for confirmation, or who had them wait for it."""
+    entry = partial(RecordEntry, at=at, by=by)
     match action:
         case Confirm():
-            return (RecordEntry(at=at, kind="confirmed", by=by),)
-        case Object() | Reply():
-            text: dict[str, JsonValue] = {"text": walk.reply}
-            return (RecordEntry(at=at, kind="objected", by=by, body=text),)
-        case Back():
-            return (RecordEntry(at=at, kind="backed", by=by),)
-        case _:
-            return ()
+            return (entry(kind="confirmed"),)
+        case Object() | Reply() if ask.confirming:
+            return (entry(kind="objected", body={"text": walk.reply}),)
+        case Back() if ask.confirming:
+            return (entry(kind="backed"),)
+        case Submit() if walk.phase is Phase.CONFIRMATION:
+            return (entry(kind="note", body={"submitted": True}),)
+    return ()
 
 
 def _ended_entry(ask: Ask, outcome: Outcome) -> RecordEntry:

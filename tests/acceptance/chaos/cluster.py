@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Final
 import aiohttp
 
 from tests import postgres
+from tests.acceptance.chaos.deciding_forms import AGENT
 from tests.acceptance.forked_process import CLOCK_OFF
 from tests.acceptance.process import PATIENCE, NotServingError
 from tests.acceptance.replicas import Proxy as Balancer
@@ -69,9 +70,17 @@ class Stage:
     slack: FakeSlack
     discord: FakeDiscord
     receiver: Receiver
+    keys: Mapping[str, str]
+    """What `deciding_forms.configure` returned."""
     holders: dict[str, str] = field(default_factory=dict)
     """The name of each replica, by the name of its connections."""
     _starts: int = 0
+
+    def client(self, who: str = AGENT) -> aiohttp.ClientSession:
+        """Open an HTTP client at the load balancer, with somebody's token."""
+        return aiohttp.ClientSession(
+            self.town.api.url, headers={"Authorization": f"Bearer {self.keys[who]}"}
+        )
 
     def run(self, statement: str) -> list[tuple[object, ...]]:
         """Run a statement as the database's superuser."""
@@ -135,7 +144,12 @@ class Stage:
 
 @asynccontextmanager
 async def stage(
-    server: postgres.Server, database: str, folder: Path, *, socket_mode: bool
+    server: postgres.Server,
+    database: str,
+    folder: Path,
+    keys: Mapping[str, str],
+    *,
+    socket_mode: bool,
 ) -> AsyncIterator[Stage]:
     """Run three machines with their services; Slack reaches them by sockets, or through the load balancer."""
     name = database.rpartition("/")[2]
@@ -165,10 +179,9 @@ async def stage(
             "DISCORD_BOT_TOKEN": discord.application.token,
             "DISCORD_PUBLIC_KEY": discord.application.public_key,
             "ANSWERBACK_DISCORD__API_URL": discord.api_url,
-            "ANSWERBACK_CALLBACKS__SECRET": "whsec_" + "QUJD" * 8,
         }
         made = await stack.enter_async_context(town(folder, database, environment, replicas=0))
-        staged = Stage(made, machines, pooling, server, name, slack, discord, receiver)
+        staged = Stage(made, machines, pooling, server, name, slack, discord, receiver, keys)
         await asyncio.gather(*(staged.boot(machine) for machine in machines))
         if socket_mode:
             await slack.socket.connected(MACHINES)

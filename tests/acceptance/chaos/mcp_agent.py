@@ -22,10 +22,11 @@ class McpAgent:
 
     Args:
         url: the load balancer's address.
+        token: the agent's.
     """
 
-    def __init__(self, url: str) -> None:
-        self._url = f"{url}/mcp"
+    def __init__(self, url: str, token: str) -> None:
+        self._url, self._token = f"{url}/mcp", token
 
     async def ask(self, questions: list[dict[str, Any]], key: str) -> str:
         """Ask, and return the ask's id. The key finds an ask that was stored before."""
@@ -45,7 +46,7 @@ class McpAgent:
     ) -> dict[str, Any]:
         while True:
             try:
-                async with asyncio.timeout(_PATIENCE), mcp_client(self._url) as client:
+                async with asyncio.timeout(_PATIENCE), mcp_client(self._url, self._token) as client:
                     meta: Any = {IDEMPOTENCY_KEY: key} if key else None
                     result = await client.call_tool(tool, arguments, meta=meta)
                     if not result.is_error:

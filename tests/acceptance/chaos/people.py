@@ -1,5 +1,7 @@
 """Agents that ask without end, by HTTP and MCP; people answer in Slack, in Discord by clicks and words, and by the API.
 
+Some of the forms are decided by several people: see `deciding`.
+
 Each agent asks one form after the other and waits for it to end. A person answers it the way people do: they look and
 act, and if nothing seems to have happened, they look and act again. Everything they try is recorded; see `walks`.
 """
@@ -18,6 +20,8 @@ import aiohttp
 from answerback.core.labels import Labels
 from answerback_chat.control_codec import Control, Verb, decode
 from tests.acceptance.chaos.cluster import Stage
+from tests.acceptance.chaos.deciding import Deciders
+from tests.acceptance.chaos.deciding_forms import AGENT, FRONT_END
 from tests.acceptance.chaos.mcp_agent import McpAgent
 from tests.acceptance.chaos.walks import BACK, Walk
 from tests.acceptance.replicas import ended
@@ -37,6 +41,8 @@ _PATIENCE: Final = 3.0
 """Seconds that an agent waits for a response before it tries again."""
 _WORDS_PATIENCE: Final = 90.0
 """Seconds within which typed words are taken or refused: the process that received them may die twice."""
+_TOGETHER: Final = "together"
+"""What the agent does whose forms are decided by several people."""
 _BACK: Final = 0.15
 _TWICE: Final = 0.2
 """The chance that somebody goes back, or clicks twice."""
@@ -70,7 +76,10 @@ class People:
     def __init__(self, stage: Stage, chance: random.Random) -> None:
         self._stage, self._chance = stage, chance
         self.walks: list[Walk] = []
-        self._mcp = McpAgent(stage.town.api.url)
+        self._mcp = McpAgent(stage.town.api.url, stage.keys[AGENT])
+        self.together = Deciders(
+            stage.town.api.url, stage.town.folder, stage.keys, stage.receiver, chance
+        )
         self._over = False
         self.ada = stage.slack.person("U0ADA", "ada")
         stage.slack.workspace.add_channel("C0OPS", self.ada.id)
@@ -102,16 +111,20 @@ class People:
                 ("words", 2),
                 ("api", 1),
                 ("mcp", 1),
+                (_TOGETHER, 3),
             ):
                 for each in range(number):
                     everybody.create_task(self._agent(surface, f"{surface}{each}"))
 
     async def _agent(self, surface: str, name: str) -> None:
         number = 0
-        async with self._stage.town.agent() as http:
+        async with self._stage.client() as http:
             while not self._over:
                 number += 1
-                await self._form(http, Walk(f"{name}-{number}", surface))
+                if surface == _TOGETHER:
+                    await self.together.decide(http, f"{name}-{number}")
+                else:
+                    await self._form(http, Walk(f"{name}-{number}", surface))
 
     async def _form(self, http: aiohttp.ClientSession, walk: Walk) -> None:
         walk.ask_id = await self._submit(http, walk)
@@ -125,7 +138,8 @@ class People:
                 )
                 waiting = group.create_task(answer)
                 if walk.surface in {"api", "mcp"}:
-                    await self._over_the_api(http, walk, waiting.done)
+                    async with self._stage.client(FRONT_END) as person:
+                        await self._over_the_api(person, walk, waiting.done)
                 else:
                     await by[walk.surface](walk, waiting.done)
             walk.outcome = waiting.result()
@@ -149,7 +163,7 @@ class People:
         if walk.surface == "slack":
             body |= {"to": "slack:C0OPS", "responders": [self.ada.id]}
         elif walk.surface == "api":
-            body |= {"to": "web"}
+            body |= {"to": "web", "responders": ["ann"]}
         else:
             body |= {"to": f"discord:{self.channel.id}", "responders": [str(self.ann.id)]}
         return str((await request_until_answered(http, "POST", "/v1/asks", body, walk.name))["id"])
@@ -157,11 +171,11 @@ class People:
     # --- over the API ---
 
     async def _over_the_api(
-        self, http: aiohttp.ClientSession, walk: Walk, done: Callable[[], bool]
+        self, person: aiohttp.ClientSession, walk: Walk, done: Callable[[], bool]
     ) -> None:
         path = f"/v1/asks/{walk.ask_id}"
         while not done():
-            ask = await request_until_answered(http, "GET", path)
+            ask = await request_until_answered(person, "GET", path)
             if ask["status"] != "open":
                 continue
             revision, goes_back = ask["revision"], "back" in ask["prompt"]["controls"]
@@ -170,9 +184,8 @@ class People:
             action = {"action": BACK} if value == BACK else {"action": "answer", "value": value}
             with suppress(aiohttp.ClientError, TimeoutError):
                 async with asyncio.timeout(_PATIENCE):
-                    async with http.post(
-                        f"{path}/actions", json=action | {"revision": revision}
-                    ) as response:
+                    body = action | {"revision": revision, "actor": {"user_id": "ann"}}
+                    async with person.post(f"{path}/actions", json=body) as response:
                         if response.status == 200:
                             walk.accepted(attempt)
             await asyncio.sleep(self._chance.uniform(0, 0.2))

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Outcome, RecordEntry, Status
 from answerback.core.form import Form
@@ -146,6 +148,23 @@ def test_a_line_about_a_question_that_is_gone_keeps_its_value() -> None:
     )
     [line] = record_lines([StoredEntry(1, entry)], ask, Labels())
     assert (line.said, line.raw) == (None, '{\n  "a": 1\n}')
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "what"),
+    [
+        ("note", {"submitted": True}, "Submit"),
+        ("backed", {}, "Back"),
+        ("confirmed", {}, "Confirmed"),
+    ],
+)
+def test_a_line_of_the_record_without_a_text_says_only_who_did_it(
+    kind: Literal["note", "backed", "confirmed"], body: dict[str, JsonValue], what: str
+) -> None:
+    entry = RecordEntry(at=1.0, kind=kind, by=ALICE, body=body)
+    [line] = record_lines([StoredEntry(1, entry)], new_ask(), Labels())
+    assert (line.what, line.said, line.raw) == (what, None, None)
+    assert line.by is not None
 
 
 async def answer(shared: Site, ask_id: str, value: str) -> None:

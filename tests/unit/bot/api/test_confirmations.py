@@ -97,6 +97,23 @@ async def test_people_read_what_they_confirm_and_the_outcome_names_them(serve: S
         assert [line["confirmed"]["by"]["user_id"] for line in votes] == ["bob", "cy"]
 
 
+@pytest.mark.rule("CONFIRM-1")
+async def test_the_record_says_who_submitted_the_review_that_others_confirm(serve: Serve) -> None:
+    options = [{"value": each, "label": each} for each in ("north", "south")]
+    questions = [{"id": each, "prompt": f"{each}?", "options": options} for each in ("a", "b")]
+    async with serving(serve, TWO) as api:
+        ask = await api.asked(
+            {"questions": questions}, name="question", headers=api.bearer("ci"), to="prod"
+        )
+        for who, action in (("ann", "answer"), ("ann", "answer"), ("bob", "submit")):
+            value = {"value": "north"} if action == "answer" else {}
+            assert (await act(api, ask, who, action=action, **value))[0] == 200
+        for reader in ("ci", "console"):
+            record = json.loads(await read(api, f"/v1/asks/{ask['id']}/record", reader))["entries"]
+            notes = [line["note"] for line in record if line["type"] == "note"]
+            assert [each["by"]["user_id"] for each in notes if "submitted" in each] == ["bob"]
+
+
 @pytest.mark.rule("CONFIRM-3")
 async def test_each_refusal_says_why_and_changes_nothing(serve: Serve) -> None:
     async with serving(serve, TWO) as api:
@@ -221,7 +238,7 @@ async def test_the_operators_key_confirms_nothing(serve: Serve) -> None:
         await api.act(ask, action="answer", value=False, actor=alice)
         for actor in (None, {"user_id": "bob"}):
             status, body = await api.act(ask, action="confirm", actor=actor)
-            assert (status, "nobody in particular" in body["detail"]) == (403, True)
+            assert (status, "no particular person" in body["detail"]) == (403, True)
         status, ask = await api.act(ask, action="object")
         assert (status, ask["status"]) == (200, "cancelled")
 
