@@ -27,7 +27,7 @@ from tests.benchmarks.processes import OTHERS, Process, service, slow_slack
 from tests.benchmarks.slack import CLIENTS, FORM, Clicker, hammer
 
 ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "30"))
-SECONDS: Final = 0.3
+SECONDS: Final = 0.5
 
 
 def hash_at_once() -> None:

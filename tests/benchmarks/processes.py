@@ -124,6 +124,15 @@ def shown(number: int, form: Form) -> Ask:
     )
 
 
+async def store_shown_asks(folder: Path, form: Form) -> None:
+    """Store an open ask for each person."""
+    store = SqliteStore(folder / "asks.db")
+    await store.open()
+    for number in range(CLIENTS):
+        await store.asks.create(Write(shown(number, form)), None)
+    await store.close()
+
+
 @asynccontextmanager
 async def service(
     form: Form, api_url: str, arguments: Sequence[str] = SERVE, **more: str
@@ -131,11 +140,7 @@ async def service(
     """Run `answerback serve` with shown asks. Yield its process, its two addresses and its directory."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        store = SqliteStore(folder / "asks.db")
-        await store.open()
-        for number in range(CLIENTS):
-            await store.asks.create(Write(shown(number, form)), None)
-        await store.close()
+        await store_shown_asks(folder, form)
         async with process(*arguments, environment=environment(folder, api_url) | more) as up:
             yield up, await up.line(), await up.line(), folder
 
