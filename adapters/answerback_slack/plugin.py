@@ -58,7 +58,7 @@ class SlackPlugin(ChatPlugin[SlackSettings]):
         "SLACK_APP_TOKEN": "app_token",
         "SLACK_SIGNING_SECRET": "signing_secret",
     }
-    packages = ("msgspec", "slack_bolt", "slack_sdk")
+    packages = ("slack_bolt", "slack_sdk")
     loggers = ("slack_bolt", "slack_sdk")
 
     def manifest(self) -> Manifest:
