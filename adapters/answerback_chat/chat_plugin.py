@@ -5,7 +5,6 @@ A surface's package has `adapter.build`, `doctor.findings` and `preview.preview`
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import AsyncIterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -47,13 +46,13 @@ class ChatSettings(SurfaceSettings):
             raise ValueError(problem)
         return self
 
-    @abstractmethod
     def needs_bot(self) -> bool:
         """Whether a setting is present that is useless without a bot."""
+        return False
 
-    @abstractmethod
     def why_unreachable(self) -> str | None:
         """Say why clicks cannot arrive and what to add; None if they can."""
+        return None
 
     def configured(self) -> bool:
         """See `SurfaceSettings.configured`."""

@@ -92,11 +92,11 @@ class ContextMarkup(ABC):
         return render_fitted(fit, self.render, self._length, most)
 
     @abstractmethod
-    def _length(self, text: str) -> int:
+    def _length(self, text: str, /) -> int:
         """Return the units that a rendered text counts."""
 
     @abstractmethod
-    def _escape(self, text: str) -> str:
+    def _escape(self, text: str, /) -> str:
         """Return a text as it is shown literally."""
 
     @abstractmethod

@@ -92,6 +92,10 @@ class Verb(StrEnum):
 
 NO_ASK: Final = "ask_0"
 """The ask id of a control that belongs to no ask."""
+CONFIRMED: Final = "yes"
+"""The argument of the End Turn control that really ends the turn."""
+KEEP_GOING: Final = "no"
+"""The argument of the one beside it, which does not."""
 BATCH_VERBS: Final = {Verb.ALLOW_SEVERAL: True, Verb.DENY_SEVERAL: False}
 """The controls that decide about several permissions, and whether they allow them."""
 COMMAND_VERBS: Final = {Verb.COMMAND: False, Verb.RUN: True}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from contextlib import AbstractAsyncContextManager
+from typing import Final
 from weakref import WeakValueDictionary
 
 from answerback.core.actions import Action, Other
@@ -18,6 +20,12 @@ from answerback.presentation.option_controls import (
     selected_indexes,
     selection_digest,
 )
+from answerback_chat.control_codec import Control, Verb
+
+_VERBS: Final = frozenset(
+    {Verb.CHOOSE, Verb.SUBMIT_SELECTION, Verb.PAGE, Verb.SEARCH, Verb.OTHER, Verb.NOTE}
+)
+"""The controls that read or change what is chosen or shown of a list."""
 
 
 class SelectionDrafts:
@@ -27,9 +35,11 @@ class SelectionDrafts:
         self._asks = asks
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    def lock(self, ask_id: str) -> AbstractAsyncContextManager[None]:
-        """Return the lock on an ask's selection; clicks acquire it in the order in which they came."""
-        return self._locks.setdefault(ask_id, asyncio.Lock())
+    def lock_for(self, control: Control) -> AbstractAsyncContextManager[None]:
+        """Return the lock on the selection that a control is about; clicks acquire it in their order."""
+        if control.verb not in _VERBS:
+            return contextlib.nullcontext()
+        return self._locks.setdefault(control.ask_id, asyncio.Lock())
 
     async def load(self, ask: Ask) -> tuple[int, ...] | None:
         """Return the selected indexes, or None if nobody has changed the prefill's selection."""

@@ -18,7 +18,7 @@ from answerback.core.view import Prompt, View, view_of
 from answerback.ports.surface import Asks, Rejected, RejectReason
 from answerback.presentation import form_values
 from answerback.presentation.option_controls import is_several, selected_indexes, selection_digest
-from answerback_chat.control_codec import Control, Verb, parse_index
+from answerback_chat.control_codec import KEEP_GOING, Control, Verb, parse_index
 from answerback_chat.selection_drafts import with_seen_selection
 from answerback_discord import (
     form_inputs,
@@ -137,7 +137,7 @@ class ControlHandler:
                 return await self._submit_selection()
             case Verb.PAGE:
                 return await self._show_list(ListState(page=page))
-            case Verb.END_TURN if self._control.argument == private_notes.KEEP_GOING:
+            case Verb.END_TURN if self._control.argument == KEEP_GOING:
                 return self._private_response(
                     private_notes.end_turn_declined_note(self._ask, self._labels)
                 )

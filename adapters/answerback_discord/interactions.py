@@ -7,7 +7,6 @@ https://docs.discord.com/developers/interactions/receiving-and-responding
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -41,10 +40,6 @@ from answerback_discord.parse import Interaction, InteractionType
 
 logger = logging.getLogger(__name__)
 
-_SELECTION_VERBS: Final = frozenset(
-    {Verb.CHOOSE, Verb.SUBMIT_SELECTION, Verb.PAGE, Verb.SEARCH, Verb.OTHER, Verb.NOTE}
-)
-"""The controls that read or change the selection of a multi-select."""
 _NO_CHOICES: Final = InteractionResponse(
     {"type": int(InteractionResponseType.AUTOCOMPLETE_RESULT), "data": {"choices": []}}
 )
@@ -72,9 +67,7 @@ class InteractionHandler:
 
     def lock_for(self, used: Interaction) -> AbstractAsyncContextManager[None]:
         """Serialise the changes to an ask's selection and its submission."""
-        if used.control.verb in _SELECTION_VERBS:
-            return self._replies.selections.lock(used.control.ask_id)
-        return contextlib.nullcontext()
+        return self._replies.selections.lock_for(used.control)
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> InteractionResponse:
         """Respond with a note, so that Discord never shows "This interaction failed"."""

@@ -14,11 +14,12 @@ from answerback.presentation import answer_summary
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import utf16_length
 from answerback_chat.control_codec import Verb
+from answerback_chat.text_blocks import TextBlock
 from answerback_discord import components as c
 from answerback_discord import limits, option_controls
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, fit_line
-from answerback_discord.message_layout import TEXT_BUDGET, TextBlock, fit_blocks
+from answerback_discord.message_layout import FITTER, TEXT_BUDGET
 from answerback_discord.option_controls import ListState, control_id, paging_buttons
 
 _QUESTION_BUDGET: Final = 600
@@ -37,20 +38,20 @@ def render_option_list(view: View, labels: Labels, state: ListState, note: str =
     if prompt is None:
         return c.message([*above, *render_edit_menu(view, labels, state)], private=True)
     blocks = [
-        TextBlock(prompt.question.text, _QUESTION_BUDGET, "**{}**"),
+        TextBlock(prompt.question.text, "**{}**", _QUESTION_BUDGET),
         *option_controls.option_text_blocks(prompt.question, state),
         TextBlock(
             option_controls.selection_text(prompt, state),
-            option_controls.SELECTION_BUDGET,
             "-# ☑ {}",
+            option_controls.SELECTION_BUDGET,
         ),
         *(
-            TextBlock(text, _PREFILL_BUDGET, "-# {}")
+            TextBlock(text, "-# {}", _PREFILL_BUDGET)
             for text in answer_summary.prefill_texts(prompt, labels)
         ),
-        TextBlock(_result_count(state, labels), _FOUND_BUDGET, "-# {}"),
+        TextBlock(_result_count(state, labels), "-# {}", _FOUND_BUDGET),
     ]
-    texts, _ = fit_blocks(blocks, TEXT_BUDGET - utf16_length(escape(note)))
+    texts, _ = FITTER.fit(blocks, TEXT_BUDGET - utf16_length(escape(note)))
     parts = [*above, c.text("\n".join(filter(None, texts)))]
     return c.message(
         [*parts, *option_controls.render_option_controls(view, prompt, labels, state)], private=True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from answerback.core.form import OptionKind, Question
 from answerback.core.labels import Labels
@@ -22,13 +22,12 @@ from answerback.presentation.option_controls import (
 )
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
+from answerback_chat.text_blocks import TextBlock
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import ButtonStyle, Json
 from answerback_discord.form_inputs import allows_note
-from answerback_discord.limits import MESSAGE_TEXT
 from answerback_discord.markdown_text import fit_button, fit_line
-from answerback_discord.message_layout import TextBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +72,6 @@ def button(
     """Render a button of a view; its label is shortened to fit."""
     custom_id = control_codec.encode(view.ask_id, view.revision, verb, str(argument))
     return c.button(fit_button(label), custom_id, style)
-
-
-ButtonPlan: TypeAlias = tuple[tuple[str, str, ButtonStyle], ...]
-"""Buttons that are the same on any ask's message: for each, the label, the suffix of its custom_id, and the style."""
-
-
-def plan_button(
-    label: str, verb: Verb, argument: str = "", style: ButtonStyle = ButtonStyle.SECONDARY
-) -> ButtonPlan:
-    """Plan one button."""
-    return ((fit_button(label), control_codec.control_suffix(verb, argument), style),)
-
-
-def render_buttons(view: View, plan: ButtonPlan) -> list[Json]:
-    """Render the buttons of a plan for the message of a view."""
-    prefix = control_codec.control_prefix(view.ask_id, view.revision)
-    return [c.button(label, prefix + suffix, style) for label, suffix, style in plan]
 
 
 def search_options(question: Question, query: str) -> tuple[int, ...]:
@@ -143,14 +125,14 @@ def option_text_blocks(question: Question, state: ListState) -> list[TextBlock]:
             block
             for i, each in enumerate(question.options)
             for block in (
-                TextBlock(each.label, MESSAGE_TEXT, f"**{i + 1}. {{}}**" if numbered else "**{}**"),
-                TextBlock(each.description or "", MESSAGE_TEXT, "\n{}"),
+                TextBlock(each.label, f"**{i + 1}. {{}}**" if numbered else "**{}**"),
+                TextBlock(each.description or "", "\n{}"),
             )
         ]
     if not numbered:
         return []
     return [
-        TextBlock(option_line(question.options[i]), MESSAGE_TEXT, f"**{i + 1}.** {{}}")
+        TextBlock(option_line(question.options[i]), f"**{i + 1}.** {{}}")
         for i in indexes_on_page(question, state)
     ]
 

@@ -19,14 +19,12 @@ from typing_extensions import TypedDict
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback_chat.control_codec import NO_ASK, Control, Verb, decode, parse_index
+from answerback_chat.control_codec import CONFIRMED, NO_ASK, Control, Verb, decode, parse_index
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.command_use import command_control
 
 SURFACE: Final = "discord"
-CONFIRMED: Final = "yes"
-"""The argument of the End Turn control that really ends the turn."""
 
 
 class InteractionType(IntEnum):

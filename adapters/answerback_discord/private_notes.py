@@ -16,7 +16,14 @@ from answerback.ports.surface import Rejected
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import fill
 from answerback_chat import message_texts
-from answerback_chat.control_codec import Control, Verb, command_control, encode
+from answerback_chat.control_codec import (
+    CONFIRMED,
+    KEEP_GOING,
+    Control,
+    Verb,
+    command_control,
+    encode,
+)
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import ButtonStyle, Json
@@ -28,14 +35,12 @@ from answerback_discord.markdown_text import (
     split_into_pages,
 )
 from answerback_discord.option_controls import button
-from answerback_discord.parse import CONFIRMED, SURFACE
+from answerback_discord.parse import SURFACE
 from answerback_discord.people_text import MARKUP, NOTE_MARKS, mention
 
 _BUDGET: Final = limits.MESSAGE_TEXT - 100
 _SENTENCE_BUDGET: Final = 900
 _WORDS_BUDGET: Final = 2_800
-KEEP_GOING: Final = "no"
-"""The argument of the End Turn control that does not end the turn."""
 
 
 def note(content: str, buttons: Sequence[Json] = ()) -> Json:
@@ -98,7 +103,7 @@ def rejection_note(
         entered: what they had typed.
         version: the version of the message that they acted on.
     """
-    sentence = _rejection_sentence(why, labels, reader, version)
+    sentence = message_texts.rejection(why, labels, NOTE_MARKS, reader, version)
     if entered is None or not entered.text.strip():
         return note(sentence)
     return typed_input_note(entered, 0, labels, fill(labels.not_sent, escape, reason=sentence))
@@ -106,17 +111,10 @@ def rejection_note(
 
 def rejection_text(why: Rejected, labels: Labels, reader: str) -> str:
     """Return why a typed message was not accepted, as markdown, below the question and with a link to it."""
-    sentence = _rejection_sentence(why, labels, reader)
+    sentence = message_texts.rejection(why, labels, NOTE_MARKS, reader)
     if why.ask is None or not (link := _link_to(why.ask)):
         return sentence
     return message_texts.about_rejected(why, sentence, link, MARKUP)
-
-
-def _rejection_sentence(
-    why: Rejected, labels: Labels, reader: str | None, version: wording.ActedOnVersion | None = None
-) -> str:
-    view = view_of(why.ask) if why.ask else None
-    return wording.rejection_note(why, view, labels, NOTE_MARKS, reader, version)
 
 
 def mention_list(responders: Sequence[str]) -> str:

@@ -28,11 +28,8 @@ class MarkdownContext(ContextMarkup):
     rule = "————————"
     quote = "> "
 
-    def _length(self, text: str) -> int:
-        return utf16_length(text)
-
-    def _escape(self, text: str) -> str:
-        return escape(text)
+    _length = staticmethod(utf16_length)
+    _escape = staticmethod(escape)
 
     def _text(self, spans: Spans) -> str:
         text, before = "", ""

@@ -7,37 +7,37 @@ shown in full and long ones share the rest; if anything was shortened, the messa
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import Final, assert_never
 
 from answerback.core.ask import Status
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.view import Control, Prompt, View
+from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, wording
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.text_fitting import utf16_length
 from answerback_chat import message_texts
+from answerback_chat.control_buttons import (
+    PlannedButton,
+    more_buttons,
+    walk_buttons,
+    yes_no_buttons,
+)
 from answerback_chat.control_codec import Verb
 from answerback_chat.message_texts import ASIDES_BUDGET
+from answerback_chat.text_blocks import TextBlock
 from answerback_discord import components as c
 from answerback_discord import (
     form_inputs,
-    limits,
     long_lists,
     option_controls,
     question_context,
 )
 from answerback_discord.components import ButtonStyle, Json
 from answerback_discord.markdown_text import shorten, shorten_line
-from answerback_discord.message_layout import TEXT_BUDGET, TextBlock, fit_answer_lines, fit_blocks
-from answerback_discord.option_controls import (
-    ButtonPlan,
-    ListState,
-    button,
-    plan_button,
-    render_buttons,
-)
+from answerback_discord.message_layout import FITTER, TEXT_BUDGET
+from answerback_discord.option_controls import ListState, button
 from answerback_discord.people_text import MARKUP
 
 HEADER_BUDGET: Final = 240
@@ -58,6 +58,7 @@ _COLORS: Final = {
     Status.WITHDRAWN: GREY,
     Status.FAILED: RED,
 }
+_STYLES: Final = {True: ButtonStyle.PRIMARY, False: ButtonStyle.SECONDARY}
 
 
 def message(view: View, labels: Labels, list_state: ListState | None = None) -> Json:
@@ -91,17 +92,17 @@ def _render_prompt(view: View, prompt: Prompt, labels: Labels, list_state: ListS
     header_short = header_short or (tag is not None and tag.is_cut)
     so_far, so_far_short = message_texts.answers_so_far(view, labels, MARKUP)
     options = option_controls.option_text_blocks(question, list_state)
-    blocks = [TextBlock(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]
+    blocks = [TextBlock(question.text, "**{}**"), *options]
     if selected := option_controls.selection_text(prompt, list_state):
-        blocks.append(TextBlock(selected, option_controls.SELECTION_BUDGET, "-# ☑ {}"))
+        blocks.append(TextBlock(selected, "-# ☑ {}", option_controls.SELECTION_BUDGET))
     blocks += [
-        TextBlock(text, 300, "-# {}") for text in answer_summary.prefill_texts(prompt, labels)
+        TextBlock(text, "-# {}", 300) for text in answer_summary.prefill_texts(prompt, labels)
     ]
     budget = TEXT_BUDGET - sum(map(utf16_length, (heading, header, so_far)))
     asides = question_context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 3))
     budget -= utf16_length(asides.text)
     context = question_context.render_context(prompt, budget)
-    (question_text, *others), left_out = fit_blocks(
+    (question_text, *others), left_out = FITTER.fit(
         blocks, budget - min(utf16_length(context.text), budget // 2)
     )
     context = question_context.render_context(
@@ -139,11 +140,7 @@ def _answer_controls(
     """The controls that answer a prompt."""
     match prompt.question.answer_type:
         case AnswerType.BOOLEAN:
-            chosen = prompt.prefill if isinstance(prompt.prefill, bool) else None
-            plan = _yes_no_buttons(*labels.yes_no(consent=prompt.question.consent), chosen)
-            if prompt.remember:
-                plan += _for_turn_buttons(labels.yes_for_turn, labels.no_for_turn)
-            return c.rows(render_buttons(view, plan))
+            return c.rows(_planned(view, yes_no_buttons(prompt, labels)))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             return option_controls.render_option_controls(view, prompt, labels, list_state)
         case AnswerType.TEXT:
@@ -158,62 +155,20 @@ def _modal_button(view: View, verb: Verb, label: str) -> Json:
     return button(view, label, verb, style=ButtonStyle.PRIMARY)
 
 
-@lru_cache(maxsize=64)
-def _yes_no_buttons(yes: str, no: str, chosen: bool | None) -> ButtonPlan:
-    """The buttons of a boolean question, one of which may be prefilled."""
-    styles = [
-        ButtonStyle.PRIMARY if chosen is value else ButtonStyle.SECONDARY for value in (True, False)
-    ]
-    return plan_button(yes, Verb.ANSWER, "true", styles[0]) + plan_button(
-        no, Verb.ANSWER, "false", styles[1]
-    )
-
-
-@lru_cache(maxsize=64)
-def _for_turn_buttons(yes: str, no: str) -> ButtonPlan:
-    return plan_button(yes, Verb.REMEMBER, "true") + plan_button(no, Verb.REMEMBER, "false")
-
-
 def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     """Back, Reply and End Turn, then the buttons that show what the message does not, or tell the agent to try again.
 
     Args:
         more: the label of the button that shows everything in full; None for no button.
     """
-    names = (labels.confirm, labels.object, labels.back, labels.ask_back)
-    plan = _walk_buttons(view.controls, *names, *labels.reply_and_end(deny=view.approval))
-    if view.takers is not None:
-        plan += plan_button(labels.hand_over, Verb.HAND_OVER)
-    if view.grants:
-        plan = plan_button(labels.allow_again, Verb.GRANT) + plan
-    if view.can_revoke:
-        plan += plan_button(labels.revoke, Verb.REVOKE)
-    if more or view.approval:
-        plan += plan_button(more or labels.details, Verb.SHOW_IN_FULL, "0")
-    if view.can_try_again:
-        plan += plan_button(labels.tell_to_try_again, Verb.TRY_AGAIN)
-    return render_buttons(view, plan)
+    return _planned(view, [*walk_buttons(view, labels), *more_buttons(view, labels, more)])
 
 
-@lru_cache(maxsize=64)
-def _walk_buttons(
-    controls: tuple[Control, ...],
-    confirm: str,
-    object_: str,
-    back: str,
-    ask_back: str,
-    reply: str,
-    end_turn: str,
-) -> ButtonPlan:
-    offered = {
-        Control.CONFIRM: plan_button(confirm, Verb.CONFIRM, style=ButtonStyle.PRIMARY),
-        Control.OBJECT: plan_button(object_, Verb.OBJECT),
-        Control.BACK: plan_button(back, Verb.BACK),
-        Control.ASK_BACK: plan_button(ask_back, Verb.ASK_BACK),
-        Control.REPLY: plan_button(reply, Verb.REPLY),
-        Control.END_TURN: plan_button(end_turn, Verb.END_TURN),  # not red: its confirmation is
-    }
-    return tuple(button for each in controls for button in offered[each])
+def _planned(view: View, planned: Iterable[PlannedButton]) -> list[Json]:
+    return [
+        button(view, each.label, each.verb, each.argument, _STYLES[each.is_primary])
+        for each in planned
+    ]
 
 
 def _render_summary(view: View, labels: Labels, list_state: ListState) -> Json:
@@ -229,7 +184,7 @@ def _render_summary(view: View, labels: Labels, list_state: ListState) -> Json:
         top = [c.text(each) for each in (context.text, above, asides.text) if each]
         budget -= utf16_length(context.text) + utf16_length(asides.text)
         more = context.more_label(labels) or asides.more_label(labels)
-    lines, left_out = fit_answer_lines(view.lines, labels, budget, numbered=True)
+    lines, left_out = FITTER.fit_answers(view.lines, labels, budget, numbered=True)
     parts: list[Json] = []
     if view.confirmation is not None:
         parts = [c.text("\n".join(lines))] if lines else []
@@ -250,7 +205,7 @@ def _render_record(view: View, labels: Labels) -> Json:
     budget = TEXT_BUDGET - utf16_length(above)
     reply_budget = budget // 3 if view.reply and view.lines else budget
     reply, reply_short = shorten(view.reply or "", reply_budget)
-    lines, left_out = fit_answer_lines(view.lines, labels, budget - utf16_length(reply))
+    lines, left_out = FITTER.fit_answers(view.lines, labels, budget - utf16_length(reply))
     parts = [c.text(above)]
     parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Final
 
 from answerback.core.form import AnswerType
@@ -12,6 +11,7 @@ from answerback.presentation.full_text import Kind, Part, full_text
 from answerback.presentation.option_controls import chosen_indexes
 from answerback.presentation.text_fitting import utf16_length
 from answerback_chat.control_codec import Verb
+from answerback_chat.text_blocks import pages_of
 from answerback_discord import components as c
 from answerback_discord import limits, question_context
 from answerback_discord.components import Json
@@ -38,7 +38,7 @@ def page(
         return _render_preview(view, view.prompt, number, labels)
     selected = selection_text(view.prompt, list_state or ListState()) if view.prompt else ""
     shown = full_text(view, labels, MARKS, f"☑ {selected}" if selected else "")
-    pages = pack_into_pages(_blocks(shown))
+    pages = pages_of(shown, _split, _fits)
     number = number if 0 <= number < len(pages) else 0
     parts = [c.text(pages[number])]
     if len(pages) > 1:
@@ -83,25 +83,13 @@ def _preview_pages(prompt: Prompt, title: str, preview: str) -> list[str]:
     )
     if rendered.fitted.whole and rendered.text:
         return [f"**{heading}**\n{rendered.text}"]
-    return pack_into_pages(iter((f"**{heading}**", *split_into_pieces(preview))))
+    return pages_of([Part(f"**{heading}**", Kind.MARKUP), Part(preview)], _split, _fits)
 
 
-def pack_into_pages(blocks: Iterator[str]) -> list[str]:
-    """Pack short blocks of markdown into as few pages as possible."""
-    pages: list[str] = []
-    for block in blocks:
-        if pages and utf16_length(pages[-1]) + utf16_length(block) + 1 <= PAGE_BUDGET:
-            pages[-1] += f"\n{block}"
-        else:
-            pages.append(block)
-    return pages or [escape("…")]
+def _split(text: str, kind: Kind) -> list[str]:
+    pieces = split_into_pieces(text)
+    return [f"**{piece}**" for piece in pieces] if kind is Kind.TITLE else pieces
 
 
-def _blocks(parts: Iterable[Part]) -> Iterator[str]:
-    for text, kind in parts:
-        if kind is Kind.MARKUP:
-            yield text
-        elif kind is Kind.TITLE:
-            yield from (f"**{piece}**" for piece in split_into_pieces(text))
-        else:
-            yield from split_into_pieces(text)
+def _fits(page: str) -> bool:
+    return utf16_length(page) <= PAGE_BUDGET

@@ -9,12 +9,12 @@ import aiohttp
 
 from answerback.core.errors import NotDoneError, PlatformError, PlatformUnavailableError
 from answerback.core.labels import Labels
-from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Rejected
 from answerback.presentation import wording
 from answerback.presentation.attribution import AttributionFormat
+from answerback_chat import message_texts
 from answerback_chat.control_codec import Verb, command_control
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_slack import limits, people_text
@@ -135,9 +135,7 @@ def rejection_mrkdwn(
     Args:
         copy: the version that the reader acted on, unless they typed.
     """
-    ask = rejected.ask
-    view = view_of(ask) if ask else None
-    return wording.rejection_note(rejected, view, labels, NOTE_MARKS, reader.user_id, copy)
+    return message_texts.rejection(rejected, labels, NOTE_MARKS, reader.user_id, copy)
 
 
 def command_note(answer: CommandAnswer) -> Block:

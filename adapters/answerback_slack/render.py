@@ -6,16 +6,21 @@ Everything that an agent sent is plain text, in which nothing is live.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.view import Control, Line, Prompt, View
+from answerback.core.view import Line, Prompt, View
 from answerback.presentation import answer_summary, text_fitting, wording
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import as_json, one_line, visible
+from answerback_chat.control_buttons import (
+    PlannedButton,
+    walk_buttons,
+    yes_no_buttons,
+)
 from answerback_chat.control_codec import Verb
 from answerback_slack import fallback_text, limits, option_controls, people_text
 from answerback_slack.blocks import (
@@ -146,7 +151,11 @@ def _answer_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list
     question = prompt.question
     match question.answer_type:
         case AnswerType.BOOLEAN:
-            return [builder.controls_row("answer", _yes_no_buttons(builder, prompt))]
+            return [
+                builder.controls_row(
+                    "answer", _planned(builder, yes_no_buttons(prompt, builder.labels))
+                )
+            ]
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             return [
                 *_prefill_note(builder, prompt),
@@ -171,19 +180,6 @@ def _answer_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list
             assert_never(question.answer_type)
 
 
-def _yes_no_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
-    labels = builder.labels
-    yes, no = labels.yes_no(consent=prompt.question.consent)
-    made = [
-        builder.control_button(yes, Verb.ANSWER, "true", primary=prompt.prefill is True),
-        builder.control_button(no, Verb.ANSWER, "false", primary=prompt.prefill is False),
-    ]
-    if prompt.remember:
-        made.append(builder.control_button(labels.yes_for_turn, Verb.REMEMBER, "true"))
-        made.append(builder.control_button(labels.no_for_turn, Verb.REMEMBER, "false"))
-    return made
-
-
 def _prefill_note(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
     texts = answer_summary.prefill_texts(prompt, builder.labels)
     return [small_text(builder.fit(text, PREFILL_ROOM)) for text in texts]
@@ -204,32 +200,19 @@ def prefill_fits_modal(prompt: Prompt) -> bool:
 
 
 def _navigation(builder: MessageBuilder) -> Block:
-    labels = builder.labels
-    again = builder.control_button(labels.allow_again, Verb.GRANT)
-    made = [again] if builder.view.grants else []
-    for control in builder.view.controls:
-        match control:
-            case Control.CONFIRM:
-                made.append(builder.control_button(labels.confirm, Verb.CONFIRM, primary=True))
-            case Control.OBJECT:
-                made.append(builder.control_button(labels.object, Verb.OBJECT))
-            case Control.BACK:
-                made.append(builder.control_button(labels.back, Verb.BACK))
-            case Control.ASK_BACK:
-                made.append(builder.control_button(labels.ask_back, Verb.ASK_BACK))
-            case Control.REPLY:
-                made.append(
-                    builder.control_button(
-                        labels.reply_and_end(deny=builder.view.approval)[0], Verb.REPLY
-                    )
-                )
-            case Control.END_TURN:
-                made.append(_end_turn(builder))
-    if builder.view.takers is not None:
-        made.append(builder.control_button(labels.hand_over, Verb.HAND_OVER))
+    made = _planned(builder, walk_buttons(builder.view, builder.labels))
     if builder.shortened or builder.view.approval:
         made.append(builder.control_button(builder.more, Verb.SHOW_IN_FULL))
     return builder.controls_row("walk", made)
+
+
+def _planned(builder: MessageBuilder, planned: Iterable[PlannedButton]) -> list[Block]:
+    return [
+        _end_turn(builder)
+        if each.verb is Verb.END_TURN
+        else builder.control_button(each.label, each.verb, each.argument, primary=each.is_primary)
+        for each in planned
+    ]
 
 
 def _end_turn(builder: MessageBuilder) -> Block:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from aiohttp import web
@@ -28,12 +29,13 @@ from answerback_telegram import inbox_view, limits
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.connection import UpdatePoller
 from answerback_telegram.errors import TOKEN_REFUSED
-from answerback_telegram.form_inputs import TypedEntries
+from answerback_telegram.form_inputs import TypedRequests
 from answerback_telegram.group_membership import ADMINISTRATORS, AdministratorMembership
 from answerback_telegram.helper_messages import HelperMessages
 from answerback_telegram.http_endpoint import PATH, HttpEndpoint
 from answerback_telegram.inbox import Inbox
 from answerback_telegram.interactions import ClickHandler, ClickResponse
+from answerback_telegram.keyboards import Json
 from answerback_telegram.live_message_lookup import TelegramMessages
 from answerback_telegram.parse import (
     SURFACE,
@@ -89,7 +91,7 @@ class TelegramSurface(BotSurface):
         # A POST reaches one process; polled updates may reach one that was paused and replaced.
         fence = no_fence if webhook_secret else leadership.fence
         self._inbox = Inbox(asks, helpers, labels, fence)
-        self._entries = TypedEntries(asks, helpers, labels)
+        self._entries = TypedRequests(asks, helpers, labels)
         handler = ClickHandler(
             asks, helpers, self._entries, names, labels, self._inbox.handle_click, host.now
         )
@@ -182,15 +184,14 @@ class TelegramSurface(BotSurface):
         """Take a message as what one of our messages asked for; return whether it was that."""
         replied, sent = typed.replied, typed.quoted_at
         if replied is None and typed.is_addressed:
-            replied = await retry(lambda: self._entries.awaited(typed.place, typed.actor))
+            replied = await retry(lambda: self._entries.awaited(typed.chat, typed.actor))
         if replied is None:
             return False
         is_new = sent is not None and typed.at is not None and typed.at - sent < _NEW_SECONDS
-        request = replied
-        entry = await retry(lambda: self._entries.find(request, is_new=is_new))
+        entry = await retry(partial(self._entries.find, replied, is_new=is_new))
         if entry is None:
             return False
-        response = await self._interactions.receive({"typed": typed.as_entry(request, entry)})
+        response = await self._interactions.receive({"typed": typed.as_entry(replied, entry)})
         self._background.spawn("entry", self._follow_up(response))
         return True
 
@@ -230,13 +231,13 @@ class TelegramSurface(BotSurface):
         self._helpers.bot_name = str(me.get("username") or "")
 
     def _identified(self) -> None:
-        self._background.spawn("commands", retry(self._set_commands))
+        offered = bool(self._asks.commands.offered)
+        commands: Json = {"commands": inbox_view.commands(self._labels, offered=offered)}
+        self._background.spawn(
+            "commands", retry(lambda: self.calls.call("setMyCommands", commands))
+        )
         if self._webhook_secret is not None:
             self._background.spawn("webhook", call_patiently(self._set_webhook))
-
-    async def _set_commands(self) -> None:
-        commands = inbox_view.commands(self._labels, offered=bool(self._asks.commands.offered))
-        await self.calls.call("setMyCommands", {"commands": commands})
 
 
 async def _read_nothing(_place: str, _after: float) -> float | None:

@@ -204,9 +204,5 @@ class TelegramApi:
 
 def windows(chat: str) -> tuple[tuple[str, int, float], ...]:
     """The limits that a message to a chat counts toward: a key, how many, and in how many seconds."""
-    all_chats = ("", limits.PER_SECOND, 1.0)
-    return (
-        (all_chats, (chat, limits.GROUP_PER_MINUTE, GROUP_WINDOW))
-        if chat[:1] == "-"
-        else (all_chats,)
-    )
+    in_group = ((chat, limits.GROUP_PER_MINUTE, GROUP_WINDOW),) if chat[:1] == "-" else ()
+    return (("", limits.PER_SECOND, 1.0), *in_group)

@@ -100,7 +100,7 @@ class UpdatePoller:
         return self._failure if since is not None and time.monotonic() - since >= GRACE else None
 
     async def _run(self) -> None:
-        backoff, retrying = _new_backoff(), _new_backoff()
+        backoff, retrying = (Backoff(FIRST_PAUSE, _LONGEST_PAUSE) for _ in range(2))
         while True:
             try:
                 if not self._connected:
@@ -114,13 +114,13 @@ class UpdatePoller:
                     error.retry_after if isinstance(error, RateLimitedError) else 0.0
                 )
                 continue
-            backoff = _new_backoff()
+            backoff.reset()
             self._succeeded()
             self._begin(updates)
             if self._handling:
                 await asyncio.wait(self._handling.values(), timeout=_SETTLING_SECONDS)
             if self._confirm_handled():
-                retrying = _new_backoff()
+                retrying.reset()
             else:
                 await retrying.wait()
 
@@ -184,7 +184,3 @@ class UpdatePoller:
         if not self._connected:
             self._connected = True
             self._on_connected()
-
-
-def _new_backoff() -> Backoff:
-    return Backoff(FIRST_PAUSE, _LONGEST_PAUSE)

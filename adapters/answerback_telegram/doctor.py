@@ -10,13 +10,12 @@ from answerback.core.errors import PlatformError
 from answerback.ports.plugin import DoctorContext, Finding
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_telegram.api_client import TelegramApi
-from answerback_telegram.group_membership import ADMINISTRATORS
+from answerback_telegram.group_membership import ADMINISTRATORS, OUT
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.keyboards import Json
 from answerback_telegram.plugin import TelegramSettings
 
 _TELEGRAM: Final = FindingFactory("Telegram")
-_OUT: Final = frozenset({"left", "kicked"})
 
 
 async def findings(settings: TelegramSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
@@ -45,28 +44,19 @@ async def findings(settings: TelegramSettings, checkup: DoctorContext) -> AsyncI
 def _updates(info: Json, public_url: str | None, *, webhook: bool) -> Finding:
     """Check how updates arrive: the service itself sets and removes the address when it starts."""
     what, address = "updates", str(info.get("url") or "")
-    if not webhook:
-        if not address:
-            return _TELEGRAM.ok(f"{what}, by long polling")
-        wrong = f"Telegram sends them to {address}, until the service starts and polls"
-        return Finding(
-            "Telegram: updates", wrong, "Start the service, or set telegram.webhook.", warning=True
-        )
-    if public_url is None:
+    if webhook and public_url is None:
         return _TELEGRAM.no_public_url(
             what, "Set public.url to the address of the public listener."
         )
-    expected = f"{public_url.rstrip('/')}{PATH}"
-    problem = info.get("last_error_message")
-    if address == expected and problem:
-        fix = f"Make {expected} reachable from the internet by HTTPS."
-        return _TELEGRAM.problem(what, f"Telegram could not deliver the last one: {problem}", fix)
+    expected = f"{(public_url or '').rstrip('/')}{PATH}" if webhook else ""
     if address != expected:
         wrong = f"Telegram sends them to {address or 'nowhere'}, until the service starts"
-        return Finding(
-            "Telegram: updates", wrong, "Start the service: it tells Telegram.", warning=True
-        )
-    return _TELEGRAM.ok(f"{what}, at {expected}")
+        fix = "Start the service: it tells Telegram where updates go."
+        return Finding("Telegram: updates", wrong, fix, warning=True)
+    if webhook and (problem := info.get("last_error_message")):
+        fix = f"Make {expected} reachable from the internet by HTTPS."
+        return _TELEGRAM.problem(what, f"Telegram could not deliver the last one: {problem}", fix)
+    return _TELEGRAM.ok(f"{what}, {f'at {expected}' if webhook else 'by long polling'}")
 
 
 def _groups(me: Json) -> Finding:
@@ -97,7 +87,7 @@ async def _chat(channel: str, me: Json, calls: TelegramApi, *, is_open: bool) ->
             member = await calls.call_object(
                 "getChatMember", {"chat_id": channel, "user_id": me["id"]}
             )
-            if member.get("status") in _OUT:
+            if member.get("status") in OUT:
                 return _TELEGRAM.problem(what, "the bot is not in it", "Add the bot to the group.")
             if member.get("status") == "restricted" and member.get("can_send_messages") is False:
                 return _TELEGRAM.problem(

@@ -42,6 +42,14 @@ MESSAGE_GONE: Final = ("message to edit not found", "message_id_invalid", "messa
 _NO_RIGHTS: Final = (
     "the bot may not write there: let members send messages, or make it an administrator"
 )
+_DEFECTS: Final = (
+    "can't parse entities",
+    "message is too long",
+    "button_data_invalid",
+    "reply_markup",
+    "bad request: text",
+)
+"""Parts of the sentences with which Telegram refuses what we rendered."""
 LIMIT_PAUSE: Final = 3.0
 """Seconds to wait if Telegram limits requests without saying for how long."""
 TABLE: Final[Mapping[str, ErrorMeaning]] = error_table(
@@ -64,19 +72,11 @@ TABLE: Final[Mapping[str, ErrorMeaning]] = error_table(
             "topic_closed": "the topic is closed: reopen it",
         },
         PayloadRejectedError: {
-            **dict.fromkeys((NOT_MODIFIED, *MESSAGE_GONE), ""),
+            **dict.fromkeys((NOT_MODIFIED, *MESSAGE_GONE, *_DEFECTS), ""),
             "query is too old": "",
         },
     }
 )  # fmt: skip
-_DEFECTS: Final = (
-    "can't parse entities",
-    "message is too long",
-    "button_data_invalid",
-    "reply_markup",
-    "bad request: text",
-)
-"""Parts of the sentences with which Telegram refuses what we rendered."""
 
 
 class GroupMigratedError(PlatformError):
@@ -136,7 +136,7 @@ def _refused(error: TelegramError, what: str) -> PlatformError:
             text = f"{advice} ({sentence})" if advice else sentence
             return kind(f"Telegram refused {what}: {text}.", code=part)
     kind = PayloadRejectedError if isinstance(error, BadRequest) else DestinationGoneError
-    return kind(f"Telegram refused {what}: {sentence}.", code=_code(sentence))
+    return kind(f"Telegram refused {what}: {sentence}.", code=sentence[:60])
 
 
 def limited(what: str, seconds: float) -> RateLimitedError:
@@ -147,7 +147,3 @@ def limited(what: str, seconds: float) -> RateLimitedError:
 def is_defect(error: PayloadRejectedError) -> bool:
     """Whether Telegram refused a payload because we rendered it wrongly."""
     return error.code in _DEFECTS
-
-
-def _code(sentence: str) -> str:
-    return next((part for part in _DEFECTS if part in sentence.casefold()), sentence[:60])

@@ -18,6 +18,8 @@ ADMINISTRATORS: Final = "@admins"
 """The group that stands for the administrators of the chat where an ask is shown."""
 WAIT_TIMEOUT: Final = 2.0
 """Seconds that an action waits; the person is asked to try again after that."""
+OUT: Final = frozenset({"left", "kicked"})
+"""The statuses of those who are not in a group."""
 _ADMINISTERS: Final = frozenset({"creator", "administrator"})
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from answerback.presentation import text_fitting
 from answerback.presentation.sanitize import one_line, visible
-from answerback_telegram import limits
 
 _LIVE: Final = re.compile(r"(?<!\w)(?:[@#$]|(?<!/)/)(?=\w)[\w/.@-]*")
 _INERT: Final = re.compile(r"<(code|pre|a)\b.*?</\1>", re.DOTALL)
@@ -95,18 +93,3 @@ def split_into_pieces(text: str, most: int = 900, tag: str = "") -> list[str]:
     """Split a text of any length into escaped pieces; only blanks at the cuts are lost."""
     parts = text_fitting.split_text(visible(text), most)
     return [_escape_visible(part.strip(), tag) for part in parts if part.strip()]
-
-
-def pack_into_pages(blocks: Iterable[str], most: int) -> list[str]:
-    """Pack short blocks of HTML into as few pages of at most ``most`` units as possible."""
-    pages: list[str] = []
-    size = marks = 0
-    for block in blocks:
-        added, marked = length(block) + 1, block.count("</")
-        if pages and size + added <= most and marks + marked < limits.ENTITIES:
-            pages[-1] += f"\n{block}"
-            size, marks = size + added, marks + marked
-        else:
-            pages.append(block)
-            size, marks = added, marked
-    return pages or ["…"]

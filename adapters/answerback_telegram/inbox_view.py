@@ -6,7 +6,6 @@ those that can be allowed so show their whole contexts.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -22,6 +21,7 @@ from answerback.presentation.batch_rows import BatchRow
 from answerback.presentation.batch_rows import batch_rows as rows_of
 from answerback_chat.control_codec import NO_ASK, Verb
 from answerback_chat.inbox_reader import is_empty
+from answerback_chat.ticked_inbox import digest_of
 from answerback_telegram import keyboards, limits, question_context
 from answerback_telegram.html_text import escape, fit_line, shorten_line
 from answerback_telegram.keyboards import Json
@@ -93,9 +93,9 @@ def _whole_context(prompt: Prompt) -> str | None:
     return context.text if whole and context.text.count("</") <= _MOST_MARKS else None
 
 
-def digest_of(ticked: Sequence[str]) -> str:
-    """Return a digest of what is ticked, by which a button says what the person saw as ticked."""
-    return hashlib.sha256(" ".join(ticked).encode()).hexdigest()[:8]
+def shows_whole(ask: Ask) -> bool:
+    """Whether an ask's row shows its whole context."""
+    return batch_rows([ask])[0].shown is not None
 
 
 def commands(labels: Labels, *, offered: bool) -> list[JsonValue]:
@@ -128,17 +128,14 @@ def _decision_row(
 ) -> keyboards.Row:
     """The buttons that decide about what is ticked; allowing only if some of that is shown whole."""
     chosen = [row for row in rows if row.tick in ticked]
-    digest, count = digest_of(ticked), len(chosen)
-    made: keyboards.Row = []
+    verbs = [(labels.deny, Verb.DENY_SEVERAL, keyboards.DANGER)] if chosen else []
     if any(row.shown is not None for row in chosen):
-        label = f"{labels.allow_once} ({count})"
-        made.append(keyboards.control_button(NO_ASK, 0, label, Verb.ALLOW_SEVERAL, digest))
-    if chosen:
-        label = f"{labels.deny} ({count})"
-        made.append(
-            keyboards.control_button(NO_ASK, 0, label, Verb.DENY_SEVERAL, digest, keyboards.DANGER)
-        )
-    return made
+        verbs.insert(0, (labels.allow_once, Verb.ALLOW_SEVERAL, ""))
+    digest = digest_of(ticked)
+    return [
+        keyboards.control_button(NO_ASK, 0, f"{name} ({len(chosen)})", verb, digest, style)
+        for name, verb, style in verbs
+    ]
 
 
 def _paging_row(after: str | None, labels: Labels) -> keyboards.Row:

@@ -7,11 +7,9 @@ https://core.telegram.org/bots/api#callbackquery
 
 from __future__ import annotations
 
-import contextlib
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
@@ -25,25 +23,21 @@ from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback.presentation.option_controls import is_several, selection_digest
 from answerback.presentation.wording import ActedOnVersion
+from answerback_chat import message_texts
 from answerback_chat.bot_listener import is_resent
-from answerback_chat.control_codec import Verb
+from answerback_chat.control_codec import KEEP_GOING, Verb
 from answerback_chat.selection_drafts import SelectionDrafts
+from answerback_chat.typed_entries import Effect
 from answerback_telegram import keyboards, private_notes, show_in_full
-from answerback_telegram.form_inputs import TypedEntries
+from answerback_telegram.form_inputs import TypedRequests
 from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
 from answerback_telegram.html_text import escape
 from answerback_telegram.keyboards import Json
 from answerback_telegram.option_controls import ListState
 from answerback_telegram.parse import SURFACE, Click, parse_click
+from answerback_telegram.people_text import note_marks
 from answerback_telegram.render import compose
 from answerback_telegram.responder_names import ResponderNames
-
-Effect = Callable[[], Awaitable[object]]
-
-_SELECTION_VERBS: Final = frozenset(
-    {Verb.CHOOSE, Verb.SUBMIT_SELECTION, Verb.PAGE, Verb.OTHER, Verb.NOTE}
-)
-"""The controls that read or change what is chosen or shown of a list."""
 
 
 class ClickResponse(NamedTuple):
@@ -66,11 +60,11 @@ class ClickHandler:
         self,
         asks: Asks,
         helpers: HelperMessages,
-        entries: TypedEntries,
+        entries: TypedRequests,
         names: ResponderNames,
         labels: Labels,
         use_inbox: Callable[[Click], Awaitable[Effect]],
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float],
     ) -> None:
         self._asks = asks
         self._helpers = helpers
@@ -95,9 +89,7 @@ class ClickHandler:
 
     def lock_for(self, used: Click) -> AbstractAsyncContextManager[None]:
         """Serialise the changes to an ask's selection and its submission."""
-        if used.control.verb in _SELECTION_VERBS:
-            return self._selections.lock(used.control.ask_id)
-        return contextlib.nullcontext()
+        return self._selections.lock_for(used.control)
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> ClickResponse:
         """Respond to a button that this version does not know."""
@@ -153,7 +145,9 @@ class ClickHandler:
             after += self._retire_copy(ask, used)
         if used.typed is None:
             version = ActedOnVersion(used.control.revision, self._now())
-            text = private_notes.rejection(rejected, self._labels, reader, names, version)
+            text = message_texts.rejection(
+                rejected, self._labels, note_marks(names), reader, version
+            )
             return ClickResponse(private_notes.click_note(text), tuple(after))
         message = private_notes.rejection_text(rejected, self._labels, reader, names)
         after.insert(0, lambda: self._refuse(used, message))
@@ -183,7 +177,7 @@ class ClickHandler:
             case Verb.PAGE:
                 await self._asks.save_draft(_page_key(ask), control.number or 0)
                 return self._shown_again(ask)
-            case Verb.END_TURN if control.argument == private_notes.KEEP_GOING and used.is_helper:
+            case Verb.END_TURN if control.argument == KEEP_GOING and used.is_helper:
                 note = private_notes.click_note(self._labels.kept_going)
                 return self._close(used)._replace(note=note)
             case Verb.END_TURN:

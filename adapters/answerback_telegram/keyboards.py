@@ -20,14 +20,10 @@ BUTTON_LABEL: Final = 48
 """Units of a label; a phone shows about that many across."""
 PRIMARY: Final = "primary"
 DANGER: Final = "danger"
-CONFIRMED: Final = "yes"
-"""The argument of the End Turn control that really ends the turn."""
 CLOSE: Final = "close"
 """The argument of a control that only removes the message that it is on."""
 EMPTY: Final = "empty"
 """The argument of a control that answers without a text."""
-KEEP: Final = "keep"
-"""The argument of a control that answers with what an input starts with."""
 
 Row: TypeAlias = list[Json]
 
@@ -62,11 +58,6 @@ def data_button(label: str, data: str) -> Json:
     return {"text": fit_line(label, BUTTON_LABEL) or "…", "callback_data": data}
 
 
-def link_button(label: str, url: str) -> Json:
-    """Return a button that opens a URL."""
-    return {"text": fit_line(label, BUTTON_LABEL), "url": url}
-
-
 def rows(buttons: Sequence[Json], across: int = 3) -> list[Row]:
     """Lay out buttons, as many in a row as fit: short ones up to ``across``, long ones alone."""
     laid: list[Row] = []
@@ -80,8 +71,3 @@ def rows(buttons: Sequence[Json], across: int = 3) -> list[Row]:
             laid.append([each])
             room = BUTTON_LABEL - size
     return laid
-
-
-def markup(laid: Sequence[Row]) -> Json:
-    """Return the keyboard of a message."""
-    return {"inline_keyboard": [[*row] for row in laid if row]}

@@ -12,9 +12,8 @@ from answerback.core.ask import Ask
 from answerback.core.errors import DestinationGoneError
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.errors import GroupMigratedError
+from answerback_telegram.group_membership import OUT
 from answerback_telegram.keyboards import Json
-
-_OUT: frozenset[str] = frozenset({"left", "kicked"})
 
 
 class TelegramMessages:
@@ -43,7 +42,7 @@ class TelegramMessages:
             if place.startswith("-"):
                 params: Json = {"chat_id": place, "user_id": int(self._bot_user() or 0)}
                 member = await self._calls.call_object("getChatMember", params)
-                if member.get("status") in _OUT:
+                if member.get("status") in OUT:
                     raise DestinationGoneError(
                         "the bot was removed from the group", code="was kicked"
                     )

@@ -25,9 +25,9 @@ from answerback.presentation.option_controls import (
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import fits_line
 from answerback_chat.control_codec import Verb
+from answerback_chat.text_blocks import TextBlock
 from answerback_telegram import keyboards
 from answerback_telegram.keyboards import Json, Row, button
-from answerback_telegram.message_layout import TextBlock
 
 OPTIONS: Final = OptionLimits(button=34, label=0, description=0)
 """A phone cuts a longer label on a button; there are no menus."""
@@ -47,7 +47,7 @@ FORM_LIMITS: Final = FormLimits(menu=0, schema=2_500, has_constraints=True, list
 SELECTION_LIMITS: Final = FormLimits(has_constraints=True, lists_choices=True)
 """The limits for a note on several options, which have been ticked before."""
 _TICKS: Final = {True: "☑", False: "☐"}
-_CHOSEN: Final = "• "
+CHOSEN: Final = "• "
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def option_blocks(prompt: Prompt, state: ListState) -> list[TextBlock]:
         return []
     first = shown_page(prompt, state) * PAGE
     page = [*enumerate(question.options)][first : first + PAGE]
-    return [TextBlock(option_line(each), "", f"{i + 1}. {{}}") for i, each in page]
+    return [TextBlock(option_line(each), f"{i + 1}. {{}}") for i, each in page]
 
 
 def selection_text(prompt: Prompt, state: ListState) -> str:
@@ -146,7 +146,7 @@ def _option_button(
     if question.options[index].kind is OptionKind.DENY:
         return button(view, name, Verb.ANSWER, index, keyboards.DANGER)
     style = keyboards.PRIMARY if is_chosen else ""
-    return button(view, f"{_CHOSEN}{name}" if is_chosen else name, Verb.ANSWER, index, style)
+    return button(view, f"{CHOSEN}{name}" if is_chosen else name, Verb.ANSWER, index, style)
 
 
 def _free_text_buttons(view: View, prompt: Prompt, labels: Labels) -> list[Json]:

@@ -19,13 +19,15 @@ from answerback.ports.surface import Actor
 from answerback_chat.control_codec import (
     BATCH_VERBS,
     COMMAND_VERBS,
+    CONFIRMED,
     NO_ASK,
     Control,
     Verb,
     decode,
 )
+from answerback_chat.typed_entries import KEEP, Entry
 from answerback_telegram import limits
-from answerback_telegram.keyboards import CLOSE, CONFIRMED, EMPTY, KEEP
+from answerback_telegram.keyboards import CLOSE, EMPTY
 
 SURFACE: Final = "telegram"
 INBOX: Final = "inbox"
@@ -47,14 +49,6 @@ class Place(NamedTuple):
     def is_group(self) -> bool:
         """Whether it is a group; a chat with one person has that person's id."""
         return self.chat.startswith("-")
-
-
-class Entry(NamedTuple):
-    """What somebody is asked to type: through which control, which of its inputs, and what was chosen then."""
-
-    control: Control
-    page: int = 0
-    digest: str = ""
 
 
 class Click(NamedTuple):
@@ -92,6 +86,11 @@ class Click(NamedTuple):
                 return None
             case _:
                 return control.wanted(None)
+
+    @property
+    def chat(self) -> str:
+        """See `answerback_chat.typed_entries.Entering`."""
+        return self.place.chat
 
     @property
     def is_read_only(self) -> bool:
@@ -152,18 +151,9 @@ class TypedMessage(NamedTuple):
 
     def as_entry(self, request: str, entry: Entry) -> Click:
         """Return it as what a message of ours asked for."""
-        return Click(
-            self.id,
-            self.actor,
-            entry.control,
-            self.place,
-            request,
-            is_helper=True,
-            entry=entry,
-            text=self.text,
-            typed=self.id,
-            at=self.at,
-        )
+        asked = (self.id, self.actor, entry.control, self.place, request)
+        click = Click(*asked, is_helper=True, entry=entry)
+        return click._replace(text=self.text, typed=self.id, at=self.at)
 
     @property
     def in_group(self) -> bool:
@@ -196,8 +186,7 @@ def id_of_sent(sent: Mapping[str, JsonValue], chat: str) -> str | None:
 
 def changed_at(message: Mapping[str, JsonValue]) -> float | None:
     """Return when a message was last changed, in whole seconds."""
-    at = message.get("edit_date") or message.get("date")
-    return _time(at)
+    return _time(message.get("edit_date") or message.get("date"))
 
 
 def parse_click(update: Mapping[str, JsonValue]) -> Click | None:
@@ -271,12 +260,8 @@ def parse_typed_message(
 
 def message_controls(message: Mapping[str, JsonValue]) -> list[Control]:
     """Return the controls of a message, as Telegram itself has them."""
-    rows = _object(message.get("reply_markup")).get("inline_keyboard")
-    buttons = (
-        [each for row in rows if isinstance(row, list) for each in row]
-        if isinstance(rows, list)
-        else []
-    )
+    rows = _list(_object(message.get("reply_markup")).get("inline_keyboard"))
+    buttons = (each for row in rows for each in _list(row))
     controls = (decode(_object(each).get("callback_data")) for each in buttons)
     return [control for control in controls if control is not None]
 
@@ -323,6 +308,10 @@ def _place(message: Mapping[str, JsonValue]) -> Place | None:
 
 def _object(value: Any) -> Mapping[str, JsonValue]:
     return value if isinstance(value, dict) else {}
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []
 
 
 def _id(value: JsonValue) -> str | None:

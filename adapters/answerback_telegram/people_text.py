@@ -16,10 +16,10 @@ from answerback.presentation import attribution, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat, utc_clock
 from answerback_chat.message_texts import SENTENCE_BUDGET, Markup
 from answerback_telegram.html_text import escape, shorten_line
+from answerback_telegram.parse import SURFACE
 
 _NAME_BUDGET: Final = 100
 MOST_NOTIFIED: Final = 40
-_SURFACE: Final = "telegram"
 
 Names = Mapping[str, str]
 """The known names of responders, by id."""
@@ -51,7 +51,7 @@ def marks(names: Names, *, notify: bool = False) -> AttributionFormat:
     """Return how lines about people are formatted in a message."""
 
     def responder(who: str) -> str | None:
-        name = attribution.responder_name(_SURFACE, who) or names.get(who)
+        name = attribution.responder_name(SURFACE, who) or names.get(who)
         if name is None:
             return None
         is_mention = notify and who.isdigit()
@@ -83,7 +83,7 @@ def note_marks(names: Names) -> AttributionFormat:
     """Return how people are named in the answer to a click, which has no markup."""
     return AttributionFormat(
         lambda text: text,
-        lambda who: attribution.responder_name(_SURFACE, who) or names.get(who),
+        lambda who: attribution.responder_name(SURFACE, who) or names.get(who),
         wording.display_name,
         timestamp,
         utc_clock,

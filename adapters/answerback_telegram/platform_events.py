@@ -15,13 +15,13 @@ from answerback.core.ask import ANYONE
 from answerback.core.errors import PlatformError, StoreError
 from answerback.ports.live_messages import LiveMessages
 from answerback_chat.retry import retry
+from answerback_telegram.group_membership import OUT
 from answerback_telegram.parse import SURFACE
 from answerback_telegram.posting import PUBLIC, Posting
 
 logger = logging.getLogger(__name__)
 
 _REMOVED: Final = "the bot was removed from the group, or the person has blocked it."
-_OUT: Final = frozenset({"left", "kicked"})
 
 
 class EventHandler:
@@ -63,7 +63,7 @@ class EventHandler:
                 await self._asks.fail_unreachable(ask, PUBLIC)
 
     async def _membership_changed(self, chat: str, status: str) -> None:
-        if status in _OUT:
+        if status in OUT:
             async for ask in self._asks.each_open(SURFACE, chat):
                 await self._asks.fail_unreachable(ask, _REMOVED)
             return

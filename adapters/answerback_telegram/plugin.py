@@ -13,14 +13,6 @@ class TelegramSettings(ChatSettings):
     webhook: bool = False
     """Whether updates come as requests to the public listener; otherwise they are polled."""
 
-    def needs_bot(self) -> bool:
-        """See `ChatSettings.needs_bot`."""
-        return False
-
-    def why_unreachable(self) -> str | None:
-        """See `ChatSettings.why_unreachable`: updates can always be polled."""
-        return None
-
     def http_actions_setting(self) -> str | None:
         """See `SurfaceSettings.http_actions_setting`."""
         return "telegram.webhook" if self.webhook else None

@@ -102,12 +102,7 @@ class Posting(LiveMessages[Json, Json]):
             self._migrated.get(to.channel or "", to.channel or "") if to.user is None else to.user
         )
         if to.user is None:
-            try:
-                about = await self._calls.call_object("getChat", {"chat_id": chat})
-            except GroupMigratedError as error:
-                await self.record_migration(ask, chat, error.new)
-                chat = error.new
-                about = await self._calls.call_object("getChat", {"chat_id": chat})
+            chat, about = await self._call_at(ask, chat, "getChat", {})
             if about.get("type") == "channel":
                 raise DestinationGoneError(
                     "a channel cannot be asked in: name a group", code="channel"
@@ -143,16 +138,20 @@ class Posting(LiveMessages[Json, Json]):
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
         """See `LiveMessages.post`."""
-        try:
-            sent = await self._calls.call_object("sendMessage", place_params(_place(ref)) | payload)
-        except GroupMigratedError as error:
-            await self.record_migration(ask, str(ref["channel"]), error.new)
-            ref = ref | {"channel": error.new}
-            sent = await self._calls.call_object("sendMessage", place_params(_place(ref)) | payload)
-        number = id_of_sent(sent, str(ref["channel"]))
+        params = place_params(_place(ref)) | payload
+        chat, sent = await self._call_at(ask, str(ref["channel"]), "sendMessage", params)
+        number = id_of_sent(sent, chat)
         if number is None:
             raise PlatformUnavailableError("Telegram's response to a post had no message id.")
-        return ref | {"id": number, _SINCE: changed_at(sent)}
+        return ref | {"channel": chat, "id": number, _SINCE: changed_at(sent)}
+
+    async def _call_at(self, ask: Ask, chat: str, method: str, params: Json) -> tuple[str, Json]:
+        """Make a call in a chat, or in the supergroup that it has become; return which, and the result."""
+        try:
+            return chat, await self._calls.call_object(method, params | {"chat_id": chat})
+        except GroupMigratedError as error:
+            await self.record_migration(ask, chat, error.new)
+            return error.new, await self._calls.call_object(method, params | {"chat_id": error.new})
 
     async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
         """See `LiveMessages.edit`."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Mapping
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback.core.errors import Problem
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.commands import CommandAnswer
@@ -17,16 +15,13 @@ from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import fill
 from answerback.presentation.sanitize import visible
 from answerback_chat import message_texts
-from answerback_chat.control_codec import Verb, command_control
+from answerback_chat.control_codec import CONFIRMED, KEEP_GOING, Verb, command_control
 from answerback_telegram import keyboards, limits
 from answerback_telegram.html_text import escape, shorten
 from answerback_telegram.keyboards import Json, button
 from answerback_telegram.parse import SURFACE, message_id
-from answerback_telegram.people_text import MARKS, MARKUP, Names, marks, note_marks
+from answerback_telegram.people_text import MARKS, MARKUP, Names, marks
 from answerback_telegram.render import compose
-
-KEEP_GOING: Final = "no"
-"""The argument of the End Turn control that does not end the turn."""
 
 
 def click_note(text: str) -> str:
@@ -41,54 +36,27 @@ def command_note(answer: CommandAnswer) -> Json:
     return compose([text], keyboards.rows(buttons))
 
 
-def rejection(
-    why: Rejected,
-    labels: Labels,
-    reader: str,
-    names: Names,
-    version: wording.ActedOnVersion | None = None,
-) -> str:
-    """Return why a click changed nothing, without markup."""
-    view = view_of(why.ask) if why.ask else None
-    return wording.rejection_note(why, view, labels, note_marks(names), reader, version)
-
-
 def rejection_text(why: Rejected, labels: Labels, reader: str, names: Names) -> str:
     """Return why a typed message was not accepted, as HTML, below the question and with a link to it."""
-    view = view_of(why.ask) if why.ask else None
-    sentence = wording.rejection_note(why, view, labels, marks(names), reader)
+    sentence = message_texts.rejection(why, labels, marks(names), reader)
     return message_texts.about_rejected(why, sentence, link_to(why.ask) if why.ask else "", MARKUP)
-
-
-def problems_text(problems: Sequence[Problem], labels: Labels) -> str:
-    """Return what is wrong with an entry, as HTML."""
-    return message_texts.problems_text(problems, labels, MARKUP)
 
 
 def confirm_end_turn(view: View, labels: Labels) -> Json:
     """Render the confirmation of End Turn."""
     text = wording.end_turn_text(view.label, labels, deny=view.approval)
     keep = button(view, labels.keep_going, Verb.END_TURN, KEEP_GOING)
-    end = button(
-        view,
-        labels.reply_and_end(deny=view.approval)[1],
-        Verb.END_TURN,
-        keyboards.CONFIRMED,
-        keyboards.DANGER,
-    )
+    label = labels.reply_and_end(deny=view.approval)[1]
+    end = button(view, label, Verb.END_TURN, CONFIRMED, keyboards.DANGER)
     title = shorten(labels.end_turn_title, 200, "b")[0]
     return compose([f"{title}\n{shorten(text, 1_000)[0]}"], [[keep, end]])
 
 
 def moved_text(ask: Ask, labels: Labels) -> str:
     """Return where an ask is now that has moved, as HTML."""
-    return fill(labels.escalated, escape, where=_current_place(ask, labels))
-
-
-def _current_place(ask: Ask, labels: Labels) -> str:
-    on_telegram = ask.destination.surface == SURFACE
-    url = message_url(ask.message or {}) if on_telegram else None
-    return url or destination_text(ask.destination, labels)
+    url = message_url(ask.message or {}) if ask.destination.surface == SURFACE else None
+    where = url or destination_text(ask.destination, labels)
+    return fill(labels.escalated, escape, where=where)
 
 
 def moved_message(to: Destination, labels: Labels) -> Json:
@@ -98,9 +66,8 @@ def moved_message(to: Destination, labels: Labels) -> Json:
 
 def destination_text(to: Destination, labels: Labels) -> str:
     """Describe the destination of an ask, as HTML."""
-    if to.surface != SURFACE:
-        return escape(wording.surface_name(to.surface, labels))
-    return escape(wording.surface_name(SURFACE, labels)) if to.user else escape(to.channel or "")
+    group = to.channel if to.surface == SURFACE and not to.user else None
+    return escape(group or wording.surface_name(to.surface, labels))
 
 
 def reminder(view: View, who: str, text: str, labels: Labels) -> Json:

@@ -34,11 +34,8 @@ class HtmlContext(ContextMarkup):
             return super().render_context(prompt._replace(context_format="text"), most)
         return rendered
 
-    def _length(self, text: str) -> int:
-        return length(text)
-
-    def _escape(self, text: str) -> str:
-        return escape(text)
+    _length = staticmethod(length)
+    _escape = staticmethod(escape)
 
     def _text(self, spans: Spans) -> str:
         return "".join(map(_span, append_link_addresses(spans)))

@@ -11,33 +11,35 @@ from typing import Final, assert_never
 
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.view import Control, Prompt, View
+from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, wording
 from answerback.presentation.header_tag import header_tag
-from answerback.presentation.sanitize import one_line
 from answerback_chat import message_texts
+from answerback_chat.control_buttons import (
+    PlannedButton,
+    more_buttons,
+    walk_buttons,
+    yes_no_buttons,
+)
 from answerback_chat.control_codec import Verb
 from answerback_chat.message_texts import ASIDES_BUDGET, Markup
+from answerback_chat.text_blocks import BlockFitter, TextBlock
 from answerback_telegram import keyboards, limits, option_controls, people_text, question_context
 from answerback_telegram.html_text import is_live, length, preformatted, shorten
 from answerback_telegram.html_text import plain as plain_text
 from answerback_telegram.keyboards import Json, Row, button
-from answerback_telegram.message_layout import TEXT_BUDGET, TextBlock, fit_answer_lines, fit_blocks
-from answerback_telegram.option_controls import ListState
+from answerback_telegram.option_controls import CHOSEN, ListState
 from answerback_telegram.people_text import MARKUP, Names
 
+TEXT_BUDGET: Final = limits.MESSAGE_TEXT - 150
+"""Units for all texts of a message, with some left for what is between them."""
+_FITTER: Final = BlockFitter(shorten, length, TextBlock("", style="b"), TextBlock("", "\n→ {}"))
+_MOST_MARKED: Final = 20
+"""Questions that are in bold; the marks in a message are limited."""
 EDITS: Final = 30
 """Answers in a review that have an Edit button on one page."""
 NOTE_BUDGET: Final = 1_900
 NO_NAMES: Final[Names] = {}
-_CONTROLS: Final = {
-    Control.CONFIRM: Verb.CONFIRM,
-    Control.OBJECT: Verb.OBJECT,
-    Control.BACK: Verb.BACK,
-    Control.ASK_BACK: Verb.ASK_BACK,
-    Control.REPLY: Verb.REPLY,
-    Control.END_TURN: Verb.END_TURN,
-}
 
 
 def compose(parts: Iterable[str], laid: Iterable[Row]) -> Json:
@@ -50,7 +52,7 @@ def compose(parts: Iterable[str], laid: Iterable[Row]) -> Json:
         "text": text,
         "parse_mode": "HTML",
         "link_preview_options": {"is_disabled": True},
-        "reply_markup": keyboards.markup([*laid]),
+        "reply_markup": {"inline_keyboard": [[*row] for row in laid if row]},
     }
 
 
@@ -102,14 +104,19 @@ def _render_prompt(
     budget -= length(asides.text)
     options = option_controls.option_blocks(prompt, state)
     blocks = [
-        TextBlock(tag.short if tag else "", "u", "{}\n"),
-        TextBlock(question.text, "b"),
+        TextBlock(tag.short if tag else "", "{}\n", style="u"),
+        TextBlock(question.text, style="b"),
         *options,
-        TextBlock(_selected(prompt, state), "i", "☑ {}"),
-        *(TextBlock(text, "i") for text in answer_summary.prefill_texts(prompt, labels)),
+        TextBlock(
+            option_controls.selection_text(prompt, state),
+            "☑ {}",
+            option_controls.SELECTION_BUDGET,
+            "i",
+        ),
+        *(TextBlock(text, style="i") for text in answer_summary.prefill_texts(prompt, labels)),
     ]
     context = question_context.render_context(prompt, budget // 2)
-    fitted, left_out = fit_blocks(blocks, budget - length(context.text))
+    fitted, left_out = _FITTER.fit(blocks, budget - length(context.text))
     spare = budget - sum(map(length, fitted)) - len(blocks)
     context = question_context.render_context(prompt, spare)
     header, question_text, *others = fitted
@@ -122,12 +129,6 @@ def _render_prompt(
     return compose(
         parts, [*_answer_rows(view, prompt, labels, state), *_controls(view, labels, more)]
     )
-
-
-def _selected(prompt: Prompt, state: ListState) -> str:
-    return one_line(option_controls.selection_text(prompt, state))[
-        : option_controls.SELECTION_BUDGET
-    ]
 
 
 def _needs_full_view(prompt: Prompt) -> bool:
@@ -143,7 +144,11 @@ def _answer_rows(view: View, prompt: Prompt, labels: Labels, state: ListState) -
     """The controls that answer a prompt."""
     match prompt.question.answer_type:
         case AnswerType.BOOLEAN:
-            return _yes_no_rows(view, prompt, labels)
+            planned = (
+                each._replace(label=f"{CHOSEN}{each.label}") if each.is_primary else each
+                for each in yes_no_buttons(prompt, labels)
+            )
+            return _planned(view, planned, 2)
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             return option_controls.option_rows(view, prompt, labels, state)
         case AnswerType.TEXT:
@@ -162,48 +167,24 @@ def _prefilled(view: View, prompt: Prompt, labels: Labels) -> Row:
     return [button(view, labels.submit, Verb.ANSWER)] if prompt.is_prefilled else []
 
 
-def _yes_no_rows(view: View, prompt: Prompt, labels: Labels) -> list[Row]:
-    names = labels.yes_no(consent=prompt.question.consent)
-    chosen = [prompt.prefill is True, prompt.prefill is False]
-    first = [
-        button(view, f"• {name}" if is_chosen else name, Verb.ANSWER, value, keyboards.PRIMARY if is_chosen else "")
-        for name, value, is_chosen in zip(names, ("true", "false"), chosen, strict=True)
-    ]  # fmt: skip
-    if not prompt.remember:
-        return [first]
-    for_turn = ((labels.yes_for_turn, "true"), (labels.no_for_turn, "false"))
-    return [first, [button(view, name, Verb.REMEMBER, value) for name, value in for_turn]]
+def _planned(view: View, planned: Iterable[PlannedButton], across: int = 4) -> list[Row]:
+    buttons = [
+        button(view, label, verb, argument, keyboards.PRIMARY if is_primary else "")
+        for label, verb, argument, is_primary in planned
+    ]
+    return keyboards.rows(buttons, across)
 
 
 def _controls(view: View, labels: Labels, more: str | None) -> list[Row]:
-    """Back, Ask back, Reply and End Turn, then the buttons that show what the message does not.
+    """What moves through the questions, then what shows what the message does not.
 
     Args:
         more: the label of the button that shows everything in full; None for no button.
     """
-    reply, end_turn = labels.reply_and_end(deny=view.approval)
-    named = {
-        Control.CONFIRM: labels.confirm,
-        Control.OBJECT: labels.object,
-        Control.BACK: labels.back,
-        Control.ASK_BACK: labels.ask_back,
-        Control.REPLY: reply,
-        Control.END_TURN: end_turn,
-    }
-    laid = keyboards.rows([button(view, named[each], _CONTROLS[each]) for each in view.controls], 4)
-    if view.takers is not None:
-        laid.append([button(view, labels.hand_over, Verb.HAND_OVER)])
-    if view.grants:
-        laid.insert(0, [button(view, labels.allow_again, Verb.GRANT)])
-    more = more or (labels.details if view.approval else None)
-    shown = [button(view, more, Verb.SHOW_IN_FULL, 0)] if more else []
-    if view.can_revoke:
-        shown.append(button(view, labels.revoke, Verb.REVOKE))
-    if view.can_try_again:
-        shown.append(button(view, labels.tell_to_try_again, Verb.TRY_AGAIN))
+    shown = more_buttons(view, labels, more)
     if view.prompt is not None and any(each.preview for each in view.prompt.question.options):
-        shown.append(button(view, labels.preview, Verb.PREVIEW, 0))
-    return [*laid, shown]
+        shown.append(PlannedButton(labels.preview, Verb.PREVIEW, "0"))
+    return [*_planned(view, walk_buttons(view, labels)), *_planned(view, shown)]
 
 
 def _render_summary(view: View, labels: Labels, state: ListState, markup: Markup) -> Json:
@@ -218,10 +199,14 @@ def _render_summary(view: View, labels: Labels, state: ListState, markup: Markup
         before, after = context.text, asides.text
         budget -= length(before) + length(after)
         more = context.more_label(labels) or asides.more_label(labels)
-    lines, left_out = fit_answer_lines(view.lines, labels, budget, numbered=True)
+    lines, left_out = _fitter_of(view).fit_answers(view.lines, labels, budget, numbered=True)
     laid = _review_rows(view, labels, state) if view.is_review else []
     laid += _controls(view, labels, labels.details if short or left_out else more)
     return compose([heading, before, about, after, *lines], laid)
+
+
+def _fitter_of(view: View) -> BlockFitter:
+    return _FITTER if len(view.lines) <= _MOST_MARKED else _FITTER._replace(question=TextBlock(""))
 
 
 def _review_rows(view: View, labels: Labels, state: ListState) -> list[Row]:
@@ -241,7 +226,7 @@ def _render_record(view: View, labels: Labels) -> Json:
     above, short = message_texts.record_heading(view, labels, MARKUP)
     budget = TEXT_BUDGET - length(above)
     reply, reply_short = shorten(view.reply or "", budget // 3 if view.lines else budget)
-    lines, left_out = fit_answer_lines(view.lines, labels, budget - length(reply))
+    lines, left_out = _fitter_of(view).fit_answers(view.lines, labels, budget - length(reply))
     full = short or left_out or reply_short
     full = full or any(line.question.context for line in view.lines)
     more = _controls(view, labels, labels.details if full else None)

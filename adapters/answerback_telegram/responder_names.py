@@ -32,8 +32,8 @@ class ResponderNames:
     def known(self, responders: Sequence[str]) -> Names:
         """Return the names that are known already."""
         since = time.monotonic() - NAME_SECONDS
-        found = {who: self._found.get(who) for who in responders}
-        return {who: name[0] for who, name in found.items() if name and name[1] > since}
+        found = {who: self._found.get(who, ("", float("-inf"))) for who in responders}
+        return {who: name for who, (name, at) in found.items() if at > since}
 
     async def look_up(self, responders: Sequence[str], place: Place) -> Names:
         """Return the names of the first responders, as far as Telegram tells them in time."""

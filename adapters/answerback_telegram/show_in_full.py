@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.presentation.full_text import Kind, Part, full_text, titled
 from answerback_chat.control_codec import Verb
+from answerback_chat.text_blocks import pages_of
 from answerback_telegram import keyboards, limits
-from answerback_telegram.html_text import escape, pack_into_pages, split_into_pieces
+from answerback_telegram.html_text import escape, length, split_into_pieces
 from answerback_telegram.keyboards import Json, button
 from answerback_telegram.option_controls import paging_row
 from answerback_telegram.people_text import MARKS
@@ -22,7 +23,7 @@ PAGE_BUDGET: Final = limits.MESSAGE_TEXT - 200
 def page(view: View, verb: Verb, number: int, labels: Labels) -> Json:
     """Render one page of what `Verb.SHOW_IN_FULL` or `Verb.PREVIEW` shows, with Previous, Next and Close."""
     shown = _preview_parts(view) if verb is Verb.PREVIEW else full_text(view, labels, MARKS)
-    pages = pack_into_pages(_blocks(shown), PAGE_BUDGET)
+    pages = pages_of(shown, _split, _fits)
     number = number if 0 <= number < len(pages) else 0
     parts, laid = [pages[number]], []
     if len(pages) > 1:
@@ -38,9 +39,9 @@ def _preview_parts(view: View) -> Iterator[Part]:
             yield from titled(f"{i + 1}. {option.label}", option.preview)
 
 
-def _blocks(parts: Iterable[Part]) -> Iterator[str]:
-    for text, kind in parts:
-        if kind is Kind.MARKUP:
-            yield text
-        else:
-            yield from split_into_pieces(text, tag="b" if kind is Kind.TITLE else "")
+def _split(text: str, kind: Kind) -> list[str]:
+    return split_into_pieces(text, tag="b" if kind is Kind.TITLE else "")
+
+
+def _fits(page: str) -> bool:
+    return length(page) <= PAGE_BUDGET and page.count("</") < limits.ENTITIES

@@ -13,23 +13,28 @@ import re
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from answerback.runtime.plugins import installed_plugins
 from answerback_client import AsyncClient
 from tests.acceptance.process import serving
 from tests.documentation.blocks import blocks
-from tests.fakes.discord.server import FakeDiscord
-from tests.fakes.slack.server import FakeSlack
-from tests.fakes.telegram.server import FakeTelegram
 from tests.meta.project import PYTHONPATH, ROOT
 from tests.postgres import free_port
 from tests.recipes.conftest import Person
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 
+CHATS: Final = [
+    plugin.name
+    for plugin in installed_plugins()
+    if (ROOT / "tests" / "unit" / "adapters" / plugin.name / "page_walk.py").is_file()
+]
+"""The surfaces whose pages lead to an answer in a chat."""
 _PAGES_ADDRESS: Final = "http://127.0.0.1:8420"
 _PATIENCE: Final = 120.0
 _ALREADY_DONE: Final = "pip() { :; }; git() { mkdir answerback; }; make() { :; }\n"
@@ -121,55 +126,15 @@ async def test_the_tutorial_leads_to_two_answers_on_the_web(tmp_path: Path) -> N
     assert ask["tool_result"]["structured"]["answer"] == "8443"
 
 
-async def test_the_page_about_slack_leads_to_an_answer_in_a_channel(tmp_path: Path) -> None:
-    async with FakeSlack() as world:
-        ada = world.person("U0123456", "ada")
-        world.workspace.add_channel("C0123456", ada.id)
-        filled_in = {"xoxb-…": world.bot_token, "xapp-…": world.app_token}
-        variables = {"ANSWERBACK_SLACK__API_URL": world.api_url}
-        page = ("docs/slack.md", "What people see")
-        async with _pasting(tmp_path, *page, filled_in, **variables) as (_, printed):
-            await world.until(lambda: world.messages("C0123456"), timeout=_PATIENCE)
-            await ada.click(world.messages("C0123456")[0], "Yes")
+@pytest.mark.parametrize("chat", CHATS)
+async def test_the_page_about_a_chat_leads_to_an_answer_there(tmp_path: Path, chat: str) -> None:
+    walk = import_module(f"tests.unit.adapters.{chat}.page_walk")
+    async with walk.meet_newcomer() as newcomer:
+        page = (f"docs/{chat}.md", newcomer.until, newcomer.filled_in)
+        async with _pasting(tmp_path, *page, **newcomer.variables) as (_, printed):
+            await newcomer.answer(_PATIENCE)
             [result] = [each for each in _results(await printed()) if "structured" in each]
         assert "warning" not in (tmp_path / "serve.log").read_text()
-    assert result["structured"] == {"apply": True}
-
-
-async def test_the_page_about_discord_leads_to_an_answer_in_a_channel(tmp_path: Path) -> None:
-    async with FakeDiscord() as world:
-        channel = world.add_channel(guild := world.add_guild())
-        ann = world.person("ann", guild)
-        filled_in = {
-            'bot_token = "…"': f'bot_token = "{world.application.token}"',
-            "80351110224678912": str(ann.id),
-            "41771983423143937": str(channel.id),
-        }
-        variables = {"ANSWERBACK_DISCORD__API_URL": world.api_url}
-        page = ("docs/discord.md", "What people see")
-        async with _pasting(tmp_path, *page, filled_in, **variables) as (_, printed):
-            await ann.until(lambda: ann.visible(channel), timeout=_PATIENCE)
-            await ann.click("Yes", channel=channel)
-            [result] = [each for each in _results(await printed()) if "structured" in each]
-    assert result["structured"] == {"apply": True}
-
-
-async def test_the_page_about_telegram_leads_to_an_answer_in_a_chat(tmp_path: Path) -> None:
-    async with FakeTelegram() as world:
-        ann = world.add_user("Ann")
-        filled_in = {"123456:ABC…": world.token, "YOUR_ID": str(ann.id)}
-        variables = {"ANSWERBACK_TELEGRAM__API_URL": world.url}
-        page = ("docs/telegram.md", "3. Ask a group")
-        async with _pasting(tmp_path, *page, filled_in, **variables) as (_, printed):
-            messages = world.chats[ann.id].messages
-            async with asyncio.timeout(_PATIENCE):
-                while not any(each.buttons for each in messages.values()):
-                    with suppress(TimeoutError):  # the fake's own patience is shorter
-                        await world.until(lambda: any(each.buttons for each in messages.values()))
-            asked = next(each for each in messages.values() if each.buttons)
-            yes = next(each for each in asked.buttons if each["text"].endswith("Yes"))
-            await world.click(ann, asked, yes["callback_data"])
-            [result] = [each for each in _results(await printed()) if "structured" in each]
     assert result["structured"] == {"apply": True}
 
 

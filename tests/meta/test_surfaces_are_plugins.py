@@ -1,5 +1,6 @@
 """The code that runs the service names no surface. Each is found by its entry point, including Answerback's own."""
 
+import ast
 import re
 import tomllib
 from importlib.metadata import entry_points
@@ -7,7 +8,8 @@ from importlib.metadata import entry_points
 import pytest
 
 from answerback.ports.plugin import GROUP
-from tests.meta.project import PACKAGES, ROOT, files, sources
+from answerback.runtime.plugins import installed_plugins
+from tests.meta.project import PACKAGES, ROOT, files, sources, tree
 
 NAMES = sorted(entry.name for entry in entry_points(group=GROUP))
 WORDS = {"web": r"answerback_web|[\"'`]web[\"'`:]|web (surface|page)\b(?! of another)"}
@@ -34,6 +36,24 @@ def test_the_service_names_no_surface(folder: str) -> None:
         if pattern.search(line)
     ]
     assert named == []
+
+
+@pytest.mark.rule("PLUGIN-1")
+def test_the_service_imports_no_library_of_a_surface() -> None:
+    libraries = {each for plugin in installed_plugins() for each in plugin.packages}
+    assert libraries
+    imported = {
+        (path.name, name.partition(".")[0])
+        for path in sources("bot")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [each.name for each in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+        )
+    }
+    assert [each for each in imported if each[1] in libraries] == []
 
 
 def test_the_tools_know_every_package_and_every_surface() -> None:

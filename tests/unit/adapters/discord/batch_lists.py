@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 
+from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from answerback.ports.store_values import Page
+from answerback_chat.control_codec import NO_ASK, Control, Verb
+from answerback_discord import inbox_view
 from answerback_discord.command_use import INBOX
+from tests.fakes.discord import rules
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import options_of
 from tests.fakes.discord.world import Channel
+from tests.unit.adapters.batch_platforms import ListedOn, Town
 
 LABELS = Labels()
 _BUTTONS = {True: LABELS.allow_several, False: LABELS.deny_several}
@@ -52,3 +60,41 @@ class DiscordBatches:
         done = await self._person.submit()
         assert done.answered, done.problem
         return self._person.sees(self._inbox).text
+
+
+class DiscordPerson(DiscordBatches):
+    """A person at Discord."""
+
+    def __init__(self, discord: FakeDiscord) -> None:
+        guild = discord.add_guild()
+        self._discord, self._channel = discord, discord.add_channel(guild)
+        self._person, self._asked_for = discord.person("ada", guild), set()
+
+
+@asynccontextmanager
+async def run_town(port: int) -> AsyncIterator[Town]:
+    """Run the platform, with a person, for a service at a port."""
+    async with FakeDiscord() as discord:
+        person = DiscordPerson(discord)
+        application = discord.application
+        application.interactions_endpoint_url = f"http://127.0.0.1:{port}/discord/interactions"
+        environment = {
+            "DISCORD_BOT_TOKEN": application.token,
+            "DISCORD_PUBLIC_KEY": application.public_key,
+            "ANSWERBACK_DISCORD__API_URL": discord.api_url,
+        }
+        yield Town(environment, f"discord:{person._channel.id}", str(person._person.id), person)
+
+
+def _check(asks: list[Ask], allow: bool) -> str:
+    page = Page(tuple(asks), "d2FpdGluZzox")
+    shown = inbox_view.page(page, LABELS, after="d2FpdGluZzox", left=3)
+    assert rules.check_callback({"type": 4, "data": shown}) == []
+    verb = Verb.ALLOW_SEVERAL if allow else Verb.DENY_SEVERAL
+    control = Control(NO_ASK, 999_999_999, verb, "d2FpdGluZzox")
+    modal = inbox_view.batch_modal(page, control, LABELS, allow=allow)
+    assert modal is None or rules.check_callback({"type": 9, "data": modal}) == []
+    return json.dumps(modal, ensure_ascii=False)
+
+
+LISTED = ListedOn(inbox_view.ASKS_PER_PAGE, inbox_view.batch_rows, _check)

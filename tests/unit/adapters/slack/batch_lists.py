@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 
+from answerback.core.ask import Ask
 from answerback_chat.control_codec import Verb
+from answerback_slack import inbox_view
 from tests.fakes.slack import home_tab
+from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visible_message import look
+from tests.unit.adapters.batch_platforms import ListedOn, Town
 from tests.unit.adapters.slack.rig import LABELS
 
 _BUTTONS = {True: LABELS.allow_several, False: LABELS.deny_several}
@@ -63,3 +69,36 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, list):
         for each in value:
             yield from _texts(each)
+
+
+class SlackPerson(SlackBatches):
+    """A person at Slack."""
+
+    def __init__(self, slack: FakeSlack) -> None:
+        self._slack, self._person = slack, slack.person("U0ADA", "ada")
+
+
+@asynccontextmanager
+async def run_town(port: int) -> AsyncIterator[Town]:
+    """Run the platform, with a person, for a service at a port."""
+    async with FakeSlack() as slack:
+        person = SlackPerson(slack)
+        slack.workspace.add_channel("C0OPS", "U0ADA")
+        slack.deliver_to(f"http://127.0.0.1:{port}/slack/events")
+        environment = {
+            "SLACK_BOT_TOKEN": slack.bot_token,
+            "SLACK_SIGNING_SECRET": slack.signing_secret,
+            "ANSWERBACK_SLACK__API_URL": slack.api_url,
+        }
+        yield Town(environment, "slack:C0OPS", "U0ADA", person)
+
+
+def _check(asks: list[Ask], allow: bool) -> str:
+    assert check_view(inbox_view.build_home_view(asks, (), LABELS, following="x" * 30)) == []
+    verb = Verb.ALLOW_SEVERAL if allow else Verb.DENY_SEVERAL
+    modal = inbox_view.batch_modal(asks, verb, LABELS)
+    assert modal is None or check_view(modal) == []
+    return json.dumps(modal, ensure_ascii=False)
+
+
+LISTED = ListedOn(inbox_view.PAGE_SIZE, inbox_view.batch_rows, _check)

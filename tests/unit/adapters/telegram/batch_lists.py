@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
+from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from answerback.ports.store_values import Page
+from answerback_telegram import inbox_view
+from answerback_telegram.html_text import length
+from answerback_telegram.limits import ENTITIES, MESSAGE_TEXT
+from tests.fakes.telegram.rules import parse_html
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Message, User
+from tests.unit.adapters.batch_platforms import ListedOn, Town
 
 LABELS = Labels()
 
@@ -56,3 +64,38 @@ class TelegramBatches:
         version = self._inbox.version
         await self._telegram.click(self._user, self._inbox, button["callback_data"])
         await self._telegram.until(lambda: self._inbox.version > version)
+
+
+class TelegramPerson(TelegramBatches):
+    """A person at Telegram."""
+
+    def __init__(self, telegram: FakeTelegram) -> None:
+        self._telegram, self._user = telegram, telegram.add_user("Ada")
+
+
+@asynccontextmanager
+async def run_town(port: int) -> AsyncIterator[Town]:
+    """Run the platform, with a person, for a service at a port."""
+    async with FakeTelegram() as telegram:
+        person, group = TelegramPerson(telegram), telegram.add_group()
+        group.members[person._user.id] = "member"
+        environment = {
+            "TELEGRAM_BOT_TOKEN": telegram.token,
+            "ANSWERBACK_TELEGRAM__API_URL": telegram.url,
+        }
+        yield Town(environment, f"telegram:{group.id}", str(person._user.id), person, 0.6)
+
+
+def _check(asks: list[Ask], _allow: bool) -> str:
+    ticked = [row.tick for row in inbox_view.batch_rows(asks)]
+    page = Page(tuple(asks), "d2FpdGluZzox")
+    note = LABELS.selection_changed.format(submit=LABELS.allow_once)
+    text = str(inbox_view.page(page, LABELS, (), ticked, note)["text"])
+    parse_html(text)
+    assert length(text) <= MESSAGE_TEXT
+    assert text.count("</") <= ENTITIES
+    assert not text.startswith("<pre>"), "the marks fit"
+    return text
+
+
+LISTED = ListedOn(inbox_view.ASKS_PER_PAGE, inbox_view.batch_rows, _check)

@@ -13,7 +13,7 @@ from telegram.constants import (
 
 from answerback.core.labels import Labels
 from answerback_chat.control_codec import Verb
-from answerback_telegram import inbox_view, keyboards, message_layout, private_notes, render
+from answerback_telegram import inbox_view, keyboards, private_notes, render
 from answerback_telegram.api_client import windows
 from tests.limit_edges import edge
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.rule("TELEGRAM-2")
 
 @edge("MESSAGE_TEXT")
 def test_the_text_of_a_message() -> None:
-    assert message_layout.TEXT_BUDGET + 150 == MessageLimit.MAX_TEXT_LENGTH
+    assert render.TEXT_BUDGET + 150 == MessageLimit.MAX_TEXT_LENGTH
 
 
 @edge("ENTITIES")

@@ -1,0 +1,66 @@
+"""The buttons that are alike in every chat: how they are called, what they do, and in which order. Pure."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from answerback.core.labels import Labels
+from answerback.core.view import Control, Prompt, View
+from answerback_chat.control_codec import Verb
+
+
+class PlannedButton(NamedTuple):
+    """A button, before a platform renders it."""
+
+    label: str
+    verb: Verb
+    argument: str = ""
+    is_primary: bool = False
+
+
+def yes_no_buttons(prompt: Prompt, labels: Labels) -> list[PlannedButton]:
+    """Return what answers a boolean question."""
+    yes, no = labels.yes_no(consent=prompt.question.consent)
+    planned = [
+        PlannedButton(name, Verb.ANSWER, value, is_primary=prompt.prefill is meant)
+        for name, value, meant in ((yes, "true", True), (no, "false", False))
+    ]
+    if prompt.remember:
+        planned.append(PlannedButton(labels.yes_for_turn, Verb.REMEMBER, "true"))
+        planned.append(PlannedButton(labels.no_for_turn, Verb.REMEMBER, "false"))
+    return planned
+
+
+def walk_buttons(view: View, labels: Labels) -> list[PlannedButton]:
+    """Return Allow again, then what moves through the questions or ends them, then Hand over."""
+    reply, end_turn = labels.reply_and_end(deny=view.approval)
+    named = {
+        Control.CONFIRM: PlannedButton(labels.confirm, Verb.CONFIRM, is_primary=True),
+        Control.OBJECT: PlannedButton(labels.object, Verb.OBJECT),
+        Control.BACK: PlannedButton(labels.back, Verb.BACK),
+        Control.ASK_BACK: PlannedButton(labels.ask_back, Verb.ASK_BACK),
+        Control.REPLY: PlannedButton(reply, Verb.REPLY),
+        # Not red: its confirmation is.
+        Control.END_TURN: PlannedButton(end_turn, Verb.END_TURN),
+    }
+    planned = [named[each] for each in view.controls]
+    if view.grants:
+        planned.insert(0, PlannedButton(labels.allow_again, Verb.GRANT))
+    if view.takers is not None:
+        planned.append(PlannedButton(labels.hand_over, Verb.HAND_OVER))
+    return planned
+
+
+def more_buttons(view: View, labels: Labels, more: str | None) -> list[PlannedButton]:
+    """Return what shows more of an ask, and what can be done about one that has ended.
+
+    Args:
+        more: the label of the button that shows everything in full; None if the message does.
+    """
+    more = more or (labels.details if view.approval else None)
+    planned = [PlannedButton(more, Verb.SHOW_IN_FULL, "0")] if more else []
+    if view.can_revoke:
+        planned.append(PlannedButton(labels.revoke, Verb.REVOKE))
+    if view.can_try_again:
+        planned.append(PlannedButton(labels.tell_to_try_again, Verb.TRY_AGAIN))
+    return planned

@@ -1,0 +1,113 @@
+"""An inbox whose permissions are ticked by buttons, and decided together: for chats without boxes to tick.
+
+What is ticked is stored with the message, because clicks may come faster than the message changes: only what the person
+saw as ticked is decided.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, Protocol
+from weakref import WeakValueDictionary
+
+from answerback.core.ask import Ask
+from answerback.core.labels import Labels
+from answerback.ports.claims import Fence
+from answerback.ports.surface import Actor, Asks, Batch
+from answerback_chat.control_codec import BATCH_VERBS, Control, Verb
+
+
+class ShownPage(NamedTuple):
+    """What an inbox's message shows: the page, and what is ticked on it."""
+
+    after: str | None = None
+    ticked: tuple[str, ...] = ()
+
+
+FIRST_PAGE: Final = ShownPage()
+
+
+class InboxClick(Protocol):
+    """The use of a control of an inbox."""
+
+    @property
+    def control(self) -> Control:
+        """The control."""
+
+    @property
+    def actor(self) -> Actor:
+        """The person."""
+
+    @property
+    def message(self) -> str:
+        """The id of the inbox's message."""
+
+    @property
+    def delivery(self) -> str:
+        """The id by which it counts once."""
+
+
+class TickedInbox:
+    """Ticks rows, and decides about what is ticked.
+
+    Args:
+        surface: the surface's name.
+        shows_whole: whether an ask's row shows its whole context.
+        fence: returns the lease under which this process receives clicks, if any.
+    """
+
+    def __init__(
+        self,
+        surface: str,
+        asks: Asks,
+        labels: Labels,
+        shows_whole: Callable[[Ask], bool],
+        fence: Callable[[], Fence | None],
+    ) -> None:
+        self._surface = surface
+        self._asks = asks
+        self._labels = labels
+        self._shows_whole = shows_whole
+        self._fence = fence
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def use(self, click: InboxClick) -> tuple[ShownPage, str]:
+        """Tick a row, decide about what is ticked, or turn the page.
+
+        Returns what the message shows then, and what to tell the person.
+        """
+        key = f"{self._surface}.inbox:{click.message}"
+        async with self._locks.setdefault(click.message, asyncio.Lock()):
+            shown, note = await self._apply(click, key)
+            await self._asks.save_draft(key, [shown.after, *shown.ticked])
+        return shown, note
+
+    async def _apply(self, click: InboxClick, key: str) -> tuple[ShownPage, str]:
+        control, labels = click.control, self._labels
+        if control.verb is Verb.INBOX:
+            return ShownPage(control.argument or None), ""
+        match await self._asks.draft(key):
+            case [None | str() as after, *ticks]:
+                shown = ShownPage(after, tuple(map(str, ticks)))
+            case _:
+                shown = FIRST_PAGE
+        if control.verb is Verb.TICK:
+            tick = f"{control.ask_id}:{control.revision}"
+            others = tuple(each for each in shown.ticked if each != tick)
+            ticked = others if tick in shown.ticked else (*shown.ticked, tick)
+            return shown._replace(ticked=ticked), ""
+        allow = BATCH_VERBS[control.verb]
+        if control.argument != digest_of(shown.ticked):
+            label = labels.allow_once if allow else labels.deny
+            return shown, labels.selection_changed.format(submit=label)
+        batch = Batch(self._surface, shown.ticked, allow, click.delivery, self._shows_whole)
+        left = await self._asks.decide_batch(batch, click.actor, fence=self._fence())
+        note = labels.batch_left.format(count=left) if left else ""
+        return shown._replace(ticked=()), note
+
+
+def digest_of(ticked: Sequence[str]) -> str:
+    """Return a digest of what is ticked, by which a button says what the person saw as ticked."""
+    return hashlib.sha256(" ".join(ticked).encode()).hexdigest()[:8]

@@ -1,0 +1,18 @@
+"""What somebody who follows the page about a chat has there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple
+
+
+class Newcomer(NamedTuple):
+    """Somebody with an account, a bot and a place to ask in."""
+
+    until: str
+    """The heading up to which they follow the page."""
+    filled_in: Mapping[str, str]
+    """What they write in place of the page's placeholders."""
+    variables: Mapping[str, str]
+    answer: Callable[[float], Awaitable[object]]
+    """Waits for the question, so many seconds at most, and presses Yes."""

@@ -1,0 +1,41 @@
+"""What the tests of lists, in which permissions are decided together, need of each chat: its module ``batch_lists``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from answerback.core.ask import Ask
+from answerback.presentation.batch_rows import BatchRow
+from answerback.runtime.plugins import installed_plugins
+from answerback.testing.simulated_people import HasBatches
+
+
+class ListedOn(NamedTuple):
+    """A platform's list: how many asks are on a page, its rows, and a check that the platform takes the page."""
+
+    size: int
+    rows: Callable[[list[Ask]], list[BatchRow[Any]]]
+    check: Callable[[list[Ask], bool], str]
+    """Returns what is shown; fails if the platform would refuse it."""
+
+
+class Town(NamedTuple):
+    """A platform that outlives the process, and a person there."""
+
+    environment: dict[str, str]
+    place: str
+    user_id: str
+    lists: HasBatches
+    seconds: float = 0.1
+    """How long ticking and deciding take about."""
+
+
+PLATFORMS: Final[dict[str, Any]] = {
+    plugin.name: import_module(f"tests.unit.adapters.{plugin.name}.batch_lists")
+    for plugin in installed_plugins()
+    if Path(__file__).with_name(plugin.name).joinpath("batch_lists.py").is_file()
+}
+"""The module of each chat, which has `LISTED` and `run_town`, by the surface's name."""
