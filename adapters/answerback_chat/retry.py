@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -13,6 +14,8 @@ from answerback.core.errors import (
     StoreError,
 )
 from answerback_client.backoff import Backoff
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -57,3 +60,19 @@ async def retry(
                 raise
         await backoff.wait(min_delay)
     return await work()
+
+
+async def handle_event(
+    platform: str, work: Callable[[], Awaitable[None]], tries: int = _TRIES
+) -> None:
+    """Handle an event of a platform that does not send it again; a failure is logged."""
+    try:
+        await retry(work, tries=tries)
+    except (PlatformError, StoreError) as error:
+        extra = {
+            "action": "event_missed",
+            "platform": platform,
+            "code": getattr(error, "code", None),
+        }
+        text = "An event of %s could not be handled; its effect is noticed once somebody acts: %s"
+        logger.warning(text, platform, error, extra=extra)

@@ -26,6 +26,7 @@ from answerback.core.errors import (
     PlatformUnavailableError,
     RateLimitedError,
 )
+from answerback_chat.call_limits import CallLimits
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_client.backoff import Backoff
 from answerback_client.connection_errors import reason_of
@@ -93,8 +94,7 @@ class DiscordApi:
         self._buckets: dict[str, _Bucket] = {}
         self.date: str | None = None
         """The time of Discord's last response, by Discord's clock."""
-        self._closed_until = 0.0
-        self._second, self._in_second = 0, 0
+        self._global = CallLimits()
 
     @property
     def url(self) -> str:
@@ -242,17 +242,16 @@ class DiscordApi:
         """Count a request, or refuse it if Discord would."""
         now = asyncio.get_running_loop().time()
         bucket = self._require_capacity(key, now)
-        if int(now) != self._second:
-            self._second, self._in_second = int(now), 0
-        if self._in_second >= PER_SECOND:
-            raise _limited("requests", 1 - now % 1)
-        self._in_second += 1
+        windows = [("", PER_SECOND, 1.0)]
+        if (wait := self._global.wait_for("", windows)) > 0:
+            raise _limited("requests", wait)
+        self._global.count(windows)
         if bucket is not None:
             bucket.remaining -= 1
 
     def _require_capacity(self, key: str, now: float) -> _Bucket | None:
-        if now < self._closed_until:
-            raise _limited(key, self._closed_until - now)
+        if (wait := self._global.wait_for("", ())) > 0:
+            raise _limited(key, wait)
         bucket = self._buckets.get(key)
         if bucket is not None:
             if now >= bucket.until:
@@ -287,7 +286,7 @@ class DiscordApi:
         now = asyncio.get_running_loop().time()
         is_global = isinstance(answer, dict) and answer.get("global")
         if is_global or "X-RateLimit-Global" in headers:
-            self._closed_until = now + error.retry_after
+            self._global.close("", error.retry_after)
             return
         bucket = self._buckets.setdefault(key, _Bucket(1, 0, now, error.retry_after))
         bucket.remaining, bucket.until = 0, now + error.retry_after

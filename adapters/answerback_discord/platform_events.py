@@ -16,13 +16,11 @@ from pydantic import JsonValue, ValidationError
 from answerback.core.ask import Ask
 from answerback.core.errors import (
     DestinationGoneError,
-    PlatformError,
     PlatformUnavailableError,
-    StoreError,
 )
 from answerback.ports.live_messages import LiveMessages
 from answerback_chat.bot_identity import BotIdentity
-from answerback_chat.retry import retry
+from answerback_chat.retry import handle_event
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import THREADS, ChannelKind
 from answerback_discord.components import Json
@@ -68,14 +66,7 @@ class EventHandler:
                 extra={"action": "odd_event", "event": name},
             )
             return
-        try:
-            await retry(lambda: _HANDLERS[name](self, event), tries=_TRIES)
-        except (PlatformError, StoreError) as error:
-            extra = {"action": "event_missed", "event": name, "code": getattr(error, "code", None)}
-            text = (
-                "A Discord event could not be handled; its effect is noticed once somebody acts: %s"
-            )
-            logger.warning(text, error, extra=extra)
+        await handle_event("Discord", lambda: _HANDLERS[name](self, event), _TRIES)
 
     # --- deleted ---------------------------------------------------------------------------------
 

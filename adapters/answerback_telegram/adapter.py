@@ -164,8 +164,7 @@ class TelegramSurface(BotSurface):
         """Handle an update; returns once it is committed, and never waits for what follows."""
         if (group := public_group(update)) is not None:
             await self._events.fail_open_to_anyone(group)
-        click = query_id(update)
-        if click is not None:
+        if (click := query_id(update)) is not None:
             response = await self._interactions.receive(update)
             self._background.spawn("click", self._answer(click, response))
             return
@@ -213,14 +212,9 @@ class TelegramSurface(BotSurface):
     async def _set_webhook(self) -> None:
         url = self._public_url()
         if url is not None:
-            await self.calls.call(
-                "setWebhook",
-                {
-                    "url": f"{url.rstrip('/')}{PATH}",
-                    "secret_token": self._webhook_secret,
-                    "allowed_updates": [*limits.ALLOWED_UPDATES],
-                },
-            )
+            params: Json = {"url": f"{url.rstrip('/')}{PATH}", "secret_token": self._webhook_secret}
+            kinds: Json = {"allowed_updates": [*limits.ALLOWED_UPDATES]}
+            await self.calls.call("setWebhook", params | kinds)
 
     def _hears(self) -> bool:
         return False  # Telegram keeps what comes in while nobody asks for it, so nothing has to be read later

@@ -7,10 +7,8 @@ one after the other; neither is used. Answers to clicks count toward no limit, a
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -22,6 +20,7 @@ from telegram.error import TelegramError, TimedOut
 from telegram.request import BaseRequest
 
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
+from answerback_chat.call_limits import CallLimits, Window
 from answerback_telegram import limits
 from answerback_telegram.errors import TOKEN_REFUSED, FloodError, UnsentError, limited, translate
 from answerback_telegram.keyboards import Json
@@ -30,7 +29,6 @@ logger = logging.getLogger(__name__)
 
 API_URL: Final = "https://api.telegram.org"
 TIMEOUT: Final = 15.0
-_MAX_CHATS: Final = 10_000
 GROUP_WINDOW: Final = 60.0
 """Seconds in which the messages of a group are counted."""
 _UNLIMITED: Final = frozenset(
@@ -104,10 +102,7 @@ class TelegramApi:
         self._refused = refused
         self.date: float | None = None
         """The time of Telegram's last answer, by its clock."""
-        self._closed_until: dict[str, float] = {}
-        """Until when Telegram refuses messages, by chat and in loop time; under "" for all chats."""
-        self._sent: dict[str, deque[float]] = {}
-        """When messages were sent to a group lately; under "" to all chats."""
+        self._limits = CallLimits()
 
     def raise_if_limited(self, chat: str) -> None:
         """Refuse a message that a known limit rules out, before time is spent rendering it.
@@ -115,16 +110,8 @@ class TelegramApi:
         Raises:
             RateLimitedError: Telegram takes no message for this chat for a while.
         """
-        now = asyncio.get_running_loop().time()
-        until = max(self._closed_until.get(chat, now), self._closed_until.get("", now))
-        for key, most, window in windows(chat):
-            sent = self._sent.get(key)
-            while sent and sent[0] <= now - window:
-                sent.popleft()
-            if sent and len(sent) >= most:
-                until = max(until, sent[0] + window)
-        if until > now:
-            raise limited(f"messages in {chat}", until - now)
+        if (wait := self._limits.wait_for(chat, windows(chat))) > 0:
+            raise limited(f"messages in {chat}", wait)
 
     async def call(
         self,
@@ -143,7 +130,7 @@ class TelegramApi:
         counts = method not in _UNLIMITED and chat != ""
         if counts:
             self.raise_if_limited(chat)
-            self._count(chat)
+            self._limits.count(windows(chat))
         call = _Call(self._http, arguments, seconds)
         try:
             result: Any = await call.post(f"{self._url}/{method}")
@@ -154,12 +141,13 @@ class TelegramApi:
         except TelegramError as error:
             failure = translate(error, method)
             if counts and isinstance(failure, RateLimitedError):
-                self._close(chat, failure.retry_after)
+                self._limits.close(chat, failure.retry_after)
             if failure.code == TOKEN_REFUSED:
                 self._refused(failure)
             raise failure from error
         finally:
-            self._read_date(call.date)
+            with contextlib.suppress(ValueError, TypeError):
+                self.date = parsedate_to_datetime(call.date or "").timestamp()
         answer: JsonValue = result
         return answer
 
@@ -181,28 +169,8 @@ class TelegramApi:
             extra = {"action": "click_unanswered", "code": error.code}
             logger.warning("Telegram did not accept the answer to a click: %s", error, extra=extra)
 
-    def _read_date(self, date: str | None) -> None:
-        with contextlib.suppress(ValueError, TypeError):
-            self.date = parsedate_to_datetime(date or "").timestamp()
 
-    def _count(self, chat: str) -> None:
-        now = asyncio.get_running_loop().time()
-        if len(self._sent) >= _MAX_CHATS:
-            newest = {
-                key: sent for key, sent in self._sent.items() if sent[-1] > now - GROUP_WINDOW
-            }
-            self._sent = newest
-        for key, _, _ in windows(chat):
-            self._sent.setdefault(key, deque()).append(now)
-
-    def _close(self, chat: str, seconds: float) -> None:
-        now = asyncio.get_running_loop().time()
-        if len(self._closed_until) >= _MAX_CHATS:
-            self._closed_until = {c: t for c, t in self._closed_until.items() if t > now}
-        self._closed_until[chat] = now + seconds
-
-
-def windows(chat: str) -> tuple[tuple[str, int, float], ...]:
+def windows(chat: str) -> tuple[Window, ...]:
     """The limits that a message to a chat counts toward: a key, how many, and in how many seconds."""
     in_group = ((chat, limits.GROUP_PER_MINUTE, GROUP_WINDOW),) if chat[:1] == "-" else ()
     return (("", limits.PER_SECOND, 1.0), *in_group)

@@ -87,11 +87,8 @@ class UpdatePoller:
             try:
                 await self._poll(0, limit=1, seconds=2.0)
             except PlatformError as error:
-                logger.info(
-                    "Telegram will send the last updates again: %s",
-                    error,
-                    extra={"action": "unconfirmed"},
-                )
+                extra = {"action": "unconfirmed"}
+                logger.info("Telegram will send the last updates again: %s", error, extra=extra)
         self._next, self._connected = None, False
 
     def outage_reason(self) -> str | None:

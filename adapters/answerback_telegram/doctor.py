@@ -77,9 +77,8 @@ async def _chat(channel: str, me: Json, calls: TelegramApi, *, is_open: bool) ->
         name = about.get("title") or about.get("first_name") or channel
         what = f"chat {channel}, {name}"
         if about.get("type") == "channel":
-            return _TELEGRAM.problem(
-                what, "it is a channel, where nobody can answer", "Name a group instead."
-            )
+            wrong = "it is a channel, where nobody can answer"
+            return _TELEGRAM.problem(what, wrong, "Name a group instead.")
         if is_open and about.get("username"):
             fix = "Name responders, or make the group private."
             return _TELEGRAM.problem(what, "anyone who finds this public group could answer", fix)
@@ -90,9 +89,8 @@ async def _chat(channel: str, me: Json, calls: TelegramApi, *, is_open: bool) ->
             if member.get("status") in OUT:
                 return _TELEGRAM.problem(what, "the bot is not in it", "Add the bot to the group.")
             if member.get("status") == "restricted" and member.get("can_send_messages") is False:
-                return _TELEGRAM.problem(
-                    what, "the bot may not write there", "Lift its restriction."
-                )
+                wrong = "the bot may not write there"
+                return _TELEGRAM.problem(what, wrong, "Lift its restriction.")
     except PlatformError as error:
         return _TELEGRAM.call_failed(what, error)
     return _TELEGRAM.ok(what)

@@ -23,7 +23,6 @@ class Inbox:
     """Sends inboxes, and shows what is ticked in them.
 
     Args:
-        asks: the service.
         fence: returns the lease under which this process receives clicks, if any.
     """
 

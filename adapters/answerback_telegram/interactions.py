@@ -32,7 +32,6 @@ from answerback_telegram import keyboards, private_notes, show_in_full
 from answerback_telegram.form_inputs import TypedRequests
 from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
 from answerback_telegram.html_text import escape
-from answerback_telegram.keyboards import Json
 from answerback_telegram.option_controls import ListState
 from answerback_telegram.parse import SURFACE, Click, parse_click
 from answerback_telegram.people_text import note_marks
@@ -158,7 +157,8 @@ class ClickHandler:
         note = private_notes.command_note(answer)
         if used.typed is None and used.is_about:
             return ClickResponse(after=(lambda: self._helpers.edit(used.message, note),))
-        return ClickResponse(after=(lambda: self._send_privately(used, note),))
+        sent = (used.actor.person.user_id, note, used.place, used.typed)
+        return ClickResponse(after=(lambda: self._helpers.send_privately(*sent),))
 
     async def respond_with_view(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         """Respond with a request to type, a confirmation, or the list as it is now; or return what was entered."""
@@ -187,10 +187,6 @@ class ClickHandler:
                 )
             case _:
                 return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
-
-    async def _send_privately(self, used: Click, payload: Json) -> None:
-        user_id = used.actor.person.user_id
-        await self._helpers.send_privately(user_id, payload, used.place, used.typed)
 
     def _close(self, used: Click) -> ClickResponse:
         """Remove a message beside an ask's own, and what it asked for."""

@@ -41,9 +41,8 @@ def control_button(
     Raises:
         ValueError: its data does not fit.
     """
-    made = data_button(
-        label, control_prefix(ask_id, revision) + control_suffix(verb, str(argument))
-    )
+    data = control_prefix(ask_id, revision) + control_suffix(verb, str(argument))
+    made = data_button(label, data)
     return made | {"style": style} if style else made
 
 

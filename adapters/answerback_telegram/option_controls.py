@@ -129,7 +129,9 @@ def option_rows(view: View, prompt: Prompt, labels: Labels, state: ListState) ->
         for name, i in zip(names, here, strict=True)
     ]
     laid = keyboards.rows(buttons, 3 if labelled else ACROSS)
-    laid += _paging_rows(view, prompt, labels, state)
+    total = page_count(question)
+    if total > 1 and not labelled:
+        laid.append(paging_row(view, Verb.PAGE, shown_page(prompt, state), total, labels))
     if several:
         submit = button(
             view, labels.submit, Verb.SUBMIT_SELECTION, selection_digest(chosen), keyboards.PRIMARY
@@ -158,13 +160,6 @@ def _free_text_buttons(view: View, prompt: Prompt, labels: Labels) -> list[Json]
     if offers_note(prompt.question, SELECTION_LIMITS):
         buttons.append(button(view, labels.answer_with_note, Verb.NOTE))
     return buttons
-
-
-def _paging_rows(view: View, prompt: Prompt, labels: Labels, state: ListState) -> list[Row]:
-    total = page_count(prompt.question)
-    if total == 1 or has_labels(prompt.question):
-        return []
-    return [paging_row(view, Verb.PAGE, shown_page(prompt, state), total, labels)]
 
 
 def paging_row(view: View, verb: Verb, page: int, total: int, labels: Labels) -> Row:

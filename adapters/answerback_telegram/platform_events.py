@@ -5,21 +5,17 @@ https://core.telegram.org/bots/api#chatmemberupdated
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE
-from answerback.core.errors import PlatformError, StoreError
 from answerback.ports.live_messages import LiveMessages
-from answerback_chat.retry import retry
+from answerback_chat.retry import handle_event
 from answerback_telegram.group_membership import OUT
 from answerback_telegram.parse import SURFACE
 from answerback_telegram.posting import PUBLIC, Posting
-
-logger = logging.getLogger(__name__)
 
 _REMOVED: Final = "the bot was removed from the group, or the person has blocked it."
 
@@ -33,12 +29,7 @@ class EventHandler:
 
     async def handle_event(self, update: Mapping[str, JsonValue]) -> None:
         """Handle one update."""
-        try:
-            await retry(lambda: self._handle(update))
-        except (PlatformError, StoreError) as error:
-            extra = {"action": "event_missed", "code": getattr(error, "code", None)}
-            text = "A Telegram event could not be handled; its effect is noticed once somebody acts: %s"
-            logger.warning(text, error, extra=extra)
+        await handle_event("Telegram", lambda: self._handle(update))
 
     async def _handle(self, update: Mapping[str, JsonValue]) -> None:
         match update:

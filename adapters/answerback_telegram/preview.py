@@ -6,7 +6,6 @@ Its text is HTML of few elements already, of which every text is escaped.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from markupsafe import Markup, escape
 
@@ -15,8 +14,6 @@ from answerback.core.view import View
 from answerback.ports.plugin import Preview
 from answerback.presentation.preview_html import Json, button, tag
 from answerback_telegram import render
-
-_STYLES: Final = {"primary": "primary", "success": "success", "danger": "danger"}
 
 
 def preview(view: View, labels: Labels) -> Preview:
@@ -37,7 +34,6 @@ def html(message: Json) -> Markup:
 def _row(row: list[object]) -> Markup:
     buttons = [each for each in row if isinstance(each, Mapping)]
     shown = (
-        button(escape(str(each.get("text", ""))), _STYLES.get(str(each.get("style", "")), ""))
-        for each in buttons
+        button(escape(str(each.get("text", ""))), str(each.get("style", ""))) for each in buttons
     )
     return tag("div", Markup(" ").join(shown), "row")

@@ -74,8 +74,6 @@ def _line(text: str, span: Span) -> str:
     shown = escape(text, tags[0] if tags else "")
     if "<code>" in shown or len(tags) < 2:
         return shown
-    opening, closing = (
-        "".join(f"<{mark}{tag}>" for tag in tags[1:][::order])
-        for mark, order in (("", 1), ("/", -1))
-    )
-    return f"{opening}{shown}{closing}"
+    for tag in tags[1:]:
+        shown = f"<{tag}>{shown}</{tag}>"
+    return shown
