@@ -83,20 +83,6 @@ def _escape_start(match: re.Match[str]) -> str:
     return f"{match[1]}\\{match[2]}"
 
 
-def escape_stripped(text: str) -> str:
-    """Strip and `escape` a text."""
-    return (
-        _escape_stripped_short(text)
-        if len(text) <= _CACHED_LENGTH
-        else _escape_markdown(visible(text).strip())
-    )
-
-
-@lru_cache(maxsize=2_048)
-def _escape_stripped_short(text: str) -> str:
-    return _escape_markdown(visible(text).strip())
-
-
 def shorten_line(text: str, most: int) -> tuple[str, bool]:
     """Like `shorten`, with the text on one line."""
     return (

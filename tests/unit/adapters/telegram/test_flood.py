@@ -1,0 +1,48 @@
+"""A group takes twenty messages and edits in a minute: whatever people do there, no more are sent, and nobody waits."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.service.submission_request import Submission
+from answerback_telegram import limits
+from tests.fakes.telegram.server import FakeTelegram
+from tests.fakes.telegram.world import Message
+from tests.unit.adapters.telegram.rig import rig
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live
+
+WHICH: dict[str, Any] = {
+    "id": "which",
+    "text": "Which?",
+    "answer_type": "multi_select",
+    "options": ["A", "B"],
+}
+
+
+def _is_version(message: Message, version: int) -> bool:
+    return message.version == version
+
+
+@pytest.mark.rule("TELEGRAM-4", "TELEGRAM-2")
+async def test_a_flood_of_ticks_is_answered_at_once_and_edits_stay_within_the_limit(
+    tmp_path: Path,
+) -> None:
+    most = limits.GROUP_PER_MINUTE
+    async with FakeTelegram(most) as telegram, rig(tmp_path, telegram=telegram) as at:
+        shown = live(at.group, await at.submit([WHICH]))
+        ticks = [each["callback_data"] for each in shown.buttons[:2]]
+        for seen in range(1, most):
+            await telegram.click(at.ann, shown, ticks[seen % 2])
+            await telegram.until(partial(_is_version, shown, seen))
+        clicks = [await telegram.click(at.ann, shown, ticks[n % 2]) for n in range(41)]
+        await telegram.until(lambda: all(each in telegram.answers for each in clicks))
+        body = {"name": "ask_user", "arguments": {"questions": [GO]}}
+        elsewhere = {"to": f"telegram:@{at.ann.id}"}
+        await at.service.submit(Submission.model_validate({**body, **elsewhere}))
+        await telegram.until(lambda: telegram.chats[at.ann.id].messages)
+        assert [status for _, _, status in telegram.log if status == 429] == []
+        assert shown.version == most - 1
