@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from aiohttp import web
@@ -27,6 +28,9 @@ from answerback_web.push_pages import PushPages, manifest
 from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitors
 
+if TYPE_CHECKING:
+    from answerback.ports.sign_ins import SignInDesk
+
 
 class WebSurface:
     """The web page as a surface.
@@ -43,6 +47,7 @@ class WebSurface:
         proxies: the proxies that sign people in on the public listener.
         link_days: days after an ask's end for which its read-only link works.
         desk: where people subscribe to notifications; None if they cannot.
+        sign_ins: where people connect their own agents; None if they cannot.
     """
 
     name = NAME
@@ -63,6 +68,7 @@ class WebSurface:
         proxies: TrustedProxies | None = None,
         link_days: float = math.inf,
         desk: PushDesk | None = None,
+        sign_ins: SignInDesk | None = None,
     ) -> None:
         access = PageLinks(secret)
         self._site = Site(
@@ -72,6 +78,7 @@ class WebSurface:
         self._public = Visitors(access, holders, proxies or TrustedProxies(), operators=False)
         self._tokens = tokens
         self._desk = desk
+        self._sign_ins = sign_ins
 
     # --- the surface -------------------------------------------------------------------------------
 
@@ -124,7 +131,9 @@ class WebSurface:
         return self._routes(self._public)
 
     def _routes(self, visitors: Visitors) -> list[web.RouteDef]:
-        inbox = Inbox(self._site, visitors, tokens=self._tokens, desk=self._desk)
+        inbox = Inbox(
+            self._site, visitors, tokens=self._tokens, desk=self._desk, sign_ins=self._sign_ins
+        )
         asks = AskPages(self._site, visitors, self._desk)
         routes = [
             web.get("/", responses.with_compiled_templates(inbox.sign_in_page)),
@@ -135,6 +144,7 @@ class WebSurface:
             web.get("/inbox/{name}/history", responses.with_compiled_templates(inbox.history)),
             web.get("/inbox/{name}/manifest.json", manifest),
             *(PushPages(self._site, visitors, self._desk).routes() if self._desk else ()),
+            *self._device_routes(visitors),
             web.get("/a/-/proof", responses.empty),
             web.get("/a/-/{name}", responses.static_file),
             web.get(
@@ -146,3 +156,10 @@ class WebSurface:
             web.get("/a/{link}/events", asks.with_link_access(asks.events)),
         ]
         return [self._site.proofs.guard(route) for route in routes]
+
+    def _device_routes(self, visitors: Visitors) -> list[web.RouteDef]:
+        if self._sign_ins is None:
+            return []
+        from answerback_web.device_pages import DevicePages  # most services have none
+
+        return DevicePages(self._site, visitors, self._sign_ins).routes()

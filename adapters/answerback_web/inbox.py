@@ -7,7 +7,7 @@ import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 from aiohttp import web
@@ -24,6 +24,9 @@ from answerback_web.inbox_view import GrantRow, SearchForm
 from answerback_web.push_pages import worker_name
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
+
+if TYPE_CHECKING:
+    from answerback.ports.sign_ins import SignInDesk
 
 logger = logging.getLogger(__name__)
 
@@ -47,15 +50,23 @@ class Inbox:
     Args:
         tokens: whether agents need tokens; the example then shows one.
         desk: where people subscribe to notifications; None if they cannot.
+        sign_ins: where people connect their own agents; None if they cannot.
     """
 
     def __init__(
-        self, site: Site, visitors: Visitors, *, tokens: bool, desk: PushDesk | None = None
+        self,
+        site: Site,
+        visitors: Visitors,
+        *,
+        tokens: bool,
+        desk: PushDesk | None = None,
+        sign_ins: SignInDesk | None = None,
     ) -> None:
         self._site = site
         self._visitors = visitors
         self._tokens = tokens
         self._desk = desk
+        self._sign_ins = sign_ins
 
     async def sign_in_page(self, request: web.Request) -> web.StreamResponse:
         """Ask for the key; the addresses that `answerback serve` and `answerback person` print contain it.
@@ -186,6 +197,7 @@ class Inbox:
             notice=notice,
             push=push,
             installable=True,
+            connects=self._sign_ins is not None and self._sign_ins.is_open(),
             grants=await self._grants(visitor, links),
         )
 
@@ -227,13 +239,15 @@ class Inbox:
 
     async def _agents(self, visitor: Visitor) -> dict[str, str]:
         """Return the agents to search for: for others than the operator, those of the newest asks that they may see."""
+        connected = await self._sign_ins.list_for(None) if self._sign_ins is not None else ()
+        known = {**self._site.agents, **{each.name: each.name for each in connected}}
         if visitor.is_operator:
-            return dict(self._site.agents)
+            return known
         service, person = self._site.service, visitor.person
         waiting = await service.list_waiting_for(Actor(person), None, _SAMPLE)
         answered = await service.search_for(person, Search(), None, _SAMPLE)
         seen = {ask.request.agent for ask in (*waiting.rows, *answered.rows)}
-        return {name: label for name, label in self._site.agents.items() if name in seen}
+        return {name: label for name, label in known.items() if name in seen}
 
     def _page(
         self,

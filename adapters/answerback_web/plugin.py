@@ -127,6 +127,10 @@ class WebSettings(SurfaceSettings):
         """See `SurfaceSettings.strength`."""
         return "accounts" if self.user_header else "links"
 
+    def proxies(self) -> Sequence[str]:
+        """See `SurfaceSettings.proxies`."""
+        return self.trusted_proxies
+
     def name_of(self, user_id: str) -> str:
         """See `SurfaceSettings.name_of`."""
         person = self.people.get(user_id)
@@ -193,6 +197,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             now=host.now,
             link_days=settings.link_days,
             desk=desk,
+            sign_ins=host.sign_ins,
             proxies=TrustedProxies(
                 settings.user_header,
                 [ipaddress.ip_network(name) for name in settings.trusted_proxies],

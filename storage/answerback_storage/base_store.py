@@ -37,6 +37,8 @@ _PRUNED_IF: Final = {
     "record": "AND ask_id IS NULL",
 }
 """Further conditions for the old rows of a table."""
+_TIME_OF: Final = {"agent_tokens": "until"}
+"""The column that makes a row old, if it is not ``at``."""
 
 
 class Part(Generic[D]):
@@ -191,9 +193,9 @@ class BaseMaintenance(Part[D], Maintenance):
         return await self._prune_table("record", before)
 
     async def _prune_table(self, table: str, before: float) -> int:
-        key = self._keys[table]
+        key, time_of = self._keys[table], _TIME_OF.get(table, "at")
         statement = f"""DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table}
-            WHERE at < {self._value} {_PRUNED_IF.get(table, "")} ORDER BY at LIMIT {PRUNE_STEP})"""
+            WHERE {time_of} < {self._value} {_PRUNED_IF.get(table, "")} ORDER BY {time_of} LIMIT {PRUNE_STEP})"""
         deleted, step = 0, PRUNE_STEP
         while step == PRUNE_STEP:
             step = await self._delete(statement, before)

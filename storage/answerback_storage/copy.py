@@ -1,7 +1,7 @@
 """Copy everything from one database into another, empty one of either kind, verifying each table before committing.
 
-Short-lived data is not copied: claims, leases and rate-limit pauses. Rows keep their numbers, so cursors and the order
-of the record stay valid.
+Short-lived data is not copied: claims, leases, rate-limit pauses and sign-ins. Rows keep their numbers, so cursors and
+the order of the record stay valid.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple, Protocol
 
 from answerback.core.errors import StoreError
-from answerback_storage import grant_rows, rows
+from answerback_storage import grant_rows, person_rows, rows
 
 TABLES: Final[Mapping[str, Sequence[str]]] = {
     "requests": ("seq", "request"),
@@ -33,6 +33,7 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "remembered": ("agent", "conversation", "turn", "tool", "question_id", "value", "at"),
     "drafts": ("key", "value", "at"),
     "push_subscriptions": ("id", "value", "at"),
+    "agent_tokens": tuple(person_rows.TOKEN_COLUMNS.split(", ")),
     "secrets": ("name", "value"),
 }
 """The tables and columns to copy. Every store has them; a store derives its other columns from these."""

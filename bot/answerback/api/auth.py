@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aiohttp import web
 
@@ -13,46 +13,32 @@ from answerback.core.walker import Person
 from answerback.ports.person_key import KeyHolderSource, hash_of, holder_of
 from answerback.service.submission_request import Agent
 
+if TYPE_CHECKING:
+    from answerback.service.sign_ins import SignIns  # most services have none
+
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="answerback"'}
 
 
 class AgentTokens:
-    """The configured agents' tokens. If there are none, callers need no token.
+    """The configured agents' tokens.
 
     Args:
         agents: the agents by their token's hash.
+        required: whether callers need tokens.
     """
 
-    def __init__(self, agents: Mapping[str, Agent]) -> None:
+    def __init__(self, agents: Mapping[str, Agent], *, required: bool) -> None:
         self._agents = dict(agents)
-        self.required = bool(agents)
+        self.required = required
         """Whether callers need a token. Fixed at start: a reload of the configuration does not change it."""
 
     def update_from(self, other: AgentTokens) -> None:
         """Take over the agents of another instance."""
         self._agents = dict(other._agents)
 
-    def authenticate_agent(self, request: web.Request) -> Agent | None:
-        """The agent whose token a request carries; None if no tokens are configured.
-
-        Raises:
-            ProblemError: 401.
-        """
-        if not self.required:
-            return None
-        token = _bearer(request)
-        if token is None:
-            raise ProblemError(
-                401, "Token missing", "Send your agent's token as Authorization: Bearer TOKEN."
-            )
-        agent = self.find_agent(token)
-        if agent is None:
-            raise ProblemError(
-                401,
-                "Token unknown",
-                "No agent has this token. Create one with `answerback token create NAME`.",
-            )
-        return agent
+    def is_agent(self, name: str) -> bool:
+        """Whether an agent or a front end has this name."""
+        return any(agent.name == name for agent in self._agents.values())
 
     def front_end_hash(self, name: str) -> str | None:
         """The hash of a front end's token; None if there is none of this name any more."""
@@ -72,6 +58,50 @@ class AgentTokens:
         return matching[0] if matching else None
 
 
+class Authenticator:
+    """Finds out which agent calls.
+
+    Args:
+        configured: the agents in the configuration.
+        connected: the agents that people have connected themselves; None if there can be none.
+    """
+
+    def __init__(self, configured: AgentTokens, connected: SignIns | None) -> None:
+        self._configured, self._connected = configured, connected
+        self.required = configured.required
+        """Whether callers need a token."""
+
+    async def find_agent(self, token: str) -> Agent | None:
+        """The agent that has this token."""
+        agent = self._configured.find_agent(token)
+        if agent is None and self._connected is not None:
+            agent = await self._connected.find_agent(token)
+        return agent
+
+    async def authenticate_agent(self, request: web.Request) -> Agent | None:
+        """The agent whose token a request carries; None if callers need no tokens.
+
+        Raises:
+            ProblemError: 401.
+        """
+        if not self.required:
+            return None
+        token = _bearer(request)
+        if token is None:
+            raise ProblemError(
+                401, "Token missing", "Send your agent's token as Authorization: Bearer TOKEN."
+            )
+        agent = await self.find_agent(token)
+        if agent is None:
+            raise ProblemError(
+                401,
+                "Token unknown",
+                "No agent has this token, or it has expired or was removed. Create one with `answerback token create "
+                "NAME` or, where people connect their own agents, with `answerback connect AGENT --sign-in`.",
+            )
+        return agent
+
+
 class Caller(NamedTuple):
     """The authenticated caller: an agent (or front end) by its token, a person by their key, or anyone local."""
 
@@ -80,7 +110,7 @@ class Caller(NamedTuple):
 
 
 async def authenticate_reader(
-    request: web.Request, tokens: AgentTokens, holders: KeyHolderSource
+    request: web.Request, tokens: Authenticator, holders: KeyHolderSource
 ) -> Caller:
     """Authenticate a call that people may make too; with a key they need no token.
 
@@ -88,15 +118,17 @@ async def authenticate_reader(
         ProblemError: 401, if tokens are configured.
     """
     token = _bearer(request)
-    if token is not None and tokens.find_agent(token) is None:
-        holder = holder_of(token, await holders())
-        if holder is not None:
-            return Caller(person=holder.person)
-    return Caller(agent=tokens.authenticate_agent(request))
+    agent = await tokens.find_agent(token) if token is not None else None
+    if agent is not None:
+        return Caller(agent=agent)
+    holder = holder_of(token, await holders()) if token is not None else None
+    if holder is not None:
+        return Caller(person=holder.person)
+    return Caller(agent=await tokens.authenticate_agent(request))
 
 
 async def authenticate_actor(
-    request: web.Request, tokens: AgentTokens, holders: KeyHolderSource
+    request: web.Request, tokens: Authenticator, holders: KeyHolderSource
 ) -> Caller:
     """Authenticate a caller who acts on an ask: with a person's key or a token.
 
@@ -104,7 +136,7 @@ async def authenticate_actor(
         ProblemError: 401.
     """
     token = _bearer(request)
-    agent = tokens.find_agent(token) if token is not None else None
+    agent = await tokens.find_agent(token) if token is not None else None
     if agent is not None:
         return Caller(agent=agent)
     holder = holder_of(token, await holders()) if token is not None else None

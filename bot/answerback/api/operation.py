@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from aiohttp import web
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from answerback.api.auth import AgentTokens
+from answerback.api.auth import Authenticator
 from answerback.api.metrics import Metrics
 from answerback.api.replica_status import ReplicaStatus
 from answerback.core.ask import Ask
@@ -31,6 +31,9 @@ from answerback.service.secrecy import entries_for_agent
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
 from answerback.service.wire import ask_json
+
+if TYPE_CHECKING:
+    from answerback.service.sign_ins import SignIns  # most services have none
 
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
@@ -50,11 +53,13 @@ class Api:
     service: Service
     store: Store
     surfaces: Mapping[str, Surface]
-    tokens: AgentTokens
+    tokens: Authenticator
     holders: KeyHolderSource
     metrics: Metrics
     enabled: Callable[[str], bool]
     """Whether a tool of this name is served."""
+    sign_ins: SignIns | None = None
+    """The agents that people have connected; None if there can be none."""
     show_counts: Callable[[], Mapping[tuple[str, str], int]] = dict
     """The number of shows by surface and result."""
     replica: Callable[[], ReplicaStatus] | None = None

@@ -76,6 +76,33 @@ PEOPLE_OPERATIONS: Final = (
         description="A right of those who may answer where the grant was made, and of the operator.",
     ),
     Operation(
+        "agents",
+        "GET",
+        "/v1/agents",
+        "List the agents that people have connected",
+        grants.list_agents,
+        {200: ResponseSpec("The agents whose tokens are valid.", grants.ConnectedAgents)},
+        roles=SURFACE_ONLY,
+        description="With the person's key all, with a personal link's key those of its person. Never for agents or "
+        "front ends.",
+    ),
+    Operation(
+        "remove_agent",
+        "DELETE",
+        "/v1/agents/{id}",
+        "Remove an agent that a person has connected",
+        grants.remove_agent,
+        {
+            200: ResponseSpec(
+                "Its token is refused from now on. The agents that are left.",
+                grants.ConnectedAgents,
+            ),
+            404: NOT_FOUND,
+        },
+        roles=SURFACE_ONLY,
+        description="With the person's key any, with a personal link's key one of its person's.",
+    ),
+    Operation(
         "search",
         "GET",
         "/v1/search",

@@ -93,7 +93,7 @@ async def _caller(api: Api, request: web.Request, operation: Operation) -> Calle
     elif "surface" in operation.roles:
         caller = await authenticate_reader(request, api.tokens, api.holders)
     else:
-        caller = Caller(agent=api.tokens.authenticate_agent(request))
+        caller = Caller(agent=await api.tokens.authenticate_agent(request))
     if caller.agent is not None and caller.agent.role not in operation.roles:
         raise _wrong_role(caller.agent.role)
     return caller

@@ -50,6 +50,12 @@ def command(
         bool, typer.Option("--remove", help="Disconnect: remove what was added, and nothing else.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    sign_in: Annotated[
+        bool,
+        typer.Option(
+            "--sign-in", help="Get the agent a token of its own, which you approve by a code."
+        ),
+    ] = False,
     url: Url = None,
     token_env: Annotated[
         str | None,
@@ -76,7 +82,8 @@ def command(
         scope = Scope.USER if Scope.USER in known.places else Scope.PROJECT
     if scope not in known.places and not only_print:
         fail(known.hints[scope], _EXIT_USAGE)
-    service = _service(url, token_env, scope, to)
+    _check_sign_in(sign_in, connects=not (remove or only_print))
+    service = _service(url, _variable(token_env, sign_in=sign_in), scope, to)
     targets = known.targets(
         scope if scope in known.places else next(iter(known.places)), service, Path.cwd()
     )
@@ -97,8 +104,26 @@ def command(
         )
     else:
         _write(targets, changes, remove=remove, yes=yes)
-    if not remove:
-        _print_next_steps(known, service)
+    if remove:
+        return
+    _print_next_steps(known, service, _sign_in(known, service) if sign_in else None)
+
+
+def _check_sign_in(sign_in: bool, *, connects: bool) -> None:
+    if sign_in and not connects:
+        fail("--sign-in goes with neither --remove nor --print.", _EXIT_USAGE)
+
+
+def _variable(token_env: str | None, *, sign_in: bool) -> str | None:
+    return token_env or (DEFAULT_TOKEN_ENV if sign_in else None)
+
+
+def _sign_in(known: ConnectableAgent, service: ServiceConnection) -> Path:
+    """Get a token, and return the file that has it."""
+    from answerback.cli import sign_in
+
+    token = sign_in.sign_in(service.url, known.title)
+    return sign_in.save_token(service.url, str(service.token_env), token)
 
 
 def _service(
@@ -142,8 +167,13 @@ def _write(
     say("Disconnected." if remove else "Connected.")
 
 
-def _print_next_steps(known: ConnectableAgent, service: ServiceConnection) -> None:
-    if service.token_env is None:
+def _print_next_steps(
+    known: ConnectableAgent, service: ServiceConnection, token_file: Path | None
+) -> None:
+    if token_file is not None:
+        say(f"Signed in. The token is in {token_file}, which only you can read.")
+        say(f"Load it before you start the agent, or in your shell's profile: . {token_file}")
+    elif service.token_env is None:
         say(
             f"The agent will send no token. If your service uses tokens, repeat this with --token-env "
             f"{DEFAULT_TOKEN_ENV}, and set that variable in the agent's environment."

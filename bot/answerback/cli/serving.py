@@ -15,11 +15,17 @@ import uvloop
 
 from answerback.cli.output import print_result, say
 from answerback.core.errors import ConfigError
+from answerback.ports.agent_tokens import OnboardingRules
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings, other_tool_names, plugin_settings
 from answerback.runtime.config_file import DEFAULT_FILE, load_settings
 from answerback.runtime.file_watch import FileWatcher
-from answerback.runtime.from_settings import build_callback_policy, build_routes, check_extras
+from answerback.runtime.from_settings import (
+    build_callback_policy,
+    build_onboarding,
+    build_routes,
+    check_extras,
+)
 from answerback.runtime.interpreter_tuning import tune_interpreter
 from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.reload import SettingsReloader
@@ -55,8 +61,11 @@ def _summary(settings: Settings) -> list[str]:
     check_extras(settings)
     routes = build_routes(settings)
     build_callback_policy(settings)
+    onboarding = build_onboarding(settings)
     server, public = settings.server, settings.public
     agents = ", ".join(f"{name} ({agent.role})" for name, agent in settings.agents.items())
+    if settings.uses_tokens and not agents:
+        agents = "none in the configuration"
     listener = "none"
     if public.port is not None:
         listener = f"{public.host}:{public.port}" + (
@@ -66,12 +75,20 @@ def _summary(settings: Settings) -> list[str]:
         "The configuration is valid.",
         f"agents' API: {server.host}:{server.port}",
         f"agents: {agents or 'no tokens, so only callers on this machine'}",
+        f"agents that people connect: {_describe_onboarding(onboarding)}",
         f"public listener: {listener}",
         f"database: {settings.storage.name}",
         f"surfaces: {', '.join(_surfaces(settings))}",
         f"routes: {', '.join(routes.by_name) or 'none'}; default {routes.default}",
         f"inquiry backend: {settings.inquiry.url or 'none'}",
     ]
+
+
+def _describe_onboarding(rules: OnboardingRules) -> str:
+    if not rules.owners:
+        return "none"
+    names = ", ".join(rules.owners)
+    return f"{rules.agents_per_person} each for {names}, on the route {rules.route}, for {rules.days:g} days"
 
 
 def _surfaces(settings: Settings) -> list[str]:

@@ -6,13 +6,17 @@ import re
 import tomllib
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from answerback.cli.options import Config, Json
 from answerback.cli.output import fail, print_result, say
-from answerback.presentation.sanitize import as_json
+from answerback.presentation.sanitize import as_json, one_line
+
+if TYPE_CHECKING:
+    from answerback.cli.api_client import JsonObject
+    from answerback_client import AsyncClient
 
 app: Final = typer.Typer(
     no_args_is_help=True,
@@ -75,23 +79,25 @@ def list_(config: Config = None, json: Json = False) -> None:
 
     Example: `answerback token list`
 
-    Their tokens cannot be shown again: the configuration only holds hashes of them.
+    Where people connect their own agents, it lists these, too; the service has to run. Tokens cannot be shown again:
+    only hashes of them are kept.
     """
     from answerback.runtime.config_file import load_settings
 
-    agents = load_settings(config).agents
+    settings = load_settings(config)
+    agents = settings.agents
+    connected = _connected(config) if settings.onboarding.owners else []
     if json:
-        rows = [
+        rows: list[JsonObject] = [
             {"name": name, "role": agent.role, "label": agent.label, "routes": [*agent.routes]}
             for name, agent in agents.items()
         ]
-        print_result(as_json(rows))
-    elif agents:
-        print_result(
-            "\n".join(
-                f"{n}  {one.role}  {_describe_routes(one.routes)}" for n, one in agents.items()
-            )
-        )
+        print_result(as_json(rows + connected))
+    elif agents or connected:
+        lines = [f"{n}  {one.role}  {_describe_routes(one.routes)}" for n, one in agents.items()]
+        print_result("\n".join([*lines, *map(_line, connected)]))
+    elif settings.uses_tokens:
+        say("There are no agents yet.")
     else:
         say("There are no agents. The service needs no token, and only serves this machine.")
 
@@ -102,7 +108,7 @@ def revoke(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Remove an agent from the configuration. Its token is refused at once, even by a running service.
+    """Remove an agent from the configuration, or one that a person has connected. Its token is refused at once.
 
     Example: `answerback token revoke deploy-bot`
 
@@ -113,7 +119,14 @@ def revoke(
     from answerback.core.errors import ConfigError
     from answerback.runtime.config_file import DEFAULT_FILE, load_settings
 
-    agents = load_settings(config).agents
+    settings = load_settings(config)
+    agents = settings.agents
+    if name not in agents and settings.onboarding.owners:
+        _remove_connected(name, config)
+        if json:
+            print_result(as_json({"name": name, "revoked": True, "left": [*agents]}))
+        say(f"Removed {name}. Its token is refused from now on.")
+        return
     if name not in agents:
         known = f"The agents are: {', '.join(agents)}." if agents else "There are no agents at all."
         fail(f"There is no agent {name[:80]}. {known}")
@@ -140,6 +153,44 @@ def revoke(
     say(f"Removed {name} from {path}. A running service refuses its token within a second.")
     if not left:
         say("It was the last agent. Once the service restarts, nobody needs a token any more.")
+
+
+def _connected(config: Path | None) -> list[JsonObject]:
+    """The agents that people have connected, as the running service lists them."""
+    from answerback.cli.api_client import call_service
+    from answerback.cli.person_key import resolve_access
+
+    async def read(client: AsyncClient) -> JsonObject:
+        return await client.call("GET", "/v1/agents")
+
+    found = call_service(resolve_access(None, None, config), read)["agents"]
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def _remove_connected(name: str, config: Path | None) -> None:
+    from urllib.parse import quote
+
+    from answerback.cli.api_client import call_service
+    from answerback.cli.person_key import resolve_access
+    from answerback_client import NotFoundError
+
+    async def remove(client: AsyncClient) -> JsonObject:
+        try:
+            return await client.call("DELETE", f"/v1/agents/{quote(name, safe='')}")
+        except NotFoundError:
+            fail(f"There is no agent {name[:80]}. `answerback token list` lists them.")
+
+    call_service(resolve_access(None, None, config), remove)
+
+
+def _line(agent: JsonObject) -> str:
+    owner = agent["owner"]
+    person = (owner.get("name") or owner.get("user_id")) if isinstance(owner, dict) else None
+    parts = (
+        *(agent["name"], f"{agent['program']} on {agent['machine']}", f"from {agent['address']}"),
+        *(f"of {person}", f"until {agent['expires_at']}"),
+    )
+    return "  ".join(one_line(str(each)) for each in parts)
 
 
 def _remove_agent(before: str, name: str) -> str | None:

@@ -29,7 +29,8 @@ class ConfirmationRule(BaseModel):
     due: int
     """How many people have to confirm."""
     requester: str | None = None
-    """The person in the directory on whose behalf the agent asks, if they may not confirm."""
+    """The person on whose behalf the agent asks, by their name in the directory or their account, if they may not
+    confirm."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +56,11 @@ def confirm(
         return refusals.ALREADY_CONFIRMED
     if by.known is AuthMethod.KEY:
         return refusals.NOBODY_IN_PARTICULAR
-    if rule.requester is not None and people.name_of(by) == rule.requester:
+    account = people.account_named(rule.requester or "")
+    requesters = () if account is None else (account,)
+    is_requester = rule.requester is not None and people.name_of(by) == rule.requester
+    if is_requester or any(people.is_same(by, one) for one in requesters):
         return refusals.REQUESTER
-    if not all(people.is_different(by, one) for one in (*answerers, *voters)):
+    if not all(people.is_different(by, one) for one in (*answerers, *voters, *requesters)):
         return refusals.NOT_TOLD_APART
     return (*votes, vote)

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class DecisionLabels(BaseModel):
-    """How an ask ended, and what is said of batches, hand over and grants."""
+    """How an ask ended, and what is said of batches, hand over, grants, and agents that people connect."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -75,3 +75,45 @@ class DecisionLabels(BaseModel):
     grants_title: str = "Allowed again"
     grant_row: str = "{agent} in {folder}, until {time}, {use} of {uses} uses, by {name}"
     source_grant: str = "allowed by a grant"
+
+    connect_agent: str = "Connect an agent"
+    agents_title: str = "Your agents"
+    agents_all: str = "Agents that people have connected"
+    agents_none: str = "You have connected no agent."
+    agent_row: str = "{name}: {program} on {machine}, from {address}, until {date}"
+    agent_owner: str = "of {name}"
+    code: str = "Code"
+    code_hint: str = (
+        "Type the code that `answerback connect` shows in your own terminal. Never type one that "
+        "somebody has sent you."
+    )
+    connect_program: str = "{program} wants to ask people questions as your agent."
+    connect_machine: str = "It says that it runs on the machine {machine}."
+    connect_address: str = "It called from {address}."
+    connect_address_reported: str = "It called from {address}, as the proxy reports."
+    connect_terms: str = (
+        "It can ask on the route {route} in your name for {days} days. It cannot answer."
+    )
+    connect_warning: str = (
+        "Approve only what you have started yourself just now. If somebody sent you this code, "
+        "deny it: the agent would be theirs, and ask in your name."
+    )
+    approve: str = "Approve"
+    connect_approved: str = "Approved. {program} gets its token within a few seconds."
+    connect_denied: str = "Denied. {program} gets no token."
+    connect_forbidden: str = (
+        "You may not connect agents here. The operator can allow it (`onboarding.owners`)."
+    )
+    connect_operator: str = (
+        "The operator's key connects no agents, because it is nobody in particular. Use your "
+        "personal link, or sign in."
+    )
+    connect_unsure: str = (
+        "It cannot be checked just now whether you may connect agents. Try again in a moment."
+    )
+    connect_too_often: str = "Too many codes that do not exist. Try again in ten minutes."
+    connect_unknown: str = (
+        "No program waits with this code. A code is valid for ten minutes and used once: start "
+        "again to get a new one."
+    )
+    connect_full: str = "You have as many agents as one person may have. Remove one of them first."

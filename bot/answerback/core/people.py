@@ -40,9 +40,7 @@ class People:
 
     def ids_on(self, name: str, surface: str) -> tuple[str, ...]:
         """Return the ids of a person's accounts on a surface."""
-        prefix = f"{surface}:"
-        all_of = self.accounts.get(name, ())
-        return tuple(each.removeprefix(prefix) for each in all_of if each.startswith(prefix))
+        return tuple(user_id for each, user_id in self.accounts_named(name) if each == surface)
 
     def accounts_of(self, person: Person) -> tuple[tuple[str, str], ...]:
         """Return an account and all others of the person that it belongs to, as surface and id."""
@@ -52,8 +50,21 @@ class People:
 
     def accounts_named(self, name: str) -> tuple[tuple[str, str], ...]:
         """Return all accounts of a person, as surface and id."""
+        alone = self.account_named(name)
+        if alone is not None:
+            return ((alone.surface, alone.user_id),)
         parts = (each.partition(":") for each in self.accounts.get(name, ()))
         return tuple((surface, user_id) for surface, _, user_id in parts)
+
+    def account_named(self, name: str) -> Person | None:
+        """Return the account that a name stands for if it is no person's in the directory but ``surface:id``."""
+        surface, colon, user_id = name.partition(":")
+        is_account = colon and name not in self.accounts
+        return Person(surface=surface, user_id=user_id) if is_account else None
+
+    def owner_name(self, person: Person) -> str:
+        """Return a person's name in the directory or, if it has none, their account."""
+        return self.name_of(person) or f"{person.surface}:{person.user_id}"
 
     def as_named(self, person: Person) -> Person:
         """Return a person with their name in the directory, if it has one."""

@@ -103,7 +103,8 @@ REQUESTER: Final = Refusal(
 )
 NOT_TOLD_APART: Final = Refusal(
     "not_told_apart",
-    "This may be a person who has answered or confirmed on another surface. Ask the operator to add them to [people].",
+    "This may be a person who has answered or confirmed on another surface, or whose agent asks. Ask the operator to "
+    "add them to [people].",
     "/actor",
 )
 NOT_IN_DIRECTORY: Final = Refusal(

@@ -113,7 +113,7 @@ class McpEndpoint:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Handle a request."""
-        agent = self._callers.agent(request)
+        agent = await self._callers.agent(request)
         query = request.query
         offered = _parse("tools", parse_asking_tools, query.get("tools"))
         wait = _parse("wait", parse_wait, query.get("wait"))

@@ -64,10 +64,14 @@ class _LazyEndpoint:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Handle a request."""
         if self._loading is None:
-            self._callers.agent(request)  # do not load the SDK for a caller without a token
-            self._loading = asyncio.create_task(self._load(), name="loading MCP")
+            await self._callers.agent(request)  # do not load the SDK for a caller without a token
+            # Another caller may have begun to load it in the meantime.
+            self._loading = self._start_loading()
         endpoint = await asyncio.shield(self._loading)
         return await endpoint.handle(request)
+
+    def _start_loading(self) -> asyncio.Task[McpEndpoint]:
+        return self._loading or asyncio.create_task(self._load(), name="loading MCP")
 
     async def close(self) -> None:
         """Stop the endpoint, if it was loaded."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do not need these
     from answerback.ports.commands import Command
     from answerback.ports.person_key import KeyHolderSource
     from answerback.ports.push import ComposePush, PushDesk, PushRules
+    from answerback.ports.sign_ins import SignInDesk
     from answerback.ports.surface import Asks, Surface
 
 GROUP: Final = "answerback.surfaces"
@@ -58,6 +59,10 @@ class SurfaceSettings(Table):
         """What distinguishes two people here."""
         return "accounts"
 
+    def proxies(self) -> Sequence[str]:
+        """The networks of proxies whose word counts for where a request comes from."""
+        return ()
+
     def connection(self) -> str:
         """How actions arrive, in a word or two for `answerback serve --check`; empty if there is no choice."""
         return ""
@@ -87,6 +92,8 @@ class Host:
     """Returns the time in seconds since the epoch."""
     push: Callable[[PushRules, ComposePush], Awaitable[PushDesk]]
     """Opens the desk where this surface's people subscribe to notifications."""
+    sign_ins: SignInDesk | None = None
+    """Where people connect their own agents; None if agents need no tokens."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Agents' display names, by the agents' names; empty if agents need no tokens."""
     shared: SharedLeases | None = None

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.grants import Grant, GrantChange
+from answerback.ports.agent_tokens import AgentTokenStore
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
 from answerback.ports.late_answers import LateAnswerStore
 from answerback.ports.live_messages import MessageQueries
@@ -237,6 +238,8 @@ class Maintenance(Protocol):
     async def prune(self, before: float) -> int:
         """Delete delivery ids, idempotency keys, remembered answers and drafts older than that; return how many.
 
+        So are grants and sign-ins, and the tokens of agents that ended before then.
+
         Notes that an agent has seen an outcome are deleted, too; outcomes that it has not seen are kept. The key of an
         open ask is kept: a late repeat must not ask people a second time.
         """
@@ -248,7 +251,8 @@ class Maintenance(Protocol):
         """Reschedule, once for each ``at``, because the clock was set back by this many seconds to that time.
 
         Pending deliveries, reminders and escalations happen when they would have happened anyway; a deadline stays at
-        the time that was announced. All grants end: nobody knows how long they have been valid.
+        the time that was announced. All grants and sign-ins end: nobody knows how long they have been valid. Tokens of
+        agents end that much earlier.
         """
 
 
@@ -269,6 +273,7 @@ class Store(Protocol):
     changes: RemoteChanges
     drafts: Drafts
     push: PushSubscriptions
+    agent_tokens: AgentTokenStore
     erasure: Erasure
     maintenance: Maintenance
 

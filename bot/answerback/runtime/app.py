@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,15 +12,16 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 from aiohttp import web
-from pydantic_core import to_json
 
 from answerback.agents.hooks.endpoint import HookEndpoints
+from answerback.api.auth import AgentTokens, Authenticator
 from answerback.api.metrics import Metrics
 from answerback.api.operation import Api
 from answerback.api.problems import refuse_unsupported
 from answerback.api.server import build_local_app, build_public_app
 from answerback.http.unverified_connections import UnverifiedConnections, connection_limit
 from answerback.mcp import mount
+from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedLeases
 from answerback.ports.person_key import KeyHolderSource, is_loopback
 from answerback.ports.plugin import BuiltSurface, Host, OperatorPages
@@ -33,16 +33,23 @@ from answerback.runtime.from_settings import (
     build_agent_tokens,
     build_anonymous_limits,
     build_callback_policy,
+    build_onboarding,
     build_routes,
     check_extras,
 )
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.push_desks import PushDesks
-from answerback.runtime.receipts import open_signing_key, read_service_id
+from answerback.runtime.receipts import build_receipts
 from answerback.runtime.reload import SettingsReloader
 from answerback.runtime.replica_lifecycle import Replica, release_claims
-from answerback.runtime.sockets import bind_socket, serve_app, serve_public, socket_url
+from answerback.runtime.sockets import (
+    BoundSockets,
+    bind_sockets,
+    chat_http_session,
+    serve_app,
+    serve_public,
+)
 from answerback.runtime.supervision import run_supervised
 from answerback.service.agent_requests import Callers
 from answerback.service.grants import CredentialOf
@@ -62,6 +69,7 @@ from answerback.workers.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from answerback.runtime.tracing import Tracing
+    from answerback.service.sign_ins import SignIns
 
 Loop = Callable[[], Awaitable[None]]
 
@@ -92,7 +100,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
     check_extras(settings)
     routes, callbacks = build_routes(settings), build_callback_policy(settings)
     async with AsyncExitStack() as stack:
-        sockets = await _bind(settings, stack)
+        sockets = await bind_sockets(settings, stack)
         metrics = Metrics()
         observe_commit = metrics.commit_seconds.observe
         opened = await stack.enter_async_context(
@@ -101,13 +109,17 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         holders = await person_keys.build_holders_reader(settings)
         http = await stack.enter_async_context(chat_http_session())
         connected: dict[str, Surface] = {}
-        receipts = await _build_receipts(settings, opened, connected)
+        receipts = await build_receipts(settings, opened.store, opened.clock.now(), connected)
         parts = (settings, opened, connected, routes, callbacks, metrics, receipts)
         tokens = build_agent_tokens(settings)
-        service = _build_service(*parts, person_keys.build_credential_reader(holders, tokens))
+        credential_of = person_keys.build_credential_reader(holders, tokens)
+        service = _build_service(*parts, credential_of)
+        in_force = RulesInForce(build_onboarding(settings))
+        sign_ins = _build_sign_ins(service, tokens, in_force, credential_of)
         tracing = await _build_tracing(settings, service, stack)
         desks = PushDesks(service, holders, sockets.address, stack)
-        surfaces = await _build_surfaces(settings, opened, sockets, holders, http, service, desks)
+        given = (settings, opened, sockets, holders, http, service, desks, sign_ins)
+        surfaces = await _build_surfaces(*given)
         connected.update((built.surface.name, built.surface) for built in surfaces)
         cut_off: set[ClaimKind] = set()
         if opened.claim is not SOLE_CLAIM:
@@ -123,14 +135,16 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
             service=service,
             store=opened.store,
             surfaces=service.surfaces,
-            tokens=tokens,
+            tokens=Authenticator(tokens, sign_ins),
+            sign_ins=sign_ins,
             holders=holders,
             metrics=metrics,
             enabled=service.rules.enabled,
             show_counts=lambda: message_sync.show_counts,
             replica=None if replica is None else replica.status,
         )
-        local_app = await _build_local_app(settings, api, surfaces, stack)
+        oauth = _oauth_routes(settings, api, sockets)
+        local_app = await _build_local_app(settings, api, surfaces, oauth, stack)
         if tracing is not None:
             local_app.middlewares.insert(0, tracing.middleware)
         await _listen(local_app, sockets.api, api, stack)
@@ -156,42 +170,19 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
             "" if entrances is None else await entrances.inbox_url(),
             entrances,
             service,
-            SettingsReloader(settings, tokens, callbacks, routes.people),
+            SettingsReloader(settings, tokens, callbacks, routes, in_force),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Sockets:
-    """The bound listeners, and the URLs at which others reach them."""
-
-    api: socket.socket
-    public: socket.socket | None
-    api_url: str
-    public_url: str | None
-
-    def address(self) -> str:
-        """The address at which people reach the service."""
-        return self.public_url or self.api_url
-
-
-async def _bind(settings: Settings, stack: AsyncExitStack) -> _Sockets:
-    api = await bind_socket(settings.server.host, settings.server.port, "server")
-    stack.callback(api.close)
-    if settings.public.port is None:
-        return _Sockets(api, None, socket_url(api), None)
-    public = await bind_socket(settings.public.host, settings.public.port, "public")
-    stack.callback(public.close)
-    return _Sockets(api, public, socket_url(api), settings.public.url or socket_url(public))
 
 
 async def _build_surfaces(
     settings: Settings,
     opened: OpenStore,
-    sockets: _Sockets,
+    sockets: BoundSockets,
     holders: KeyHolderSource,
     http: aiohttp.ClientSession,
     service: Service,
     desks: PushDesks,
+    sign_ins: SignIns | None,
 ) -> list[BuiltSurface]:
     """Build the configured surfaces, without starting them."""
     (store, claim, clock), surfaces = opened, []
@@ -205,7 +196,8 @@ async def _build_surfaces(
                 local_url=lambda: sockets.api_url,
                 public_url=lambda: sockets.public_url,
                 holders=holders,
-                tokens=bool(settings.agents),
+                tokens=settings.uses_tokens,
+                sign_ins=sign_ins,
                 agents={
                     name: agent.label or name
                     for name, agent in settings.agents.items()
@@ -218,15 +210,6 @@ async def _build_surfaces(
             await asyncio.to_thread(plugin.load)
             surfaces.append(await plugin.build(plugin_config, host, service))
     return surfaces
-
-
-async def _build_receipts(
-    settings: Settings, opened: OpenStore, surfaces: Mapping[str, Surface]
-) -> Receipts | None:
-    key = await open_signing_key(settings, opened.store, opened.clock.now())
-    if key is None:
-        return None
-    return Receipts(key, await read_service_id(opened.store), surfaces)
 
 
 def _build_service(
@@ -263,14 +246,37 @@ def _build_service(
     )
 
 
+def _build_sign_ins(
+    service: Service, tokens: AgentTokens, in_force: RulesInForce, credential_of: CredentialOf
+) -> SignIns | None:
+    if not tokens.required:
+        return None
+    from answerback.runtime.onboarding import build_sign_ins  # most services have no tokens
+
+    return build_sign_ins(service, tokens, in_force, credential_of)
+
+
+def _oauth_routes(settings: Settings, api: Api, sockets: BoundSockets) -> list[web.RouteDef]:
+    if api.sign_ins is None:
+        return []
+    from answerback.runtime.onboarding import oauth_routes
+
+    return oauth_routes(settings, api, api.sign_ins, sockets.address)
+
+
 async def _build_local_app(
-    settings: Settings, api: Api, surfaces: Iterable[BuiltSurface], stack: AsyncExitStack
+    settings: Settings,
+    api: Api,
+    surfaces: Iterable[BuiltSurface],
+    oauth: Iterable[web.RouteDef],
+    stack: AsyncExitStack,
 ) -> web.Application:
     """Build the agents' application: the API, MCP, the hooks, and the pages."""
     callers = Callers(api.tokens.authenticate_agent, api.run_to_completion)
     wait = settings.mcp.wait
     mcp = mount.routes(api.service, callers, tokens=api.tokens.required, wait=wait)
-    routes = [*await stack.enter_async_context(mcp), *HookEndpoints(api.service, callers).routes()]
+    hooks = HookEndpoints(api.service, callers).routes()
+    routes = [*await stack.enter_async_context(mcp), *hooks, *oauth]
     loopback = is_loopback(settings.server.host)
     pages = [page for surface in surfaces for page in surface.pages]
     return build_local_app(api, routes=routes, pages=pages, loopback=loopback)
@@ -379,20 +385,3 @@ async def _start_background(
 
     stack.push_async_callback(stop)
     return message_sync, replica
-
-
-def chat_http_session() -> aiohttp.ClientSession:
-    """Create the chat surfaces' HTTP session. It has no connection limit, so hanging calls do not delay clicks."""
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0),
-        json_serialize=_as_json,
-        cookie_jar=aiohttp.DummyCookieJar(),  # each call is authenticated by its token
-    )
-
-
-def _as_json(value: object) -> str:
-    """Serialise with pydantic, three times as fast as the standard library, the fallback for lone surrogates."""
-    try:
-        return to_json(value).decode()
-    except ValueError:
-        return json.dumps(value)

@@ -6,8 +6,6 @@ This module defines the keys, their validation and its error messages. Nothing i
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
@@ -35,6 +33,12 @@ from answerback.ports.person_key import is_loopback
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
+from answerback.runtime.agent_settings import (
+    AgentSettings,
+    LimitSettings,
+    OnboardingSettings,
+    Secrets,
+)
 from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.service.question_routing import NotBlank, ToolRule
 from answerback.service.submission_request import Route
@@ -48,18 +52,6 @@ POSTGRES_SCHEMES: Final = frozenset({"postgresql", "postgres"})
 """URL schemes of PostgreSQL (https://www.postgresql.org/docs/current/libpq-connect.html)."""
 _LIKELY_MISSPELLED: Final = 0.85
 """The similarity, by difflib, from which a tool's name is a misspelled one: another word may be a tool of its own."""
-TOKEN_HASH_PATTERN: Final = r"^sha256:[0-9a-f]{64}$"
-
-
-def _check_webhook_secret(secret: SecretStr) -> SecretStr:
-    text = secret.get_secret_value()
-    try:
-        key = base64.b64decode(text.removeprefix("whsec_"), validate=True)
-    except binascii.Error:
-        key = b""
-    if not text.startswith("whsec_") or not 24 <= len(key) <= 64:
-        raise ValueError("a secret must be whsec_ followed by 24 to 64 bytes in base64")
-    return secret
 
 
 def _own_tool_names() -> set[str]:
@@ -80,11 +72,6 @@ def _check_tool_name(name: str) -> str:
 
 
 Days = Annotated[float, Field(gt=0, le=36_500)]
-Secrets = Annotated[
-    tuple[Annotated[SecretStr, AfterValidator(_check_webhook_secret)], ...],
-    NoDecode,
-    BeforeValidator(split_list),
-]
 
 
 class ServerSettings(Table):
@@ -150,32 +137,6 @@ class StorageSettings(Table):
 
 def _scheme(url: str) -> str:
     return url.partition("://")[0]
-
-
-class LimitSettings(Table):
-    """How much an agent may ask; 0 means no limit. Unset keys have the default."""
-
-    asks_per_minute: Annotated[int, Field(ge=0, le=100_000)] | None = None
-    open_asks: Annotated[int, Field(ge=0, le=100_000)] | None = None
-    """Asks that wait for people at the same time."""
-    open_asks_per_conversation: Annotated[int, Field(ge=0, le=100_000)] | None = None
-
-
-class AgentSettings(Table):
-    """One token: an agent's or, with the role ``surface``, a custom front end's."""
-
-    token_hash: Annotated[str, Field(pattern=TOKEN_HASH_PATTERN)]
-    role: Literal["agent", "surface"] = "agent"
-    routes: Names = ()
-    """The routes it may use; if empty, all routes and also places by address."""
-    callback_secret: Secrets = ()
-    """The secrets that sign its webhooks; more than one during rotation."""
-    label: Annotated[NotBlank, Field(max_length=100)] | None = None
-    """The name that people see as the one who asks; by default the agent's name."""
-    limits: LimitSettings = LimitSettings()
-    """Its own limits; unset keys have those of ``[limits]``."""
-    owner: str | None = None
-    """The person in ``[people]`` on whose behalf it asks."""
 
 
 class PersonSettings(Table):
@@ -274,6 +235,7 @@ class Settings(BaseSettings):
     routes: dict[str, Route] = {}
     agents: dict[str, AgentSettings] = {}
     people: dict[str, PersonSettings] = {}
+    onboarding: OnboardingSettings = OnboardingSettings()
     limits: LimitSettings = LimitSettings()
     callbacks: CallbackSettings = CallbackSettings()
     mcp: McpSettings = McpSettings()
@@ -285,9 +247,14 @@ class Settings(BaseSettings):
     receipts: ReceiptSettings = ReceiptSettings()
     log: LogSettings = LogSettings()
 
+    @property
+    def uses_tokens(self) -> bool:
+        """Whether agents need tokens, even if there are none yet."""
+        return bool(self.agents or self.onboarding.owners)
+
     @model_validator(mode="after")
     def _check_together(self) -> Self:
-        if not self.agents and not is_loopback(self.server.host):
+        if not self.uses_tokens and not is_loopback(self.server.host):
             raise ValueError(
                 f"server.host {self.server.host} is reachable from other machines, but no agent has a "
                 "token: run `answerback token create NAME` and add what it prints, or use 127.0.0.1"
@@ -296,12 +263,13 @@ class Settings(BaseSettings):
             table = getattr(self, name)
             if isinstance(table, SurfaceSettings):
                 self._check_reachable(table)
-        for name, agent in self.agents.items():
-            for route in agent.routes:
+        named = {f"agents.{name}.routes": agent.routes for name, agent in self.agents.items()}
+        if self.onboarding.route is not None:
+            named["onboarding.route"] = (self.onboarding.route,)
+        for key, routes in named.items():
+            for route in routes:
                 if route not in {*self.routes, self.default_route}:
-                    raise ValueError(
-                        f"agents.{name}.routes names {route!r}, but there is no [routes.{route}]"
-                    )
+                    raise ValueError(f"{key} names {route!r}, but there is no [routes.{route}]")
         return self
 
     @model_validator(mode="after")
@@ -328,6 +296,9 @@ class Settings(BaseSettings):
 
 def _named_people(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield the people that other settings name, with the key of each."""
+    for each in settings.onboarding.owners:
+        if each.startswith(PERSON_PREFIX):
+            yield "onboarding.owners", each.removeprefix(PERSON_PREFIX)
     for agent_name, agent in settings.agents.items():
         if agent.owner is not None:
             yield f"agents.{agent_name}.owner", agent.owner

@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Final
 
 from answerback.api.auth import AgentTokens
+from answerback.core.ask import ANYONE, Destination
 from answerback.core.errors import ConfigError
-from answerback.core.people import People
+from answerback.core.people import PERSON_PREFIX, People
+from answerback.ports.agent_tokens import NO_ONBOARDING, OnboardingRules
 from answerback.ports.install_extras import OTEL, POSTGRES, missing_extra_message
 from answerback.ports.store_values import NO_LIMITS, AskLimits
-from answerback.runtime.config import LimitSettings, Settings, plugin_settings
+from answerback.runtime.agent_settings import LimitSettings
+from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.service.submission_request import OWNER, Agent, Routes, To, parse_destination
 from answerback.webhooks.address_policy import AddressRules, CallbackPolicy
@@ -27,7 +30,7 @@ def build_callback_policy(settings: Settings) -> CallbackPolicy:
         ConfigError: an entry of callbacks.allow is not a host, address or network.
     """
     by_agent = {name: agent.callback_secret for name, agent in settings.agents.items()}
-    secrets = by_agent if settings.agents else {None: settings.callbacks.secret}
+    secrets = by_agent if settings.uses_tokens else {None: settings.callbacks.secret}
     return CallbackPolicy(
         AddressRules(settings.callbacks.allow),
         {name: [secret.get_secret_value() for secret in own] for name, own in secrets.items()},
@@ -113,7 +116,39 @@ def build_agent_tokens(settings: Settings) -> AgentTokens:
                 limits=_build_limits(_AGENT_LIMITS, settings.limits, agent.limits),
             )
             for name, agent in settings.agents.items()
-        }
+        },
+        required=settings.uses_tokens,
+    )
+
+
+def build_onboarding(settings: Settings) -> OnboardingRules:
+    """Build the rules for agents that people connect themselves.
+
+    Raises:
+        ConfigError: it is not known which surface an owner is on.
+    """
+    table = settings.onboarding
+    if not table.owners:
+        return NO_ONBOARDING
+    surfaces, name = installed_plugins().names, table.route or settings.default_route
+    route = settings.routes.get(name)
+    place = parse_destination(route.to if route else name, surfaces)
+    home = place.surface if isinstance(place, Destination) else None
+    for owner in table.owners if home is None else ():
+        if owner != ANYONE and not owner.startswith(
+            (PERSON_PREFIX, *(f"{each}:" for each in surfaces))
+        ):
+            raise ConfigError(
+                f"onboarding.owners names {owner!r}, but not on which surface: write SURFACE:{owner}."
+            )
+    return OnboardingRules(
+        owners=table.owners,
+        home=home,
+        surfaces=surfaces,
+        route=name,
+        agents_per_person=table.agents_per_person,
+        days=table.days,
+        limits=_build_limits(_AGENT_LIMITS, settings.limits, table.limits),
     )
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 from answerback.core.errors import ConfigError
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.store import Store
 from answerback.runtime.config import Settings
 from answerback_storage.receipt_key_file import ReceiptKeyFile
+
+if TYPE_CHECKING:  # commands about keys need neither
+    from answerback.ports.surface import Surface
+    from answerback.service.receipts import Receipts
 
 _SERVICE_ID: Final = "receipts service id"
 _ID_BYTES: Final = 12
@@ -70,3 +75,13 @@ def _other_key(settings: Settings) -> str:
 async def read_service_id(store: Store) -> str:
     """Return the name of the service in its receipts, which is that of its store."""
     return f"svc_{(await store.secret(_SERVICE_ID))[:_ID_BYTES].hex()}"
+
+
+async def build_receipts(
+    settings: Settings, store: Store, now: float, surfaces: Mapping[str, Surface]
+) -> Receipts | None:
+    """Build what makes receipts; None if there are to be none."""
+    from answerback.service.receipts import Receipts
+
+    key = await open_signing_key(settings, store, now)
+    return None if key is None else Receipts(key, await read_service_id(store), surfaces)

@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.api.auth import AgentTokens
-from answerback.core.people import People
+from answerback.ports.agent_tokens import RulesInForce
 from answerback.runtime.config import Settings
-from answerback.runtime.from_settings import build_agent_tokens, build_callback_policy, build_routes
+from answerback.runtime.from_settings import (
+    build_agent_tokens,
+    build_callback_policy,
+    build_onboarding,
+    build_routes,
+)
+from answerback.service.submission_request import Routes
 from answerback.webhooks.address_policy import CallbackPolicy
 
-RELOADABLE_TABLES: Final = ("agents", "people", "limits", "callbacks", "log")
+RELOADABLE_TABLES: Final = (
+    *("agents", "people", "onboarding", "routes", "default_route", "limits", "callbacks", "log"),
+)
 """The tables that can be reloaded; changes to any other need a restart."""
 
 
@@ -22,12 +30,18 @@ class SettingsReloader:
     """
 
     def __init__(
-        self, settings: Settings, tokens: AgentTokens, callbacks: CallbackPolicy, people: People
+        self,
+        settings: Settings,
+        tokens: AgentTokens,
+        callbacks: CallbackPolicy,
+        routes: Routes,
+        in_force: RulesInForce,
     ) -> None:
         self._settings = settings
         self._tokens = tokens
         self._callbacks = callbacks
-        self._people = people
+        self._routes = routes
+        self._in_force = in_force
 
     def update_from(self, new: Settings) -> list[str]:
         """Apply new settings, and return the tables whose changes need a restart.
@@ -35,23 +49,25 @@ class SettingsReloader:
         Raises:
             ConfigError: a table is invalid; then nothing changes.
         """
-        people = build_routes(new).people
+        routes, onboarding = build_routes(new), build_onboarding(new)
         tokens, callbacks = build_agent_tokens(new), build_callback_policy(new)
         old = self._settings
         # Whether there are tokens decides, when the listeners are created, if the API only serves this machine; it
         # cannot change later. A revoked token is refused at once, though, even the last one.
-        switches_tokens = bool(old.agents) != bool(new.agents)
+        switches_tokens = old.uses_tokens != new.uses_tokens
         applied = [
             name
             for name in RELOADABLE_TABLES
-            if not (switches_tokens and name in {"agents", "callbacks"})
+            if not (switches_tokens and name in {"agents", "callbacks", "onboarding"})
             and not (name == "limits" and not self._tokens.required)
         ]
         if self._tokens.required:
             self._tokens.update_from(tokens)
         if not switches_tokens:
             self._callbacks.update_from(callbacks)
-        self._people.update_from(people)
+            self._in_force.rules = onboarding
+        self._routes.default, self._routes.by_name = routes.default, routes.by_name
+        self._routes.people.update_from(routes.people)
         self._settings = old.model_copy(update={name: getattr(new, name) for name in applied})
         return [
             name

@@ -1,19 +1,25 @@
-"""Bind sockets before anything is started, so that an address in use is reported at once; and serve on them."""
+"""Bind sockets before anything is started, so that an address in use is reported at once; serve on them; and call chat
+platforms."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
+import aiohttp
 from aiohttp import web
+from pydantic_core import to_json
 
 from answerback.core.errors import ConfigError
 from answerback.http.response_arrival import ARRIVAL_TRACKER
 from answerback.http.unverified_connections import UNVERIFIED_CONNECTIONS, UnverifiedConnections
+from answerback.runtime.config import Settings
 
 BACKLOG: Final = 1024
 """Maximum connections waiting to be accepted: after a restart, all agents reconnect at once."""
@@ -148,3 +154,45 @@ def _bind_error_message(error: OSError, host: str, port: int, key: str) -> str:
     if error.errno == errno.EACCES:
         return f"Port {port} is reserved for root: choose one above 1023 with {key}.port or {variable}."
     return f"{key}.host {host} cannot be bound: {error.strerror}."
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSockets:
+    """The bound listeners, and the URLs at which others reach them."""
+
+    api: socket.socket
+    public: socket.socket | None
+    api_url: str
+    public_url: str | None
+
+    def address(self) -> str:
+        """The address at which people reach the service."""
+        return self.public_url or self.api_url
+
+
+async def bind_sockets(settings: Settings, stack: AsyncExitStack) -> BoundSockets:
+    """Bind the configured listeners, until the stack closes."""
+    api = await bind_socket(settings.server.host, settings.server.port, "server")
+    stack.callback(api.close)
+    if settings.public.port is None:
+        return BoundSockets(api, None, socket_url(api), None)
+    public = await bind_socket(settings.public.host, settings.public.port, "public")
+    stack.callback(public.close)
+    return BoundSockets(api, public, socket_url(api), settings.public.url or socket_url(public))
+
+
+def chat_http_session() -> aiohttp.ClientSession:
+    """Create the chat surfaces' HTTP session. It has no connection limit, so hanging calls do not delay clicks."""
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0),
+        json_serialize=_as_json,
+        cookie_jar=aiohttp.DummyCookieJar(),  # each call is authenticated by its token
+    )
+
+
+def _as_json(value: object) -> str:
+    """Serialise with pydantic, three times as fast as the standard library, the fallback for lone surrogates."""
+    try:
+        return to_json(value).decode()
+    except ValueError:
+        return json.dumps(value)

@@ -38,7 +38,6 @@ from answerback.presentation.responders import missing_groups
 from answerback.service import may_act, question_routing, record_wire
 from answerback.service.handing_over import decide_hand_over
 from answerback.service.may_act import NeedsGroups
-from answerback.service.memory_of_answers import answer_to_remember
 from answerback.service.notify import Hooks, Signals
 from answerback.service.push_rows import push_rows
 from answerback.service.receipts import Receipts
@@ -322,7 +321,7 @@ class AskActions:
         routed = change if stays else self._commits.apply_routing(change, now, reached=reached)
         memory = None
         if isinstance(action, Answer) and action.remember:
-            memory = answer_to_remember(ask, action)
+            memory = question_routing.answer_to_remember(ask, action)
         write = self._commits.build_write(routed, now, ask, memory=memory)
         return Decision(write, write)
 

@@ -3,7 +3,7 @@ repeats."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, Protocol, TypeVar
@@ -37,21 +37,21 @@ class Callers:
     """The callers of a listener.
 
     Args:
-        agent_of: the agent whose token a request presents (None: no tokens are configured); raises
+        agent_of: the agent whose token a request presents (None: callers need no tokens); raises
             ProblemError for a bad one.
         run_to_completion: see `Finish`.
     """
 
-    agent_of: Callable[[web.Request], Agent | None]
+    agent_of: Callable[[web.Request], Awaitable[Agent | None]]
     run_to_completion: Finish
 
-    def agent(self, request: web.Request) -> Agent | None:
+    async def agent(self, request: web.Request) -> Agent | None:
         """The agent that makes the request.
 
         Raises:
             ProblemError: 401 without a known token, 403 with a front end's token.
         """
-        agent = self.agent_of(request)
+        agent = await self.agent_of(request)
         if agent is not None and agent.role != "agent":
             text = "This token acts for people (role surface); agents' calls need a token with the role agent."
             raise ProblemError(403, f"Not for {agent.role} tokens", text)

@@ -7,11 +7,13 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
 
+from answerback.core.actions import Answer
 from answerback.core.answers import Invalid, check_answer
 from answerback.core.ask import Ask, Change, Reason, Status, end_ask, request_entry
 from answerback.core.errors import NO_RETRY
 from answerback.core.form import Question
 from answerback.dialects import installed
+from answerback.ports.store_values import RememberedAnswer
 
 
 def _check_not_blank(text: str) -> str:
@@ -206,3 +208,18 @@ def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry:
 
 def _asking(ask: Ask, question: Question) -> str:
     return f'{question.tool or ask.form.tool or ask.request.name} question "{question.id}"'
+
+
+def answer_to_remember(ask: Ask, action: Answer) -> RememberedAnswer:
+    """Return what is stored so that the rest of the turn reuses an answer."""
+    request, question = ask.request, ask.question
+    if question is None or request.conversation is None or request.turn is None:
+        raise AssertionError(f"{ask.id}: an answer is remembered only in a turn that has a name")
+    return RememberedAnswer(
+        request.agent or "",
+        request.conversation,
+        request.turn,
+        ask.form.tool or "",
+        ask.form.digest_of(question),
+        action.value,
+    )

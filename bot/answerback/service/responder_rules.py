@@ -153,7 +153,8 @@ def _most_confirmations(
     named = confirmers or responders
     if _is_open(named):
         return MAX_CONFIRMATIONS
-    able = _people_among(named, surface, people) - {(rule.requester, "")}
+    requester = people.ids_on(rule.requester or "", surface)
+    able = _people_among(named, surface, people) - _people_among(requester, surface, people)
     others = _is_open(responders) or _people_among(responders, surface, people) - able
     return min(MAX_CONFIRMATIONS, len(able) if others else len(able) - 1)
 

@@ -169,9 +169,9 @@ class Route(_StrictModel):
     grants: GrantRule | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Routes:
-    """All routes, and the default (a route's name or a destination) for asks that name none."""
+    """All routes, and the default (a route's name or a destination) for asks that name none. They can be reloaded."""
 
     default: str = DEFAULT_SURFACE
     by_name: Mapping[str, Route] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from answerback.ports.store import Store
+from answerback.testing.store_agent_tokens import AgentTokensContract
 from answerback.testing.store_asks import AsksContract
 from answerback.testing.store_changes import ChangesContract
 from answerback.testing.store_claims import ClaimsContract
@@ -39,6 +40,7 @@ class StoreContract(
     ReceiptsContract,
     PushContract,
     GrantsContract,
+    AgentTokensContract,
     ClaimsContract,
 ):
     """The behaviour of every store."""

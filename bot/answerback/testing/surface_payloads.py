@@ -18,7 +18,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from pydantic import JsonValue
 
-from answerback.api.auth import AgentTokens
+from answerback.api.auth import AgentTokens, Authenticator
 from answerback.api.metrics import Metrics
 from answerback.api.operation import Api
 from answerback.api.server import build_local_app
@@ -103,7 +103,7 @@ async def _healthy(service: Service) -> AsyncIterator[None]:
         service=service,
         store=service.store,
         surfaces=service.surfaces,
-        tokens=AgentTokens({}),
+        tokens=Authenticator(AgentTokens({}, required=False), None),
         holders=_no_holders,
         metrics=Metrics(),
         enabled=service.rules.enabled,

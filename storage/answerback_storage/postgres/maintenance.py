@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from answerback.core.ask import RecordEntry
 from answerback_storage import rows
 from answerback_storage.base_store import BaseMaintenance
-from answerback_storage.postgres import asks, grants, record_lines
+from answerback_storage.postgres import asks, grants, people, record_lines
 from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.sql import Parameters
 
@@ -27,6 +27,8 @@ class PostgresMaintenance(BaseMaintenance[PostgresDatabase]):
         "remembered": "hash",
         "drafts": "hash",
         "grants": "id",
+        "sign_ins": "id",
+        "agent_tokens": "token_hash",
         "owed": "seq",
         "record": "seq",
     }
@@ -53,6 +55,8 @@ class PostgresMaintenance(BaseMaintenance[PostgresDatabase]):
                 (seconds, at),
             )
             await connection.execute(grants.END_ALL.encode(), (at,))
+            await connection.execute(people.END_SIGN_INS.encode())
+            await connection.execute(people.SHORTEN.encode(), (seconds,))
             due = await connection.execute(
                 asks.load_statement("WHERE due IS NOT NULL ORDER BY id FOR UPDATE OF asks").encode()
             )

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from answerback.core.errors import DatabaseTooNewError, StoreError
-from answerback_storage.postgres import ask_limits, content_statistics, push, receipts, search
+from answerback_storage.postgres import ask_limits, content_statistics, people, receipts, search
 from answerback_storage.postgres.connections import Connection, Database
 from answerback_storage.postgres.grants import TABLES as GRANT_TABLES
 from answerback_storage.postgres.sql import index_expression
@@ -275,10 +275,8 @@ _IN_PLACE: Final = (
     """CREATE INDEX asks_to_erase ON asks (settled_at)
         WHERE settled_at IS NOT NULL AND erased_at IS NULL""",
 )
-"""Let a click change no indexed column of ``asks``, so that the server does not rewrite the table's ten index entries.
-
-https://www.postgresql.org/docs/current/storage-hot.html. Older replicas only read more slowly.
-"""
+"""Let a click change no indexed column of ``asks``, so that the server does not rewrite its ten index entries.
+Older replicas only read more slowly: https://www.postgresql.org/docs/current/storage-hot.html"""
 _LEFT_BEHIND: Final = (
     "ALTER TABLE asks ADD COLUMN left_channel text, ADD COLUMN left_until double precision",
     f"""CREATE INDEX asks_left_behind ON asks ({index_expression("left_channel")}, left_until)
@@ -306,8 +304,9 @@ MIGRATIONS: Final = (
     Migration("left_behind", _LEFT_BEHIND),
     Migration("changes", _CHANGES),
     Migration("receipts", receipts.TABLES),
-    Migration("pushed", push.STATEMENTS),
+    Migration("pushed", people.PUSH_STATEMENTS),
     Migration("grants", GRANT_TABLES),
+    Migration("agent_tokens", people.TABLES),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

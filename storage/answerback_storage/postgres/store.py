@@ -1,7 +1,7 @@
 """`PostgresStore`: asks in a PostgreSQL database that any number of processes share.
 
 Every write is a single statement, and so a single transaction. The exceptions are erasure, late answers, the chain of
-receipts, clock changes and migrations.
+receipts, tokens of agents, clock changes and migrations.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from answerback_storage.postgres.maintenance import PostgresMaintenance
 from answerback_storage.postgres.messages import PostgresMessageQueries
 from answerback_storage.postgres.migrations import migrate
 from answerback_storage.postgres.outbox import PostgresOutbox
-from answerback_storage.postgres.push import PostgresPushSubscriptions
+from answerback_storage.postgres.people import PostgresAgentTokens, PostgresPushSubscriptions
 from answerback_storage.postgres.receipts import PostgresReceipts
 from answerback_storage.postgres.record_lines import PostgresRecord
 from answerback_storage.postgres.search import PostgresSearch
@@ -72,6 +72,7 @@ class PostgresStore(Store):
         self.changes = PostgresRemoteChanges(db, self.notifier)
         self.drafts = PostgresDrafts(db)
         self.push = PostgresPushSubscriptions(db)
+        self.agent_tokens = PostgresAgentTokens(db)
         self.erasure = PostgresErasure(db, self.notifier)
         self.maintenance = PostgresMaintenance(db)
 

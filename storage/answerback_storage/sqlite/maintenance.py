@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from answerback.core.ask import RecordEntry
 from answerback_storage import rows
 from answerback_storage.base_store import PRUNE_STEP, BaseMaintenance
-from answerback_storage.sqlite import asks, grants, outbox
+from answerback_storage.sqlite import asks, grants, outbox, people
 from answerback_storage.sqlite.database import SqliteDatabase
 
 _SEEN: Final = "SELECT id, at FROM seen WHERE id > ? ORDER BY id LIMIT ?"
@@ -23,6 +23,8 @@ class SqliteMaintenance(BaseMaintenance[SqliteDatabase]):
         "remembered": "agent, conversation, turn, tool, question_id",
         "drafts": "key",
         "grants": "id",
+        "sign_ins": "id",
+        "agent_tokens": "token_hash",
         "owed": "seq",
         "record": "seq",
     }
@@ -56,6 +58,7 @@ class SqliteMaintenance(BaseMaintenance[SqliteDatabase]):
                 outbox.shift_schedule(db, seconds, at)
                 asks.shift_schedule(db, self._db.requests, seconds, at)
                 db.execute(grants.END_ALL, (at,))
+                people.set_back(db, seconds)
                 entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
                 asks.add_lines(db, [(None, entry)])
                 self._db.batch.forget()

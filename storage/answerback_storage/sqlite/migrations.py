@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from answerback_storage.sqlite import asks, grants, push, receipts, record_lines
+from answerback_storage.sqlite import asks, grants, people, receipts, record_lines
 
 # Dozens of modules, which a start needs only if there is something to migrate.
 if TYPE_CHECKING:
@@ -373,7 +373,7 @@ def receipts_and_keys(db: Database) -> None:
 @_step
 def pushed(db: Database) -> None:
     """Keep the browsers in which people are notified, and count no pushes."""
-    for statement in push.STATEMENTS:
+    for statement in people.PUSH_STATEMENTS:
         db.execute(statement)
 
 
@@ -381,4 +381,11 @@ def pushed(db: Database) -> None:
 def granted(db: Database) -> None:
     """Keep what people have allowed again."""
     for statement in grants.TABLES:
+        db.execute(statement)
+
+
+@_step
+def signed_in(db: Database) -> None:
+    """Keep the agents that people have connected themselves."""
+    for statement in people.TABLES:
         db.execute(statement)

@@ -22,7 +22,7 @@ from answerback_storage.sqlite.late_answers import SqliteLateAnswers
 from answerback_storage.sqlite.maintenance import SqliteMaintenance
 from answerback_storage.sqlite.messages import SqliteMessageQueries
 from answerback_storage.sqlite.outbox import SqliteOutbox
-from answerback_storage.sqlite.push import SqlitePushSubscriptions
+from answerback_storage.sqlite.people import SqliteAgentTokens, SqlitePushSubscriptions
 from answerback_storage.sqlite.receipts import SqliteReceipts
 from answerback_storage.sqlite.record_lines import SqliteRecord
 from answerback_storage.sqlite.runner import Runner
@@ -63,6 +63,7 @@ class SqliteStore(Store):
         self.changes = SqliteRemoteChanges(db)
         self.drafts = SqliteDrafts(db)
         self.push = SqlitePushSubscriptions(db)
+        self.agent_tokens = SqliteAgentTokens(db)
         self.erasure = SqliteErasure(db)
         self.maintenance = SqliteMaintenance(db)
         self._checks = 0

@@ -14,7 +14,8 @@ import aiohttp
 from answerback.core.ask import Ask, Reason
 from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
-from answerback.runtime.config import AgentSettings, ServerSettings, StorageSettings, settings_type
+from answerback.runtime.agent_settings import AgentSettings
+from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
 from tests.person_keys import bearer
 from tests.service_support import WAIT
 
@@ -103,6 +104,10 @@ async def served(
     ):
         acting = {"Authorization": f"Bearer {tokens[surface]}"} if surface else bearer(folder)
         yield Served(running, http, tokens, acting)
+
+
+async def nobody(_request: object) -> None:
+    """No agent: callers need no tokens."""
 
 
 async def run_to_completion(change: Coroutine[object, object, T]) -> T:

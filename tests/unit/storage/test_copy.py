@@ -23,6 +23,7 @@ from answerback.ports.store_values import DeliveryState, Existing, Idempotency, 
 from answerback.ports.surface import Shown
 from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipts import ReceiptBody
+from answerback.testing.store_agent_tokens import ANNS, approve, new_token
 from answerback.testing.store_examples import (
     answer_decision,
     delivery_result,
@@ -93,6 +94,7 @@ async def fill(store: Store) -> None:
     await store.record.add(None, RecordEntry(at=1.5, kind="note", body={"a": ODD}))
     await store.secret("web")
     await store.push.save(replace(new_subscription(), device=ODD))
+    await store.agent_tokens.redeem(await approve(store), new_token(), ANNS, 9)
 
 
 async def holds_everything(store: Store) -> None:

@@ -109,7 +109,7 @@ class HookEndpoints:
 
     async def handle(self, host: Host, request: web.Request) -> web.Response:
         """Handle an event; an event that does not concern people gets an empty response."""
-        agent, query = self.callers.agent(request), _parse_query(request.query)
+        agent, query = await self.callers.agent(request), _parse_query(request.query)
         run = request.headers.get("Idempotency-Key")
         if not is_text(run):
             raise ProblemError(400, "Bad Idempotency-Key", "It is not UTF-8.")

@@ -21,6 +21,7 @@ from answerback.ports.push import PushSubscription, PushSubscriptions
 from answerback.ports.store import Maintenance, Record, Store
 from answerback.ports.store_values import ChangedAsks, DeliveryState, StoredEntry
 from answerback.testing.memory_store import grants
+from answerback.testing.memory_store.agent_tokens import MemoryAgentTokens
 from answerback.testing.memory_store.asks import MemoryAsks, MemoryMessageQueries
 from answerback.testing.memory_store.claims import (
     MemoryClaims,
@@ -60,6 +61,7 @@ class MemoryStore(Store):
         self.changes = MemoryRemoteChanges(db)
         self.drafts = MemoryDrafts(db)
         self.push = MemoryPushSubscriptions(db)
+        self.agent_tokens = MemoryAgentTokens(db)
         self.erasure = MemoryErasure(db)
         self.maintenance = MemoryMaintenance(db)
 
@@ -184,6 +186,12 @@ class MemoryMaintenance(Part[MemoryDatabase], Maintenance):
             ),
             *((tables.drafts, key) for key, (_, at) in tables.drafts.items() if at < before),
             *((tables.grants, key) for key, grant in tables.grants.items() if grant.at < before),
+            *((tables.sign_ins, key) for key, each in tables.sign_ins.items() if each.at < before),
+            *(
+                (tables.agent_tokens, key)
+                for key, each in tables.agent_tokens.items()
+                if each.until < before
+            ),
             *((tables.late_answers.rows, key) for key in tables.late_answers.forgettable(before)),
         ]
         for table, key in old:
@@ -213,5 +221,8 @@ class MemoryMaintenance(Part[MemoryDatabase], Maintenance):
                 self._db.save(replace(ask, set_back=ask.set_back + seconds))
         for grant in list(tables.grants.values()):
             grants.store(tables, GrantEnd(grant.id, at))
+        tables.sign_ins.clear()
+        for key, token in tables.agent_tokens.items():
+            tables.agent_tokens[key] = replace(token, until=token.until - seconds)
         entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
         tables.add_lines([(None, entry)])

@@ -17,7 +17,7 @@ from answerback.ports.claims import SOLE_CLAIM, SharedLeases
 from answerback.ports.clock import Clock
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
-from answerback.runtime.app import chat_http_session
+from answerback.runtime.sockets import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
 from answerback.testing.example_commands import EXAMPLE_COMMANDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.runtime.app import chat_http_session
+from answerback.runtime.sockets import chat_http_session
 from answerback_discord import channels
 from answerback_discord.api_client import DiscordApi
 from tests.fakes.discord.server import FakeDiscord

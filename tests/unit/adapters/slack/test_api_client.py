@@ -7,7 +7,7 @@ import logging
 import aiohttp
 import pytest
 
-from answerback.runtime.app import chat_http_session
+from answerback.runtime.sockets import chat_http_session
 from answerback_slack.api_client import create_web_client
 from tests.fakes.slack.server import FakeSlack
 

@@ -17,8 +17,8 @@ from answerback.core.ask import Ask, Outcome, Status, Thread
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType
 from answerback.ports.surface import Surface
-from answerback.runtime.app import chat_http_session
 from answerback.runtime.clock import SystemClock
+from answerback.runtime.sockets import chat_http_session
 from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_slack import inbox, inbox_view

@@ -14,7 +14,8 @@ import pytest
 
 from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
-from answerback.runtime.config import AgentSettings, ServerSettings, StorageSettings, settings_type
+from answerback.runtime.agent_settings import AgentSettings
+from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
 from tests.person_keys import bearer
 from tests.service_support import WAIT
 

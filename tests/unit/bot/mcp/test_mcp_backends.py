@@ -23,7 +23,7 @@ from answerback.service.agent_requests import Callers
 from answerback.service.question_routing import ToolRule
 from answerback_client import AsyncClient
 from tests.service_support import WAIT
-from tests.unit.bot.agent_support import Served, run_to_completion, served
+from tests.unit.bot.agent_support import Served, nobody, run_to_completion, served
 
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
 
@@ -38,7 +38,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 @pytest.fixture(params=["in this process", "elsewhere"])
 async def backend(request: pytest.FixtureRequest, service: Served) -> AsyncIterator[AskBackend]:
     if request.param == "in this process":
-        callers = Callers(lambda _: None, run_to_completion)
+        callers = Callers(nobody, run_to_completion)
         yield ServiceBackend(service.running.service, callers, None)
     else:
         async with AsyncClient(service.url, patience=0.3) as client:
@@ -62,7 +62,7 @@ async def test_progress_continues_as_long_as_the_wait(service: Served) -> None:
         if len(reported) >= 4:
             enough.set()
 
-    callers = Callers(lambda _: None, run_to_completion)
+    callers = Callers(nobody, run_to_completion)
     endpoint = McpEndpoint(service.running.service, callers, tokens=False, progress=0.05)
     app = web.Application()
     app.router.add_post(PATH, endpoint.handle)
@@ -126,9 +126,7 @@ async def test_a_failing_database_is_explained(
     async def broken(*_: object) -> Any:
         raise error
 
-    backend = ServiceBackend(
-        service.running.service, Callers(lambda _: None, run_to_completion), None
-    )
+    backend = ServiceBackend(service.running.service, Callers(nobody, run_to_completion), None)
     monkeypatch.setattr(service.running.service.store.asks, "create", broken)
     result = await call(backend, "ask_user", GO)
     assert result.is_error
@@ -141,9 +139,7 @@ async def test_a_saved_question_is_pending_even_if_it_cannot_be_read_now(
     async def broken(*_: object) -> Any:
         raise StoreError("disk")
 
-    backend = ServiceBackend(
-        service.running.service, Callers(lambda _: None, run_to_completion), None
-    )
+    backend = ServiceBackend(service.running.service, Callers(nobody, run_to_completion), None)
     with monkeypatch.context() as failing:
         failing.setattr(service.running.service.store.asks, "get", broken)
         result = await call(backend, "ask_user", GO)

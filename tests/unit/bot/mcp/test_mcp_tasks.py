@@ -33,7 +33,7 @@ from answerback.mcp.tasks import EXTENSION, POLL_INTERVAL_MS
 from answerback.service.agent_requests import Callers
 from answerback_client import AsyncClient
 from tests.mcp_clients import mcp_client
-from tests.unit.bot.agent_support import Served, run_to_completion, served
+from tests.unit.bot.agent_support import Served, nobody, run_to_completion, served
 from tests.unit.bot.mcp.test_mcp import GO, client, text
 
 METHODS: Final = ("tasks/get", "tasks/update", "tasks/cancel")
@@ -309,9 +309,7 @@ async def test_a_task_survives_a_failing_database(
     async def broken(*_: object) -> Any:
         raise StoreError("disk")
 
-    backend = ServiceBackend(
-        service.running.service, Callers(lambda _: None, run_to_completion), None
-    )
+    backend = ServiceBackend(service.running.service, Callers(nobody, run_to_completion), None)
     async with Client(build_mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
         created = await create_task(mcp)
         with monkeypatch.context() as failing:

@@ -194,6 +194,12 @@ def setting_at(settings: object, key: str) -> object:
 
 
 SAMPLES = {
+    "onboarding.agents_per_person": "3",
+    "onboarding.days": "7",
+    **{
+        f"onboarding.limits.{each}": "3"
+        for each in ("asks_per_minute", "open_asks", "open_asks_per_conversation")
+    },
     **{
         f"{plugin.name}.{key}": value
         for plugin in installed_plugins()

@@ -14,15 +14,15 @@ import pytest
 
 from answerback.cli import serving
 from answerback.core.errors import ConfigError
-from answerback.core.people import People
 from answerback.core.person import Person
+from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.person_key import hash_of
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings
 from answerback.runtime.file_watch import POLL_SECONDS, FileWatcher
 from answerback.runtime.from_settings import build_agent_tokens, build_callback_policy, build_routes
 from answerback.runtime.reload import SettingsReloader
-from answerback.service.submission_request import Agent
+from answerback.service.submission_request import Agent, Routes
 from tests.service_support import WAIT
 
 SECRETS = ["whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in range(2)]
@@ -37,16 +37,16 @@ def settings(*agents: str, secret: str = SECRETS[0], **tables: Any) -> Settings:
 def test_agents_secrets_and_callback_rules_are_reloaded_and_the_rest_is_reported() -> None:
     first = settings("ann")
     tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
-    reloader = SettingsReloader(first, tokens, callbacks, People({}))
+    reloader = SettingsReloader(first, tokens, callbacks, Routes(), RulesInForce())
     url = "http://10.0.0.1/hook"
     assert callbacks.check(url, Agent("ann")) is not None
     allowed = {"allow": ["10.0.0.0/8"]}
-    new = settings("ann", "bob", secret=SECRETS[1], callbacks=allowed, default_route="slack:C1")
-    assert reloader.update_from(new) == ["default_route"]
+    new = settings("ann", "bob", secret=SECRETS[1], callbacks=allowed, mcp={"wait": 1})
+    assert reloader.update_from(new) == ["mcp"]
     assert tokens.find_agent("bob") is not None
     assert callbacks.secrets_of("bob") == [SECRETS[1]]
     assert callbacks.check(url, Agent("ann")) is None
-    assert reloader.update_from(new) == ["default_route"], "a restart is still needed"
+    assert reloader.update_from(new) == ["mcp"], "a restart is still needed"
     assert reloader.update_from(settings("bob")) == []
     assert tokens.find_agent("ann") is None
 
@@ -57,10 +57,11 @@ def test_people_are_reloaded() -> None:
         settings("ann", people={"ann": {"ids": [account], "name": name}})
         for account, name in (("chat:ann", "Ann"), ("chat:ann2", "Ann Lee"))
     )
-    tokens, people = build_agent_tokens(first), build_routes(first).people
+    tokens, routes = build_agent_tokens(first), build_routes(first)
+    people = routes.people
     old, now = (Person(surface="chat", user_id=user_id) for user_id in ("ann", "ann2"))
     assert (people.name_of(old), people.as_named(old).name) == ("ann", "Ann")
-    reloader = SettingsReloader(first, tokens, build_callback_policy(first), people)
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first), routes, RulesInForce())
     assert reloader.update_from(new) == []
     assert (people.name_of(old), people.name_of(now)) == (None, "ann")
     assert people.as_named(now).name == "Ann Lee"
@@ -71,7 +72,9 @@ def test_limits_are_reloaded_with_the_agents_that_have_them() -> None:
     for agents, waiting in ((("ann",), []), ((), ["limits"])):
         first = settings(*agents)
         tokens = build_agent_tokens(first)
-        reloader = SettingsReloader(first, tokens, build_callback_policy(first), People({}))
+        reloader = SettingsReloader(
+            first, tokens, build_callback_policy(first), Routes(), RulesInForce()
+        )
         new = settings(*agents, limits={"open_asks": 3})
         assert reloader.update_from(new) == waiting
         ann = tokens.find_agent("ann")
@@ -82,7 +85,9 @@ def test_limits_are_reloaded_with_the_agents_that_have_them() -> None:
 def test_an_invalid_configuration_changes_nothing() -> None:
     first = settings("ann")
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(first, tokens, build_callback_policy(first), People({}))
+    reloader = SettingsReloader(
+        first, tokens, build_callback_policy(first), Routes(), RulesInForce()
+    )
     with pytest.raises(ConfigError, match=r"callbacks\.allow"):
         reloader.update_from(settings("bob", callbacks={"allow": ["http://hooks"]}))
     assert tokens.find_agent("bob") is None
@@ -91,7 +96,9 @@ def test_an_invalid_configuration_changes_nothing() -> None:
 def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
     first = settings("ann")
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(first, tokens, build_callback_policy(first), People({}))
+    reloader = SettingsReloader(
+        first, tokens, build_callback_policy(first), Routes(), RulesInForce()
+    )
     assert reloader.update_from(settings(log={"level": "debug"})) == ["agents"]
     assert tokens.required
     assert tokens.find_agent("ann") is None, (
@@ -101,7 +108,9 @@ def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
     assert tokens.find_agent("ann") is not None
     first = settings()
     tokens = build_agent_tokens(first)
-    reloader = SettingsReloader(first, tokens, build_callback_policy(first), People({}))
+    reloader = SettingsReloader(
+        first, tokens, build_callback_policy(first), Routes(), RulesInForce()
+    )
     assert reloader.update_from(settings("ann")) == ["agents"]
     assert not tokens.required
     assert tokens.find_agent("ann") is None
@@ -111,13 +120,13 @@ def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
 def test_reloading_only_agents_reports_nothing_else() -> None:
     first = settings("ann")
     tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
-    reloader = SettingsReloader(first, tokens, callbacks, People({}))
+    reloader = SettingsReloader(first, tokens, callbacks, Routes(), RulesInForce())
     allowed = {"allow": ["10.0.0.0/8"]}
-    new = settings("bob", secret=SECRETS[1], callbacks=allowed, default_route="slack:C1")
+    new = settings("bob", secret=SECRETS[1], callbacks=allowed, mcp={"wait": 1})
     assert reloader.update_agents_from(new) == []
     assert (tokens.find_agent("ann"), callbacks.secrets_of("bob")) == (None, [SECRETS[1]])
     assert callbacks.check("http://10.0.0.1/hook", Agent("bob")) is not None
-    assert reloader.update_from(new) == ["default_route"]
+    assert reloader.update_from(new) == ["mcp"]
 
 
 @pytest.mark.rule("CLI-14")

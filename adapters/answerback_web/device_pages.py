@@ -1,0 +1,176 @@
+"""The page where people connect their own agents, by codes that they type, and remove them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from aiohttp import web
+
+from answerback.core.errors import StoreError
+from answerback.core.person import Person
+from answerback.http.unverified_connections import mark_request_verified
+from answerback.ports.agent_tokens import SignIn, SignInState
+from answerback.ports.sign_ins import SignInDesk, SignInRefusal
+from answerback.presentation.sign_in_text import (
+    agent_row,
+    decided_text,
+    refusal_text,
+    request_lines,
+)
+from answerback_web import responses
+from answerback_web.parse import Post
+from answerback_web.site import Site
+from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
+
+logger = logging.getLogger(__name__)
+
+_ROOT: Final = "../../"
+
+
+class DevicePages:
+    """The handlers, for the visitors of one listener. No address holds a code: it is always typed."""
+
+    def __init__(self, site: Site, visitors: Visitors, desk: SignInDesk) -> None:
+        self._site = site
+        self._visitors = visitors
+        self._desk = desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the routes. The page itself is below its person's inbox."""
+        page = "/inbox/{name}/device"
+        handlers = (
+            (web.get, "/device", self._find_person),
+            (web.post, "/device", self._sign_in),
+            (web.get, page, self._show),
+            (web.post, page, self._change),
+        )
+        return [
+            method(path, responses.with_compiled_templates(self._or_notice(handler)))
+            for method, path, handler in handlers
+        ]
+
+    def _or_notice(
+        self, handler: Callable[[web.Request], Awaitable[web.Response]]
+    ) -> responses.Handler:
+        async def handle(request: web.Request) -> web.Response:
+            try:
+                return await handler(request)
+            except StoreError:
+                logger.exception("The agents failed", extra={"action": "page"})
+                unavailable = self._site.labels.unavailable
+                return self._site.notice_page(503, unavailable, root=self._root(request), home=None)
+
+        return handle
+
+    @staticmethod
+    def _root(request: web.Request) -> str:
+        return _ROOT if "name" in request.match_info else ""
+
+    async def _find_person(self, request: web.Request) -> web.Response:
+        """Send a person whom the proxy names to their page; ask others for their key."""
+        if self._visitors.find_by_proxy(request) is not None:
+            return responses.see_other(f"inbox/{PROXY_INBOX}/device")
+        if not await self._visitors.can_have_inboxes():
+            raise web.HTTPNotFound(headers=responses.HEADERS)
+        return self._door_page(200, root="", here="device")
+
+    async def _sign_in(self, request: web.Request) -> web.Response:
+        """Handle the key that was entered."""
+        post = await self._site.read_post(request, root="", home=None)
+        if isinstance(post, web.Response):
+            return post
+        visitor = await self._visitors.find_by_key(post.first("key"))
+        name = None if visitor is None else self._visitors.inbox_name(visitor)
+        if name is None:
+            labels = self._site.labels
+            error = labels.key_wrong if visitor is None else labels.connect_operator
+            return self._door_page(403, root="", here="device", error=error)
+        mark_request_verified(request)
+        return responses.see_other(f"inbox/{name}/device")
+
+    def _door_page(
+        self, status: int, *, root: str, here: str, error: str | None = None
+    ) -> web.Response:
+        body = self._site.render_template("door", root=root, home=None, here=here, error=error)
+        return responses.page_response(body, status)
+
+    async def _visitor(self, request: web.Request) -> Visitor | web.Response:
+        visitor = await self._visitors.find_by_inbox(request)
+        if visitor is None:
+            labels, is_proxied = self._site.labels, request.match_info["name"] == PROXY_INBOX
+            error = None if is_proxied else labels.link_invalid
+            return self._door_page(403, root=_ROOT, here=f"{_ROOT}device", error=error)
+        mark_request_verified(request)
+        return visitor
+
+    async def _show(self, request: web.Request) -> web.Response:
+        visitor = await self._visitor(request)
+        return visitor if isinstance(visitor, web.Response) else await self._page(visitor)
+
+    async def _change(self, request: web.Request) -> web.Response:
+        """Look a code up, decide about what it stands for, or remove an agent."""
+        visitor = await self._visitor(request)
+        if isinstance(visitor, web.Response):
+            return visitor
+        signed_in = visitor.holder is None
+        home = self._home(visitor)
+        post = await self._site.read_post(request, root=_ROOT, home=home, signed_in=signed_in)
+        if isinstance(post, web.Response):
+            return post
+        if post.first("do") == "remove":
+            await self._desk.remove(post.first("agent"), self._whose(visitor))
+            return responses.see_other("device")
+        found = await self._decide(post, visitor)
+        if isinstance(found, SignInRefusal):
+            status = 429 if found is SignInRefusal.TOO_OFTEN else 422
+            return await self._page(
+                visitor, error=refusal_text(found, self._site.labels), status=status
+            )
+        if found.state is SignInState.PENDING:
+            return await self._page(visitor, asking=found)
+        return await self._page(visitor, said=decided_text(found, self._site.labels))
+
+    async def _decide(self, post: Post, visitor: Visitor) -> SignIn | SignInRefusal:
+        decision = post.first("do")
+        if decision in {"approve", "deny"}:
+            is_approved = decision == "approve"
+            return await self._desk.decide(post.first("id"), visitor.person, approve=is_approved)
+        return await self._desk.look_up(post.first("code"), visitor.person)
+
+    async def _page(
+        self,
+        visitor: Visitor,
+        *,
+        asking: SignIn | None = None,
+        said: str | None = None,
+        error: str | None = None,
+        status: int = 200,
+    ) -> web.Response:
+        labels, agents = self._site.labels, await self._desk.list_for(self._whose(visitor))
+        lines = [] if asking is None else request_lines(asking, self._desk.terms(), labels)
+        owners = [each.owner.name or each.owner.user_id for each in agents]
+        body = self._site.render_template(
+            "device",
+            root=_ROOT,
+            home=self._home(visitor),
+            is_operator=visitor.is_operator,
+            asking=asking,
+            lines=lines,
+            said=said,
+            error=error,
+            agents=[
+                (each.name, agent_row(each, labels), owner)
+                for each, owner in zip(agents, owners, strict=True)
+            ],
+        )
+        return responses.page_response(body, status)
+
+    def _home(self, visitor: Visitor) -> str:
+        return f"{_ROOT}inbox/{self._visitors.inbox_name(visitor)}"
+
+    @staticmethod
+    def _whose(visitor: Visitor) -> Person | None:
+        """Return whose agents a visitor sees; the operator sees everybody's."""
+        return None if visitor.is_operator else visitor.person

@@ -1,0 +1,154 @@
+"""Signs a program in: a person approves it by a code, and it gets its own token (RFC 8628)."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, NoReturn
+from urllib.parse import urlsplit
+
+import aiohttp
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from answerback.cli.output import fail, say
+from answerback.cli.state_folder import state_folder
+from answerback.ports.person_key import is_loopback
+from answerback_storage import private_file
+
+_METADATA: Final = "/.well-known/oauth-authorization-server"
+_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
+_CLIENT: Final = "answerback"
+_MAX_RESPONSE: Final = 64 * 1024
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
+_MAX_NAME: Final = 40
+SLOWER: Final = 5.0
+_MAX_PAUSE: Final = 60.0
+_JSON: Final = TypeAdapter(dict[str, JsonValue])
+_FAILURES: Final = {
+    "access_denied": "It was denied, or whoever approved it may have no more agents.",
+    "expired_token": "Nobody approved it in time. Repeat the command to get a new code.",
+    "invalid_grant": "The code was used already. Repeat the command to get a new one.",
+}
+
+
+def sign_in(url: str, program: str) -> str:
+    """Return a new token, once a person has approved this program; ends the command if they do not."""
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        fail(f"{url} is not encrypted, so others could read the token. Use https://.", 2)
+    try:
+        return asyncio.run(_SignIn(url).run(program))
+    except (aiohttp.ClientError, TimeoutError, ValidationError) as error:
+        fail(f"{url} cannot be reached or is no Answerback that people can sign in to: {error}")
+
+
+def save_token(url: str, variable: str, token: str) -> Path:
+    """Keep a token in a file that only its user can read, and that a shell can load."""
+    parts = urlsplit(url)
+    name = re.sub("[^A-Za-z0-9.-]", "_", f"{parts.hostname}-{parts.port or parts.scheme}")
+    path = state_folder() / f"{name}-{variable}.env"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_file.replace(path, f"export {variable}={token}\n", "token")
+    return path
+
+
+def latin(text: str) -> str:
+    """Return a name as the service takes it."""
+    kept = re.sub("[^A-Za-z0-9 ._-]+", "-", text)[:_MAX_NAME].strip(" ._-")
+    return kept or "unknown"
+
+
+class _SignIn:
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    async def run(self, program: str) -> str:
+        async with aiohttp.ClientSession(timeout=_TIMEOUT) as http:
+            endpoints = await self._endpoints(http)
+            names = {"program": latin(program), "machine": latin(platform.node())}
+            began = await self._begin(http, endpoints["device_authorization_endpoint"], names)
+            say(f"Open {began['verification_uri']} where you are signed in, and type this code:")
+            say(f"\n    {began['user_code']}\n")
+            say(f"Or type in Slack or Discord: /answerback connect {began['user_code']}")
+            return await self._wait(http, endpoints["token_endpoint"], began)
+
+    async def _endpoints(self, http: aiohttp.ClientSession) -> dict[str, str]:
+        """Return the endpoints, which have to be the service's own: the codes are sent there."""
+        async with http.get(self._url + _METADATA, allow_redirects=False) as response:
+            if response.status != 200:
+                fail(f"{self._url}: people cannot connect agents here (onboarding.owners).")
+            found = await _read(response)
+        if found.get("issuer") != self._url:
+            fail(
+                f"The service calls itself {found.get('issuer')}, not {self._url}. If a proxy is in between, list it "
+                "in web.trusted_proxies, and let it pass on Host and X-Forwarded-Proto."
+            )
+        names = ("device_authorization_endpoint", "token_endpoint")
+        endpoints = {name: str(found.get(name)) for name in names}
+        if not all(each.startswith(f"{self._url}/") for each in endpoints.values()):
+            fail(f"{self._url} names endpoints elsewhere, so nothing was sent.")
+        return endpoints
+
+    async def _begin(
+        self, http: aiohttp.ClientSession, endpoint: str, names: Mapping[str, str]
+    ) -> dict[str, JsonValue]:
+        while True:
+            status, body, pause = await self._post(http, endpoint, names)
+            if status == 200:
+                return body
+            if status != 429:
+                _fail(body)
+            say("Many programs are signing in. This goes on by itself.")
+            await asyncio.sleep(pause)
+
+    async def _wait(
+        self, http: aiohttp.ClientSession, endpoint: str, began: Mapping[str, JsonValue]
+    ) -> str:
+        sent = {"grant_type": _GRANT, "device_code": str(began["device_code"])}
+        interval = _number(began.get("interval"), 5.0)
+        until = time.monotonic() + _number(began.get("expires_in"), 600.0) + interval
+        while True:
+            if time.monotonic() > until:
+                _fail({"error": "expired_token"})
+            await asyncio.sleep(interval)
+            try:
+                status, body, pause = await self._post(http, endpoint, sent)
+            except (aiohttp.ClientError, TimeoutError):
+                continue  # it may be back before the code expires
+            if status == 200:
+                return str(body["access_token"])
+            error = body.get("error")
+            if error == "slow_down":
+                interval += SLOWER
+                await asyncio.sleep(pause)
+            elif error not in {"authorization_pending", "temporarily_unavailable"}:
+                _fail(body)
+
+    async def _post(
+        self, http: aiohttp.ClientSession, endpoint: str, form: Mapping[str, str]
+    ) -> tuple[int, dict[str, JsonValue], float]:
+        """Send a form; return the status, the body, and how many seconds to wait."""
+        sent = {"client_id": _CLIENT, **form}
+        async with http.post(endpoint, data=sent, allow_redirects=False) as response:
+            pause = _number(response.headers.get("Retry-After"), 0.0)
+            return response.status, await _read(response), pause
+
+
+async def _read(response: aiohttp.ClientResponse) -> dict[str, JsonValue]:
+    return _JSON.validate_json(await response.content.read(_MAX_RESPONSE))
+
+
+def _number(value: JsonValue, default: float) -> float:
+    try:
+        return min(max(float(str(value)), 0.0), _MAX_PAUSE * 60)
+    except ValueError:
+        return default
+
+
+def _fail(body: Mapping[str, JsonValue]) -> NoReturn:
+    error = str(body.get("error"))
+    fail(_FAILURES.get(error) or f"The service refused it: {body.get('error_description', error)}")

@@ -1,0 +1,142 @@
+"""Agents that people have connected themselves: sign-ins that wait for a person, and the tokens that they end in.
+
+A sign-in is a device authorization grant (RFC 8628). Values and a part of the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from answerback.core.person import Person
+from answerback.ports.store_values import NO_LIMITS, AskLimits
+
+EXPIRED_FOR: Final = 600.0
+"""Seconds for which an expired sign-in is kept, so that its program learns why it gets no token."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnboardingRules:
+    """Who may connect agents, and what those may do."""
+
+    owners: tuple[str, ...] = ()
+    """People and groups as among responders, each on the surface that it names, else on ``home``."""
+    home: str | None = None
+    """The surface of the route."""
+    surfaces: frozenset[str] = frozenset()
+    """The names of all existing surfaces."""
+    route: str = ""
+    agents_per_person: int = 0
+    days: float = 0.0
+    limits: AskLimits = NO_LIMITS
+
+
+NO_ONBOARDING: Final = OnboardingRules()
+"""Nobody may connect agents."""
+
+
+@dataclass(slots=True)
+class RulesInForce:
+    """The rules, which can be reloaded."""
+
+    rules: OnboardingRules = NO_ONBOARDING
+
+
+@dataclass(frozen=True, slots=True)
+class AskingProgram:
+    """A program that wants a token: what it claims to be, and from where it called."""
+
+    program: str
+    machine: str
+    address: str
+    is_reported: bool = False
+    """Whether a trusted proxy reported the address."""
+
+
+class SignInState(StrEnum):
+    """What a person has decided about a sign-in."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    DENIED = "denied"
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A program that waits until a person approves it."""
+
+    id: str
+    device_hash: str
+    """The hash of the code that the program polls with."""
+    user_hash: str
+    """The hash of the code that a person types."""
+    asked_by: AskingProgram
+    at: float
+    until: float
+    interval: float
+    """Seconds between two polls."""
+    polled_at: float | None = None
+    state: SignInState = SignInState.PENDING
+    seen_by: Person | None = None
+    """To whom it was shown last: only they can decide about it."""
+    credential: str = ""
+    """What proves who has approved it; see `answerback.service.grants.CredentialOf`."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentToken:
+    """A token that a person has approved. Only its hash is kept."""
+
+    token_hash: str
+    name: str
+    """The agent's name, which no other agent has or had."""
+    owner: Person
+    credential: str
+    """What proved who the owner is. Once nothing does any more, the token is refused."""
+    asked_by: AskingProgram
+    at: float
+    until: float
+
+
+class Redeemed(StrEnum):
+    """What became of an attempt to exchange an approved sign-in for a token."""
+
+    ISSUED = "issued"
+    GONE = "gone"
+    """It has been exchanged before, or has changed."""
+    FULL = "full"
+    """Its owner has as many tokens as a person may have."""
+
+
+def account_of(person: Person) -> str:
+    """Return a person's account as ``surface:id``."""
+    return f"{person.surface}:{person.user_id}"
+
+
+class AgentTokenStore(Protocol):
+    """Sign-ins and tokens in the store. Processes that share it see each other's at once."""
+
+    async def add_sign_in(self, new: SignIn, most: int, most_per_address: int) -> bool:
+        """Store a sign-in; False if so many wait already, in all or from its address. Removes those long expired."""
+
+    async def find_sign_in(self, key: str) -> SignIn | None:
+        """Return the sign-in with this id or with this hash of one of its codes."""
+
+    async def replace_sign_in(self, old: SignIn, new: SignIn) -> bool:
+        """Change a sign-in; False if it is no longer as it was."""
+
+    async def redeem(
+        self, approved: SignIn, token: AgentToken, accounts: Collection[str], most: int
+    ) -> Redeemed:
+        """Exchange a sign-in for a token, once, unless these accounts have ``most`` tokens that are valid then."""
+
+    async def find(self, token_hash: str) -> AgentToken | None:
+        """Return the token with this hash, even if it has expired."""
+
+    async def list(self) -> Sequence[AgentToken]:
+        """Return all tokens, oldest first."""
+
+    async def remove(self, name: str) -> bool:
+        """Remove an agent's token; False if there is none."""

@@ -1,0 +1,49 @@
+"""Who is among those who may connect agents, by the operator's rules."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from answerback.core.ask import ANYONE
+from answerback.core.people import PERSON_PREFIX, People
+from answerback.core.person import AuthMethod, Person
+from answerback.ports.agent_tokens import OnboardingRules
+
+FindGroups = Callable[[Person, frozenset[str]], Awaitable[frozenset[str] | None]]
+"""Returns which of these groups an account is in; None if its surface cannot say yet."""
+
+
+async def may_own(
+    rules: OnboardingRules, person: Person, people: People, find_groups: FindGroups
+) -> bool | None:
+    """Whether a person may connect agents, by any of their accounts; None if a surface cannot say yet."""
+    if person.known is AuthMethod.KEY:
+        return False
+    accounts = people.accounts_of(person)
+    named = {surface: _names_on(rules, surface, people) for surface, _ in accounts}
+    if ANYONE in named[person.surface] or any(user in named[on] for on, user in accounts):
+        return True
+    sure: bool | None = False
+    for surface, user_id in accounts:
+        groups = frozenset(each[1:] for each in named[surface] if each.startswith("@"))
+        found = await find_groups(Person(surface=surface, user_id=user_id), groups)
+        if found:
+            return True
+        sure = None if found is None else sure
+    return sure
+
+
+def _names_on(rules: OnboardingRules, surface: str, people: People) -> set[str]:
+    """Return the owners as the surface knows them."""
+    names: set[str] = set()
+    for owner in rules.owners:
+        prefix, _, name = owner.partition(":")
+        if owner == ANYONE:
+            names.add(ANYONE)
+        elif owner.startswith(PERSON_PREFIX):
+            names.update(people.ids_on(name, surface))
+        elif name and prefix in rules.surfaces:
+            names.update({name} if prefix == surface else ())
+        elif rules.home == surface:
+            names.add(owner)
+    return names

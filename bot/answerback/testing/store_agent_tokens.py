@@ -1,0 +1,182 @@
+"""The contract of stores: sign-ins, and the tokens that they end in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from answerback.core.person import AuthMethod, Person
+from answerback.ports.agent_tokens import (
+    EXPIRED_FOR,
+    AgentToken,
+    AskingProgram,
+    Redeemed,
+    SignIn,
+    SignInState,
+    account_of,
+)
+from answerback.ports.store import Store
+
+ANN = Person(surface="web", user_id="ann", name="Ann", known=AuthMethod.PROXY)
+ANNS = (account_of(ANN), "slack:U1")
+
+
+def new_sign_in(number: int = 1, *, address: str = "192.0.2.1", **fields: Any) -> SignIn:
+    """Return a sign-in that waits for a person."""
+    values: dict[str, Any] = {
+        "id": f"sign_in_{number}",
+        "device_hash": f"device {number}",
+        "user_hash": f"user {number}",
+        "asked_by": AskingProgram("Claude Code", "laptop", address),
+        "at": 1_000.0,
+        "until": 1_600.0,
+        "interval": 5.0,
+    }
+    return SignIn(**values | fields)
+
+
+def new_token(number: int = 1, *, owner: Person = ANN, **fields: Any) -> AgentToken:
+    """Return the token of a person's agent."""
+    values: dict[str, Any] = {
+        "token_hash": f"sha256:{number}",
+        "name": f"ann-{number}",
+        "owner": owner,
+        "credential": "c",
+        "asked_by": AskingProgram("Claude Code", "laptop", "192.0.2.1", is_reported=True),
+        "at": 1_000.0 + number,
+        "until": 9_000.0 + number,
+    }
+    return AgentToken(**values | fields)
+
+
+async def approve(store: Store, number: int = 1, at: float = 1_000.0) -> SignIn:
+    """Store a sign-in that a person has approved."""
+    approved = new_sign_in(number, at=at, until=at + 600, state=SignInState.APPROVED, seen_by=ANN)
+    assert await store.agent_tokens.add_sign_in(approved, 99, 99)
+    return approved
+
+
+class AgentTokensContract:
+    """Sign-ins and tokens."""
+
+    @pytest.mark.rule("ONBOARD-4")
+    async def test_a_sign_in_is_found_by_its_id_and_by_each_code_and_changes_only_as_it_was(
+        self, store: Store
+    ) -> None:
+        waiting = new_sign_in(interval=5)
+        assert await store.agent_tokens.add_sign_in(waiting, 9, 9)
+        for key in ("sign_in_1", "device 1", "user 1"):
+            assert await store.agent_tokens.find_sign_in(key) == waiting
+        assert await store.agent_tokens.find_sign_in("user 2") is None
+        polled = replace(waiting, polled_at=1_005.5, interval=10.0)
+        approved = replace(polled, state=SignInState.APPROVED, seen_by=ANN, credential="c")
+        assert await store.agent_tokens.replace_sign_in(waiting, polled)
+        assert not await store.agent_tokens.replace_sign_in(waiting, approved), "it has changed"
+        assert await store.agent_tokens.find_sign_in("user 1") == polled
+        assert await store.agent_tokens.replace_sign_in(polled, approved)
+        assert await store.agent_tokens.find_sign_in("device 1") == approved
+        assert not await store.agent_tokens.replace_sign_in(new_sign_in(2), polled)
+
+    @pytest.mark.rule("ONBOARD-6")
+    async def test_only_so_many_sign_ins_wait_in_all_and_from_one_address(
+        self, store: Store
+    ) -> None:
+        add = store.agent_tokens.add_sign_in
+        assert await add(new_sign_in(1), 3, 2)
+        assert await add(new_sign_in(2), 3, 2)
+        assert not await add(new_sign_in(3), 3, 2), "two from this address"
+        assert await add(new_sign_in(3, address="192.0.2.2"), 3, 2)
+        assert not await add(new_sign_in(4, address="192.0.2.3"), 3, 2), "three in all"
+        later = new_sign_in(4, at=1_600.0, until=2_200.0)
+        assert await add(later, 1, 1), "those that have expired wait no longer"
+        assert await store.agent_tokens.find_sign_in("user 1") is not None, "it learns why"
+        assert await add(new_sign_in(5, at=1_600.5 + EXPIRED_FOR, until=9_000.0), 9, 9)
+        assert await store.agent_tokens.find_sign_in("user 1") is None
+        assert await store.agent_tokens.find_sign_in("user 4") == later
+
+    @pytest.mark.rule("ONBOARD-5")
+    async def test_a_sign_in_is_exchanged_once_even_by_two_processes(
+        self, store: Store, make_store: Callable[[], Store]
+    ) -> None:
+        approved, other = await approve(store), make_store()
+        await other.open()
+        try:
+            results = await asyncio.gather(
+                store.agent_tokens.redeem(approved, new_token(1), ANNS, 9),
+                other.agent_tokens.redeem(approved, new_token(2), ANNS, 9),
+            )
+            assert sorted(results) == [Redeemed.GONE, Redeemed.ISSUED]
+            (issued,) = await store.agent_tokens.list()
+            assert await other.agent_tokens.find(issued.token_hash) == issued
+            assert await store.agent_tokens.find_sign_in(approved.id) is None
+            assert await other.agent_tokens.remove(issued.name)
+            assert await store.agent_tokens.find(issued.token_hash) is None
+        finally:
+            await other.close()
+
+    @pytest.mark.rule("ONBOARD-7")
+    async def test_a_person_has_only_so_many_tokens_by_all_accounts_even_at_once(
+        self, store: Store, make_store: Callable[[], Store]
+    ) -> None:
+        tokens = store.agent_tokens
+        in_chat = Person(surface="slack", user_id="U1")
+        assert await tokens.redeem(await approve(store, 1), new_token(1), ANNS, 2) == "issued"
+        expired = new_token(2, owner=in_chat, until=1_002.5)
+        assert await tokens.redeem(await approve(store, 2), expired, ANNS, 2) == "issued"
+        kim = new_token(3, owner=Person(surface="web", user_id="kim"))
+        assert await tokens.redeem(await approve(store, 3), kim, ["web:kim"], 1) == "issued"
+        fourth, fifth, other = await approve(store, 4), await approve(store, 5), make_store()
+        await other.open()
+        try:
+            results = await asyncio.gather(
+                tokens.redeem(fourth, new_token(4, owner=in_chat), ANNS, 2),
+                other.agent_tokens.redeem(fifth, new_token(5), ANNS, 2),
+            )
+        finally:
+            await other.close()
+        assert sorted(results) == [Redeemed.FULL, Redeemed.ISSUED]
+        assert len([each for each in await tokens.list() if each.owner.user_id != "kim"]) == 3
+        left = [await tokens.find_sign_in(each.id) for each in (fourth, fifth)]
+        assert left.count(None) == 1, "who gets no token is left to be told so"
+
+    @pytest.mark.rule("ONBOARD-8")
+    async def test_tokens_are_listed_oldest_first_found_by_hash_and_removed_by_name(
+        self, store: Store
+    ) -> None:
+        tokens = store.agent_tokens
+        issued = [new_token(2), new_token(1)]
+        for number, token in enumerate(issued):
+            assert await tokens.redeem(await approve(store, number), token, ANNS, 9) == "issued"
+        assert list(await tokens.list()) == [new_token(1), new_token(2)]
+        assert await tokens.find("sha256:2") == new_token(2)
+        assert await tokens.remove("ann-2")
+        assert not await tokens.remove("ann-2")
+        assert await tokens.find("sha256:2") is None
+        assert list(await tokens.list()) == [new_token(1)]
+
+    @pytest.mark.rule("ONBOARD-9")
+    async def test_a_clock_that_is_set_back_ends_sign_ins_and_prolongs_no_token(
+        self, store: Store
+    ) -> None:
+        tokens = store.agent_tokens
+        await tokens.redeem(await approve(store, 1), new_token(1), ANNS, 9)
+        approved = await approve(store, 2)
+        await store.maintenance.shift_schedule(500.0, 600.0)
+        assert await tokens.find_sign_in(approved.id) is None
+        assert list(await tokens.list()) == [new_token(1, until=8_501.0)]
+
+    @pytest.mark.rule("ONBOARD-9")
+    async def test_what_is_over_is_forgotten(self, store: Store) -> None:
+        tokens = store.agent_tokens
+        await tokens.redeem(await approve(store, 1), new_token(1, until=2_000.0), ANNS, 9)
+        await tokens.redeem(await approve(store, 2), new_token(2, until=3_000.0), ANNS, 9)
+        for number, at in ((4, 2_900.0), (3, 1_000.0)):
+            await approve(store, number, at)
+        assert await store.maintenance.prune(2_500.0) == 2
+        assert [each.name for each in await tokens.list()] == ["ann-2"]
+        assert await tokens.find_sign_in("user 3") is None
+        assert await tokens.find_sign_in("user 4") is not None
