@@ -58,7 +58,9 @@ def page(
     entries = [_entry(number, ask, labels) for number, ask in enumerate(asks.rows, 1)]
     heading = c.text(f"**{escape(labels.inbox_title)}**")
     rows = batch_rows(asks.rows)
-    several = [_inbox_button(labels.allow_several, after, Verb.ALLOW_SEVERAL)]
+    several = [
+        _inbox_button(labels.allow_several, after, Verb.ALLOW_SEVERAL, c.ButtonStyle.PRIMARY)
+    ]
     several = several if any(row.shown is not None for row in rows) else []
     several += [_inbox_button(labels.deny_several, after, Verb.DENY_SEVERAL)] if rows else []
     buttons = [*several, *_paging_buttons(asks.after, labels)]
@@ -133,5 +135,10 @@ def _paging_buttons(after: str | None, labels: Labels) -> list[Json]:
     ]
 
 
-def _inbox_button(label: str, after: str = "", verb: Verb = Verb.INBOX) -> Json:
-    return c.button(fit_button(label), encode(NO_ASK, 0, verb, after))
+def _inbox_button(
+    label: str,
+    after: str = "",
+    verb: Verb = Verb.INBOX,
+    style: c.ButtonStyle = c.ButtonStyle.SECONDARY,
+) -> Json:
+    return c.button(fit_button(label), encode(NO_ASK, 0, verb, after), style)

@@ -20,6 +20,7 @@ from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb, en
 from answerback_slack import limits, people_text
 from answerback_slack.blocks import (
     Block,
+    ButtonStyle,
     actions_block,
     button,
     date_mrkdwn,
@@ -76,7 +77,7 @@ def build_home_view(
     rows = batch_rows(waiting)
     several = []
     if any(row.shown is not None for row in rows):
-        several.append(_batch_button(labels.allow_several, Verb.ALLOW_SEVERAL))
+        several.append(_batch_button(labels.allow_several, Verb.ALLOW_SEVERAL, "primary"))
     if rows:
         several.append(_batch_button(labels.deny_several, Verb.DENY_SEVERAL))
     blocks += [actions_block("home.several", several)] if several else []
@@ -93,8 +94,8 @@ def build_home_view(
     return {"type": "home", "callback_id": "home", "blocks": blocks}
 
 
-def _batch_button(label: str, verb: Verb) -> Block:
-    return button(label, str(verb), encode(NO_ASK, 0, verb))
+def _batch_button(label: str, verb: Verb, style: ButtonStyle = None) -> Block:
+    return button(label, str(verb), encode(NO_ASK, 0, verb), style)
 
 
 def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[list[Block]]]:

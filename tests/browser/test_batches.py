@@ -29,6 +29,49 @@ def box(page: Page, ask: Ask) -> Any:
     return page.locator(f"input[value='{ask.id}:1']")
 
 
+async def shown_texts(page: Page) -> list[str]:
+    """What stands on the page for a screen reader, also what the style sheet adds."""
+    commands = await page.context.new_cdp_session(page)
+    nodes = (await commands.send("Accessibility.getFullAXTree"))["nodes"]
+    return [node["name"]["value"] for node in nodes if node["role"]["value"] == "StaticText"]
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+async def test_what_is_ticked_is_counted_also_without_scripts(
+    browser: Browser, web_site: Site, scripts: bool
+) -> None:
+    asks = [await approval(web_site, f"make t{n}") for n in range(3)]
+    async with tab(browser, java_script_enabled=scripts) as page:
+        await page.goto(web_site.url + INBOX)
+        hint = page.locator(".batch .hint")
+        await expect(hint).to_be_visible()
+        for number, ask in enumerate(asks, start=1):
+            await box(page, ask).check()
+            assert f"{number} selected" in "".join(await shown_texts(page))
+        await expect(hint).to_be_hidden()
+        await box(page, asks[0]).uncheck()
+        assert "2 selected" in "".join(await shown_texts(page))
+
+
+async def test_titles_look_like_links_and_allowing_stands_out(
+    browser: Browser, web_site: Site
+) -> None:
+    await approval(web_site, "make")
+    async with tab(browser) as page:
+        await page.goto(web_site.url + INBOX)
+        await expect(page.locator(".inbox a .what")).to_have_css(
+            "text-decoration-line", "underline"
+        )
+        button = "node => getComputedStyle(node).backgroundColor"
+        card = await page.locator(".inbox").evaluate(button)
+        backgrounds = [
+            await page.locator(f".batch button[value={value}]").evaluate(button)
+            for value in ("allow_once", "deny")
+        ]
+        assert backgrounds[0] != card
+        assert backgrounds[1] == card
+
+
 @pytest.mark.parametrize("options", [{}, NARROW], ids=["wide", "narrow"])
 async def test_what_is_ticked_stays_ticked_when_more_comes_in_and_is_decided_together(
     browser: Browser, web_site: Site, options: dict[str, Any]

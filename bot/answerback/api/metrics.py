@@ -122,7 +122,7 @@ class Metrics:
         """Count an ask that has ended (see `answerback.service.notify.Hooks.ended`)."""
         if ask.outcome is None:
             return
-        seen = (ask.left and ask.left.since) or ask.seen_since or ask.created_at - ask.set_back
+        seen = ask.first_seen or ask.seen_since or ask.created_at - ask.set_back
         labelled = self.ended_seconds.labels(ask.request.route or "", ask.status.value)
         labelled.observe(max(ask.outcome.at - seen, 0.0))
 

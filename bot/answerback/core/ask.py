@@ -96,9 +96,8 @@ class Ask(StrictDataclass):
     reminded: int = 0
     """The number of reminders that are done, with those of before."""
     reminded_before: int = 0
-    """The number of reminders before the confirmation began or was left, when they began anew."""
     reminded_from: float = 0.0
-    """When that was, in seconds from creation."""
+    """The reminders before they began anew, and when that was, in seconds from creation."""
     confirmers: tuple[str, ...] = ()
     """Who may confirm; empty: the responders."""
     handed_to: tuple[str, ...] = ()
@@ -115,6 +114,7 @@ class Ask(StrictDataclass):
     """Whether people could see the live message at the current destination."""
     seen_since: float | None = None
     """Since when they could, by the platform's clock; None: that is unknown."""
+    first_seen: float | None = None  # at an earlier destination
     missed: int = 0
     """How often the live message was found to differ from what was recorded: deleted, or out of date."""
     message: dict[str, JsonValue] | None = None

@@ -16,6 +16,7 @@ class DecisionLabels(BaseModel):
     allow_several: str = "Allow several…"
     deny_several: str = "Deny several…"
     batch_open: str = "Not all of it is shown here: open it to allow it."
+    batch_selected: str = "{count} selected"
     batch_left: str = "Not decided: {count}. They have changed, or you have to open them."
 
     answered: str = "Answered"

@@ -37,6 +37,9 @@ def escalate(ask: Ask, at: float) -> Change | None:
 
 def move(ask: Ask, to: Destination) -> Ask:
     """Return an ask as it begins at another place, where it has yet to be posted."""
+    first_seen = ask.first_seen
+    if first_seen is None and ask.seen:
+        first_seen = ask.created_at if ask.seen_since is None else ask.seen_since
     return replace(
         ask,
         destination=to,
@@ -45,6 +48,7 @@ def move(ask: Ask, to: Destination) -> Ask:
         shown_revision=0,
         seen=False,
         seen_since=None,
+        first_seen=first_seen,
         opened=UNOPENED,
         left=AbandonedMessage(
             destination=ask.destination,

@@ -262,7 +262,7 @@ class Service(AskActions):
         for each in asks:
             if each.open and not each.seen:
                 ask, _ = await self.store.asks.change(each.id, decide)
-                if ask is not None and ask.left is None:
+                if ask is not None and ask.first_seen is None:
                     self.hooks.shown(ask, at - ask.created_at + ask.set_back)
 
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from answerback.core.ask import AbandonedMessage, Ask, Destination, Thread
+from answerback.core.escalation import move
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Shown
 from answerback.testing.store_examples import end_decision, new_ask
@@ -174,6 +175,23 @@ class PlacesContract:
         assert (late.left.since, late.left.until, late.left.thread) == (1_500.0, None, thread)
         [found] = await store.messages.find_moved("slack", "C1", "T1", 9_000.0, 10)
         assert found == late
+
+    async def test_when_people_first_saw_an_ask_is_kept_wherever_it_moves(
+        self, store: Store
+    ) -> None:
+        ask = new_ask()
+        await store.asks.create(Write(ask), None)
+        await store.asks.save_shown(ask.id, Shown(1, {"id": "m"}, Thread(), 1_500.0))
+
+        def decide(stored: Ask | None) -> Decision[None]:
+            assert stored is not None
+            return Decision(Write(replace(move(stored, _THERE), revision=2)), None)
+
+        for since in (2_500.0, 3_500.0):
+            await store.asks.change(ask.id, decide)
+            moved = await store.asks.save_shown(ask.id, Shown(2, {"id": "n"}, Thread(), since))
+            assert moved is not None
+            assert (moved.first_seen, moved.seen_since) == (1_500.0, since)
 
 
 def _move(until: float | None) -> Callable[[Ask | None], Decision[None]]:

@@ -298,7 +298,7 @@ class MessageSync:
         """Save what is shown. Whoever acts from now on may have seen it; earlier actions have outrun the platform."""
         outrun = self._queues.is_woken(ask.id)
         latest = await self._service.store.asks.save_shown(ask.id, shown, ask)
-        if latest is not None and latest.seen and not ask.seen and ask.left is None:
+        if latest is not None and latest.seen and not ask.seen and ask.first_seen is None:
             self._service.hooks.shown(
                 ask, self._service.clock.now() - ask.created_at + ask.set_back
             )

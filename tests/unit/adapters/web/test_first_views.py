@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from answerback.core.ask import AbandonedMessage, Destination
+from answerback.core.ask import Destination
 from answerback.core.errors import StoreError
+from answerback.core.escalation import move
 from answerback.ports.store import Write
 from answerback.testing.store_examples import new_ask
 from answerback_web.site import HIDDEN_HEADER
@@ -56,8 +57,8 @@ async def test_only_what_nobody_has_seen_anywhere_counts(web_site: Site) -> None
     service = web_site.service
     service.hooks.shown.listen(lambda ask, _: shown.append(ask.id))
     ask = await web_site.ask(TEXT)
-    left = AbandonedMessage(destination=Destination(surface="chat"), message={"id": "1"})
-    moved = replace(new_ask(9, to=ask.destination), left=left)
+    seen = replace(new_ask(9, to=Destination(surface="chat")), seen=True)
+    moved = move(seen, ask.destination)
     await service.store.asks.create(Write(moved), None)
     await service.note_seen([ask, ask, moved])  # as two people who open it at the same time
     assert shown == [ask.id]

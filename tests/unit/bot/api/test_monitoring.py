@@ -16,7 +16,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from answerback.api.metrics import Metrics
 from answerback.api.replica_status import ReplicaStatus
 from answerback.core.actions import Answer
-from answerback.core.ask import AbandonedMessage, Destination, Outcome, Status
+from answerback.core.ask import Ask, Destination, Outcome, Status
+from answerback.core.escalation import move
+from answerback.ports.store import Decision, Write
 from answerback.service.submission_request import Plan, Route, Routes, Submission, plan
 from answerback.testing.store_examples import new_ask
 from tests.meta.project import ROOT
@@ -109,6 +111,27 @@ async def test_how_long_asks_wait_is_measured(parts: Parts) -> None:
 
 
 @pytest.mark.rule("API-14")
+async def test_an_ask_seen_on_the_web_is_not_counted_again_where_it_moves_to(parts: Parts) -> None:
+    metrics = Metrics()
+    async with running(parts) as (service, sync):
+        service.hooks.shown.listen(metrics.count_shown)
+        ask = await submit(service, boolean("a"), to="web")
+        await service.note_seen([ask])
+
+        def decide(stored: Ask | None) -> Decision[None]:
+            assert stored is not None
+            there = Destination(surface="chat", channel="C1")
+            return Decision(Write(replace(move(stored, there), revision=2)), None)
+
+        await service.store.asks.change(ask.id, decide)
+        await service.show_outdated("chat")
+        await parts.chat.until(shows(parts, ask, 2))
+        await sync.wait_until_idle()
+    served = metrics.render({}, {}, {}, 0).decode()
+    assert 'answerback_shown_seconds_count{route=""} 1.0' in served
+
+
+@pytest.mark.rule("API-14")
 async def test_the_oldest_open_ask_of_each_route_is_a_gauge(api: Served) -> None:
     for _ in range(2):
         await api.asked()
@@ -123,12 +146,10 @@ async def test_the_oldest_open_ask_of_each_route_is_a_gauge(api: Served) -> None
 
 
 def test_an_end_is_counted_from_when_the_ask_was_first_seen() -> None:
-    place = Destination(surface="slack", channel="C1")
-    left = AbandonedMessage(destination=place, message={}, since=1_060.0)
     cases: tuple[tuple[dict[str, Any], float], ...] = (
         ({}, 90.0),
         ({"seen_since": 1_030.0}, 60.0),
-        ({"seen_since": 1_080.0, "left": left}, 30.0),
+        ({"seen_since": 1_080.0, "first_seen": 1_060.0}, 30.0),
     )
     for number, (seen, seconds) in enumerate(cases):
         metrics = Metrics()
