@@ -33,10 +33,18 @@ async def form(page: Page, there: Site) -> None:
     await settled(page)
 
 
+async def inbox(page: Page, there: Site) -> None:
+    """Open the inbox, with two permissions ticked."""
+    await KINDS["inbox"](page, there)
+    await settled(page)
+    for number in range(2):
+        await page.locator(".inbox .tick input").nth(number).check()
+
+
 IN_DOCS: Final[dict[str, Shown]] = {
     "form": form,
     "approval": permitted(EDIT),
-    "inbox": KINDS["inbox"],
+    "inbox": inbox,
 }
 
 

@@ -43,6 +43,7 @@ async def test_what_is_ticked_is_counted_also_without_scripts(
     asks = [await approval(web_site, f"make t{n}") for n in range(3)]
     async with tab(browser, java_script_enabled=scripts) as page:
         await page.goto(web_site.url + INBOX)
+        await settled(page)
         hint = page.locator(".batch .hint")
         await expect(hint).to_be_visible()
         for number, ask in enumerate(asks, start=1):

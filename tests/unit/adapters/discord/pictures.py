@@ -85,6 +85,8 @@ async def take_list_pictures(up: Rig, page: Page) -> None:
     await open_channel(up, page)
     message = up.ann.latest(up.channel).message
     await page.locator(f"#m{message.id}").screenshot(path=IMAGES / "discord-described.png")
+    call = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
+    await up.shown(await up.submit([], name="PermissionRequest", arguments=call))
     await up.ann.command("inbox", up.channel)
     await open_channel(up, page)
     note = up.ann.notes()[0].message

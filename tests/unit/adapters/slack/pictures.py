@@ -74,6 +74,9 @@ async def take(up: Rig, page: Page) -> None:
         },
         expires_in=3_600,
     )
+    for command in ("terraform apply plan.out", "make deploy"):
+        call = {"tool_name": "Bash", "tool_input": {"command": command}}
+        await up.submit(name="PermissionRequest", arguments=call)
     home_tab.open_home(up.ada)
     await up.slack.until(lambda: up.ada.id in up.slack.workspace.homes)
     await shot("home", f"h/{up.ada.id}")
