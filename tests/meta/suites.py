@@ -13,7 +13,11 @@ _ADAPTERS: Final = "tests/unit/adapters"
 _STORAGE: Final = "tests/unit/storage"
 
 SUITES: Final = {
-    "adapters/answerback_chat/*.py": (f"{_ADAPTERS}/slack", f"{_ADAPTERS}/discord"),
+    "adapters/answerback_chat/*.py": (
+        f"{_ADAPTERS}/slack",
+        f"{_ADAPTERS}/discord",
+        f"{_ADAPTERS}/telegram",
+    ),
     "adapters/answerback_discord/*.py": (f"{_ADAPTERS}/discord",),
     "adapters/answerback_slack/*.py": (f"{_ADAPTERS}/slack",),
     "adapters/answerback_telegram/*.py": (f"{_ADAPTERS}/telegram",),
@@ -29,7 +33,12 @@ SUITES: Final = {
         f"{_AGENTS}/test_mcp_proxy*.py",
     ),
     "bot/answerback/api/*.py": (f"{_BOT}/api",),
-    "bot/answerback/cli/*.py": (f"{_BOT}/cli", f"{_BOT}/api/test_shell.py"),
+    "bot/answerback/cli/*.py": (
+        f"{_BOT}/cli",
+        f"{_BOT}/api/test_shell.py",
+        f"{_AGENTS}/test_bridge_*.py",
+        f"{_AGENTS}/test_mcp_proxy*.py",
+    ),
     "bot/answerback/cli/terminal/*.py": (f"{_BOT}/cli/test_terminal*.py",),
     "bot/answerback/core/*.py": (f"{_BOT}/core", f"{_BOT}/dialects"),
     "bot/answerback/core/json_schema/*.py": (

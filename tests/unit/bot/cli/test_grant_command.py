@@ -107,4 +107,5 @@ async def test_the_command_lists_and_revokes(terminal: Terminal) -> None:
     assert status == 0
     assert json.loads(out)["ended_at"] is not None
     assert err == f"{found['id']}: revoked.\n"
+    assert await run(terminal, "revoke", found["id"]) == (0, "", err)
     assert (await run(terminal, "list", "--json"))[1] == "[]\n"

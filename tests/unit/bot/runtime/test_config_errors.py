@@ -64,6 +64,16 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("[discord]\nbot_token = 'x'\ngateway = false", "set public_key"),
         (f"[agents.a]\ntoken_hash = '{HASH}'\nroutes = ['x']", "there is no [routes.x]"),
         (f"[agents.a]\ntoken_hash = '{HASH}'\nlabel = ' '", "agents.a.label: it is blank"),
+        ("[people.a]\nname = 'A'\nids = ['U1']", "the name of a surface, a colon and an id there"),
+        (
+            "[people.a]\nname = 'A'\nids = ['web:x']\n[people.b]\nname = 'B'\nids = ['web:x']",
+            "people.b.ids names 'web:x', which belongs to a",
+        ),
+        ("[routes.a]\nto = 'web'\nresponders = ['person:x']", "there is no [people.x]"),
+        (
+            "[public]\nport = 1\n[web]\nuser_header = 'X'\ntrusted_proxies = ['10.0.0.0/8']",
+            "web.user_header needs a public address: set public.url",
+        ),
         ("[server\n", "is not valid TOML"),
     ],
 )
