@@ -24,7 +24,7 @@ T = TypeVar("T")
 JsonObject = dict[str, JsonValue]
 
 JSON_OBJECT: Final = TypeAdapter(JsonObject)
-_ROWS: Final = TypeAdapter(list[JsonObject])
+ROWS: Final = TypeAdapter(list[JsonObject])
 
 START_HINT: Final = "Start one with `answerback serve`, or name it with --url."
 TOKEN_HINT: Final = "Set ANSWERBACK_TOKEN to a token."
@@ -73,6 +73,6 @@ async def fetch_all(
     while after is not None:
         more = {"after": str(after)} if after else {}
         page = await client.call("GET", f"{path}?{urlencode(query | more)}")
-        fetched += _ROWS.validate_python(page[rows])
+        fetched += ROWS.validate_python(page[rows])
         after = page["next"]
     return fetched

@@ -48,9 +48,7 @@ def command(
         call["to"] = to
     if clarify:
         call["accepts"] = [CLARIFY]
-    base = resolve_url(url)
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    ask = asyncio.run(ask_and_wait(base, headers, call, wait))
+    ask = asyncio.run(ask_and_wait(resolve_url(url), token, call, wait))
     if ask["status"] == Status.OPEN:
         exit_still_open(ask, content=content, whole=json)
     exit_with_outcome(ask, content=content, whole=json)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING, Annotated, Final, NoReturn
@@ -105,19 +107,19 @@ def command(
         _fail(str(error))
     client_in, client_out = own_streams()
     calls = ServiceCalls(service.rstrip("/"), os.environ.get(token_env) or None, token_env)
-    gateway = Gateway(
+    gateway_of = partial(
+        Gateway,
         policy=chosen,
         definitions=definitions,
         people=AskClient(calls, to),
         client=LineWriter(client_out),
-        send=lambda _line, _message: None,
         warn=_warn,
         origin=origin_of(str(Path.cwd()), None),
     )
     if url is not None:
-        _run_over_http(gateway, client_in, url, headers)
+        _run_over_http(gateway_of, client_in, url, headers)
     else:
-        _run_program(gateway, client_in, command_line or [])
+        _run_program(gateway_of, client_in, command_line or [])
 
 
 def _choose_policy(
@@ -164,14 +166,16 @@ def _check_address(url: str, pairs: list[str]) -> dict[str, str]:
     return headers
 
 
-def _run_program(gateway: Gateway, client_in: IO[bytes], command_line: list[str]) -> NoReturn:
+def _run_program(
+    gateway_of: Callable[..., Gateway], client_in: IO[bytes], command_line: list[str]
+) -> NoReturn:
     from answerback.agents.mcp_proxy.messages import read_bounded
     from answerback.agents.pipe.lines import LineWriter
     from answerback.cli.piped_program import start_program, start_relay
 
     program = start_program(command_line, _warn)
     to_server = LineWriter(program.stdin)
-    gateway.send = lambda line, _message: to_server.try_write_line(line)
+    gateway = gateway_of(send=lambda line, _message: to_server.try_write_line(line))
     start_relay(
         lambda source: gateway.relay_from_client(read_bounded(source)), client_in, to_server, _warn
     )
@@ -188,11 +192,13 @@ def _run_program(gateway: Gateway, client_in: IO[bytes], command_line: list[str]
 
 
 def _run_over_http(
-    gateway: Gateway, client_in: IO[bytes], url: str, headers: dict[str, str]
+    gateway_of: Callable[..., Gateway], client_in: IO[bytes], url: str, headers: dict[str, str]
 ) -> None:
     from answerback.agents.mcp_proxy.http_server import HttpServer
     from answerback.agents.mcp_proxy.messages import read_bounded
 
+    server: HttpServer
+    gateway = gateway_of(send=lambda line, message: server.send(line, message))
     server = HttpServer(
         url,
         headers,
@@ -200,7 +206,6 @@ def _run_over_http(
         gateway.definitions.listed,
         _warn,
     )
-    gateway.send = server.send
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, _stop)
     try:

@@ -9,7 +9,6 @@ that blocks on its pipes, so a slow reader slows its writer as it would without 
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -20,14 +19,12 @@ from answerback.agents.pipe import json_rpc
 from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call, Json, is_decided
 from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.origins import MAX_FOLDERS, Folders
-from answerback.agents.pipe.service_calls import ANSWER_PATIENCE
+from answerback.agents.pipe.withdrawals import Withdrawals
 
 _MAX_TOOL_CALLS: Final = 200
 """Tool calls in progress that are remembered, those that changed last."""
 _WITHDRAW_TIMEOUT: Final = 2.0
 """Seconds for which an editor's answer waits until its ask is withdrawn; after that, it counts."""
-_END_TIMEOUT: Final = 5.0
-"""Seconds that the proxy waits at its end until its open asks are withdrawn."""
 
 
 @dataclass(eq=False)
@@ -80,7 +77,9 @@ class Proxy:
     _folders: Folders = field(default_factory=Folders)
     _requested_folders: dict[str, object] = field(default_factory=dict)
     """The folders of sessions that the editor has requested, by the ids of its requests."""
-    _withdrawals: list[threading.Thread] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._withdrawals = Withdrawals(self.people)
 
     # --- from the agent ------------------------------------------------------------------------
 
@@ -192,22 +191,16 @@ class Proxy:
                 return False
             self._end(race)
         if outcome is None:
-            self._withdraw(race)
+            self._withdrawals.start(race.ask_id)
         return True
 
     # --- from people ---------------------------------------------------------------------------
 
     def _ask(self, race: _Race, call: Call) -> None:
         """Ask people about a request, and wait for the outcome."""
-        try:
-            outcome = self.people.ask(
-                call,
-                lambda ask_id: self._record_ask_id(race, ask_id),
-                lambda: not race.is_over,
-            )
-        except Exception as error:  # noqa: BLE001 - whatever fails, the agent waits for an answer
-            failure = error
-            outcome = AskOutcome(None, f"Nobody could be asked: {failure!r}.")
+        outcome = self.people.ask(
+            call, lambda ask_id: self._record_ask_id(race, ask_id), lambda: not race.is_over
+        )
         race.asked.set()
         self._answer(race, outcome)
         if outcome.ask is None:
@@ -217,7 +210,7 @@ class Proxy:
         with self._lock:
             race.ask_id = ask_id
         if race.is_over:
-            self._withdraw(race)
+            self._withdrawals.start(race.ask_id)
         race.asked.set()
 
     def _answer(self, race: _Race, outcome: AskOutcome) -> None:
@@ -230,7 +223,7 @@ class Proxy:
                 return
             self._end(race, decided)
         if outcome.ask is None:
-            self._withdraw(race)
+            self._withdrawals.start(race.ask_id)
         if race.editor_has_it and not decided:
             return
         result = race.result(messages.result_of(race.request["method"], outcome))
@@ -259,11 +252,8 @@ class Proxy:
 
     def end(self) -> None:
         """Withdraw the open asks, as nobody waits for them any more."""
-        until = time.monotonic() + _END_TIMEOUT
-        for race in self._end_matching(lambda _race: True):
-            race.asked.wait(until - time.monotonic())
-        for thread in self._withdrawals:
-            thread.join(max(0.0, until - time.monotonic()))
+        ended = self._end_matching(lambda _race: True)
+        self._withdrawals.end(race.asked for race in ended)
 
     def _end_matching(
         self, matches: Callable[[_Race], bool], *, is_answered: bool = False
@@ -274,7 +264,7 @@ class Proxy:
             for race in ended:
                 self._end(race, is_answered)
         for race in ended:
-            self._withdraw(race)
+            self._withdrawals.start(race.ask_id)
         return ended
 
     def _end(self, race: _Race, is_answered: bool = False) -> None:
@@ -283,13 +273,3 @@ class Proxy:
         self._races.remove(race)
         if is_answered and race.editor_has_it:
             self._late_responses[race.id_key] += 1
-
-    def _withdraw(self, race: _Race) -> None:
-        """Withdraw the ask in the background, retrying while the service restarts."""
-        if race.ask_id is None:
-            return
-        thread = threading.Thread(
-            target=self.people.withdraw, args=[race.ask_id, ANSWER_PATIENCE], daemon=True
-        )
-        self._withdrawals = [thread, *(other for other in self._withdrawals if other.is_alive())]
-        thread.start()

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
 
 from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
-from answerback.agents.pipe.service_calls import ANSWER_PATIENCE
-
-_END_TIMEOUT: Final = 5.0
-"""Seconds that the proxy waits at its end until its open asks are withdrawn."""
+from answerback.agents.pipe.withdrawals import Withdrawals
 
 
 @dataclass(eq=False)
@@ -39,7 +34,7 @@ class PendingAsks:
         self._warn = warn
         self._lock = threading.Lock()
         self._open: list[Pending] = []
-        self._withdrawals: list[threading.Thread] = []
+        self._withdrawals = Withdrawals(people)
 
     def open(self, key: str) -> Pending:
         """Note that a request waits."""
@@ -71,7 +66,7 @@ class PendingAsks:
 
     def _cancel(self, pending: Pending) -> bool:
         was_open = self.close(pending)
-        self._withdraw(pending)
+        self._withdrawals.start(pending.ask_id)
         return was_open
 
     def ask(self, pending: Pending, call: Call) -> AskOutcome:
@@ -80,19 +75,15 @@ class PendingAsks:
         def opened(ask_id: str) -> None:
             pending.ask_id = ask_id
             if pending.over.is_set():
-                self._withdraw(pending)
+                self._withdrawals.start(pending.ask_id)
             pending.asked.set()
 
-        try:
-            outcome = self._people.ask(call, opened, lambda: not pending.over.is_set())
-        except Exception as error:  # noqa: BLE001 - whatever fails, somebody waits for an answer
-            failure = error
-            outcome = AskOutcome(None, f"Nobody could be asked: {failure!r}.")
+        outcome = self._people.ask(call, opened, lambda: not pending.over.is_set())
         pending.asked.set()
         if outcome.ask is None and not pending.over.is_set():
             self._warn(outcome.message)
             if call.dialect != "approval":  # a question has no decision to report
-                self._withdraw(pending)
+                self._withdrawals.start(pending.ask_id)
             elif pending.ask_id is not None:
                 decided = self._people.report_no_answer(pending.ask_id)
                 return decided._replace(message=outcome.message)
@@ -100,21 +91,8 @@ class PendingAsks:
 
     def end(self) -> None:
         """Withdraw all that is open: nobody waits for it any more."""
-        until = time.monotonic() + _END_TIMEOUT
         with self._lock:
             still_open = [*self._open]
         for pending in still_open:
             self._cancel(pending)
-        for pending in still_open:
-            pending.asked.wait(max(0.0, until - time.monotonic()))
-        for thread in self._withdrawals:
-            thread.join(max(0.0, until - time.monotonic()))
-
-    def _withdraw(self, pending: Pending) -> None:
-        """Withdraw an ask in the background, retrying while the service restarts."""
-        if pending.ask_id is None:
-            return
-        arguments = (pending.ask_id, ANSWER_PATIENCE)
-        thread = threading.Thread(target=self._people.withdraw, args=arguments, daemon=True)
-        self._withdrawals = [thread, *(each for each in self._withdrawals if each.is_alive())]
-        thread.start()
+        self._withdrawals.end(pending.asked for pending in still_open)

@@ -60,10 +60,20 @@ class AskClient:
         opened: Callable[[str], None] = lambda _ask_id: None,
         is_needed: Callable[[], bool] = lambda: True,
     ) -> AskOutcome:
-        """Ask people and return the outcome once there is one. Reports the ask's id to `opened`.
+        """Ask people and return the outcome once there is one, whatever fails: somebody waits for it.
 
-        If the agent has reached one of its limits, waits and tries again while the answer `is_needed`.
+        Reports the ask's id to `opened`. If the agent has reached one of its limits, waits and tries again while the
+        answer `is_needed`.
         """
+        try:
+            return self._ask(call, opened, is_needed)
+        except Exception as error:  # noqa: BLE001 - somebody waits for an answer
+            failure = error
+        return AskOutcome(None, f"Nobody could be asked: {failure!r}.")
+
+    def _ask(
+        self, call: Call, opened: Callable[[str], None], is_needed: Callable[[], bool]
+    ) -> AskOutcome:
         try:
             ask = self._submit(call, is_needed)
         except ServiceUnavailableError as error:

@@ -11,7 +11,7 @@ import pytest
 
 from answerback.agents.acp import messages, proxy
 from answerback.agents.pipe import json_rpc
-from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
+from answerback.agents.pipe.ask_people import AskClient, Call
 from answerback.agents.pipe.lines import LineTooLongError, LineWriter, read_lines
 from answerback.agents.pipe.service_calls import (
     RefusedError,
@@ -83,11 +83,11 @@ def test_a_permission_from_the_configuration_is_left_to_the_editor() -> None:
 
 @pytest.mark.rule("ACP-6")
 def test_an_unforeseen_error_still_answers_the_agent() -> None:
-    class Breaks(AskClient):
-        def ask(self, *_: object) -> AskOutcome:
+    class Breaks(ServiceCalls):
+        def call(self, *_: object, **__: object) -> Response:
             raise KeyError("id")
 
-    parts = Parts(Breaks(ServiceCalls(AWAY)))
+    parts = Parts(AskClient(Breaks(AWAY)))
     parts.proxy.relay_from_agent([line(elicitation())])
     assert parts.agent.lines(1) == [CANCELLED]
     assert parts.has_warned.wait(WAIT)

@@ -18,8 +18,9 @@ from answerback.agents.mcp_proxy.gateway import Gateway
 from answerback.agents.mcp_proxy.messages import RefusedLineError
 from answerback.agents.mcp_proxy.pending_asks import PendingAsks
 from answerback.agents.mcp_proxy.policy import named_server
-from answerback.agents.pipe.ask_people import AskOutcome, Call
+from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
 from answerback.agents.pipe.lines import LineWriter
+from answerback.agents.pipe.service_calls import Response, ServiceCalls
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json
 from tests.unit.bot.agents.test_acp_lines import Pipe
@@ -126,10 +127,14 @@ def test_a_question_is_withdrawn_if_waiting_for_its_answer_fails() -> None:
 
 @pytest.mark.rule("GATEWAY-2")
 def test_whatever_fails_denies(tmp_path: Path) -> None:
-    def fail() -> AskOutcome:
-        raise RuntimeError("a bug")
+    class Fails(ServiceCalls):
+        def call(self, method: str, *_: object, **__: object) -> Response:
+            if method == "GET":
+                raise RuntimeError("a bug")
+            return Response(201, {"id": "ask_1", "status": "open"}, None)
 
-    parts = Parts(tmp_path, ask=answering(fail), report_no_answer=lambda _: AskOutcome(None, ""))
+    people = AskClient(Fails("http://127.0.0.1:1"))
+    parts = Parts(tmp_path, ask=people.ask, report_no_answer=lambda _: AskOutcome(None, ""))
     parts.client_says(call())
     [denied] = parts.client.lines(1)
     assert "RuntimeError" in denied["result"]["content"][0]["text"]

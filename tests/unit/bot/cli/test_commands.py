@@ -14,13 +14,9 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 import yaml
-from aiohttp import web
-from aiohttp.test_utils import TestServer
 from typer.testing import CliRunner
 
-from answerback.api.problems import problem_response
 from answerback.cli import demo, main, serving
-from answerback.cli.ask_and_wait import _submit, _wait
 from answerback.cli.checkup import build_checkup
 from answerback.cli.service_address import resolve_url
 from answerback.core.errors import ConfigError
@@ -171,46 +167,6 @@ def test_serve_raises_the_open_file_limit_as_far_as_allowed() -> None:
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (allowed, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-
-
-# --- ask -------------------------------------------------------------------------------------------
-
-
-async def test_an_ask_that_vanishes_during_a_wait_ends_the_command_with_a_message(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    answers = [
-        web.Response(status=503),
-        problem_response(404, "Not found", "There is no ask with the id ask_1."),
-    ]
-
-    async def gone(_: web.Request) -> web.Response:
-        return answers.pop(0)
-
-    app = web.Application()
-    app.router.add_get("/v1/asks/ask_1", gone)
-    async with TestServer(app) as server, aiohttp.ClientSession() as http:
-        address = str(server.make_url("/v1/asks/ask_1"))
-        with pytest.raises(SystemExit) as ended:
-            await _wait(http, address, {"id": "ask_1", "status": "open"}, 10.0)
-    assert (ended.value.code, answers) == (1, [])
-    assert "There is no ask with the id ask_1." in capsys.readouterr().err
-
-
-async def test_a_response_that_is_not_from_answerback_ends_the_command_with_a_message(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    async def page(_: web.Request) -> web.Response:
-        return web.Response(text="<h1>It works!</h1>", content_type="text/html")
-
-    app = web.Application()
-    app.router.add_post("/v1/asks", page)
-    async with TestServer(app) as server, aiohttp.ClientSession() as http:
-        base = str(server.make_url("")).rstrip("/")
-        with pytest.raises(SystemExit) as ended:
-            await _submit(http, base, {"name": "ask_user", "arguments": {}})
-    assert ended.value.code == 1
-    assert f"{base} is not a valid Answerback address" in capsys.readouterr().err
 
 
 # --- doctor ----------------------------------------------------------------------------------------
