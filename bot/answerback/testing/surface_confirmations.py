@@ -177,7 +177,7 @@ class ConfirmationsContract:
         await ada.look_at(ask)
         await ada.confirm()
         [note] = await ada.private_notes(1)
-        assert "somebody else has to" in note
+        assert "somebody else must" in note
 
     @pytest.mark.rule("CONFIRM-5", "CLARIFY-1")
     @requires_capability(Capability.ASKING_BACK)
