@@ -20,6 +20,8 @@ from answerback_client import Ask, AsyncClient
 
 _MOST: Final = 100
 """The most asks that one call decides about."""
+_PAGE: Final = 200
+"""The most asks that the service lists at once."""
 _NUMBERS: Final = re.compile(r"([0-9]{1,3})(?:-([0-9]{1,3}))?", re.ASCII)
 _HINT: Final = "Numbers to decide about, such as 1 3-5 (q leaves all of them open):"
 _DIM: Final = "ansibrightblack"
@@ -67,14 +69,20 @@ class BatchList:
         say("Nothing is waiting that can be decided together with others.")
 
     async def _read(self) -> list[Ask]:
-        """Read the permissions, oldest first; the service has the last word on whether they can be decided so."""
-        asks = (await self._client.open_asks(_MOST))[::-1]
+        """Read the oldest permissions; the service has the last word on whether they can be decided so."""
+        found: list[Ask] = []
+        after: JsonValue = ""
+        while after is not None:  # newest first, with questions among them
+            path = f"/v1/asks?status=open&limit={_PAGE}&after={after}"
+            page = await self._client.call("GET", path)
+            found += map(Ask.of, get_dicts(page, "asks"))
+            after = page["next"]
         return [
             ask
-            for ask in asks
+            for ask in reversed(found)
             if self._surface in {None, ask.json["surface"]}
             and any(each.get("kind") == OptionKind.DENY for each in _options(ask))
-        ]
+        ][:_MOST]
 
     def _row(self, number: int, ask: Ask) -> Iterator[Fragments]:
         yield []

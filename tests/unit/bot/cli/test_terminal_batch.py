@@ -74,6 +74,24 @@ async def test_only_what_is_listed_whole_is_allowed(terminal: Terminal) -> None:
     assert "Nothing is waiting" in text
 
 
+async def test_a_hundred_permissions_are_cleared_among_and_below_as_many_questions(
+    terminal: Terminal,
+) -> None:
+    asks = []
+    for n in range(100):
+        asks.append(await approval(terminal, LONG if n % 10 == 9 else f"make t{n}"))
+        if n % 2:
+            await terminal.client.submit("ask_user", {"questions": [SELECT]})
+    for _ in range(60):  # newer than all permissions
+        await terminal.client.submit("ask_user", {"questions": [SELECT]})
+    whole = ",".join(str(n + 1) for n in range(100) if n % 10 != 9)
+    text = await work(terminal, f"{whole}\r1\r1-10\r2\r")
+    assert "Nothing is waiting" in text
+    expected = ["deny" if n % 10 == 9 else "allow" for n in range(100)]
+    assert await decisions(terminal, asks) == expected
+    assert len(await terminal.client.open_asks(200)) == 110, "no question is decided"
+
+
 async def test_wrong_numbers_are_entered_again_and_a_decision_can_be_dropped(
     terminal: Terminal,
 ) -> None:
