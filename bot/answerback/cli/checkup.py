@@ -114,7 +114,7 @@ def _unenforced_rules(settings: Settings) -> Iterator[Finding]:
         for name, agent in settings.agents.items()
         if agent.role == "agent" and not agent.routes
     ]
-    if settings.agents and not unrestricted:
+    if settings.uses_tokens and not unrestricted:
         return
     if unrestricted:
         who = f"{', '.join(unrestricted)} may name any place"

@@ -84,6 +84,8 @@ class DecisionLabels(BaseModel):
     agent_row: str = "{name}: {program} on {machine}, from {address}, until {date}"
     agent_owner: str = "of {name}"
     code: str = "Code"
+    connect_about: str = "Connect an agent by the code that it shows you"
+    agents_about: str = "See and remove the agents that you have connected"
     code_hint: str = (
         "Type the code that `answerback connect` shows in your own terminal. Never type one that "
         "somebody has sent you."

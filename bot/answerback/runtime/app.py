@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +23,7 @@ from answerback.http.unverified_connections import UnverifiedConnections, connec
 from answerback.mcp import mount
 from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedLeases
+from answerback.ports.commands import Command
 from answerback.ports.person_key import KeyHolderSource, is_loopback
 from answerback.ports.plugin import BuiltSurface, Host, OperatorPages
 from answerback.ports.surface import Surface
@@ -113,9 +114,10 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         parts = (settings, opened, connected, routes, callbacks, metrics, receipts)
         tokens = build_agent_tokens(settings)
         credential_of = person_keys.build_credential_reader(holders, tokens)
-        service = _build_service(*parts, credential_of)
         in_force = RulesInForce(build_onboarding(settings))
-        sign_ins = _build_sign_ins(service, tokens, in_force, credential_of)
+        trust = (in_force, credential_of)
+        sign_ins, commands = _build_sign_ins(settings, opened, routes, connected, tokens, trust)
+        service = _build_service(*parts, credential_of, commands)
         tracing = await _build_tracing(settings, service, stack)
         desks = PushDesks(service, holders, sockets.address, stack)
         given = (settings, opened, sockets, holders, http, service, desks, sign_ins)
@@ -221,6 +223,7 @@ def _build_service(
     metrics: Metrics,
     receipts: Receipts | None,
     credential_of: CredentialOf,
+    commands: Sequence[Command],
 ) -> Service:
     store, claim, clock = opened
     hooks = Hooks()
@@ -243,17 +246,24 @@ def _build_service(
         hooks=hooks,
         receipts=receipts,
         credential_of=credential_of,
+        commands=commands,
     )
 
 
 def _build_sign_ins(
-    service: Service, tokens: AgentTokens, in_force: RulesInForce, credential_of: CredentialOf
-) -> SignIns | None:
+    settings: Settings,
+    opened: OpenStore,
+    routes: Routes,
+    surfaces: Mapping[str, Surface],
+    tokens: AgentTokens,
+    trust: tuple[RulesInForce, CredentialOf],
+) -> tuple[SignIns | None, Sequence[Command]]:
+    """Build where people connect agents, and the commands by which they do so in a chat."""
     if not tokens.required:
-        return None
+        return None, ()
     from answerback.runtime.onboarding import build_sign_ins  # most services have no tokens
 
-    return build_sign_ins(service, tokens, in_force, credential_of)
+    return build_sign_ins(settings, opened, routes, surfaces, tokens, trust)
 
 
 def _oauth_routes(settings: Settings, api: Api, sockets: BoundSockets) -> list[web.RouteDef]:

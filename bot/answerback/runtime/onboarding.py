@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_network
 
 from aiohttp import web
@@ -11,19 +11,30 @@ from answerback.api.auth import AgentTokens
 from answerback.api.oauth import OAuthEndpoints
 from answerback.api.operation import Api
 from answerback.ports.agent_tokens import RulesInForce
+from answerback.ports.commands import Command
+from answerback.ports.surface import Surface
 from answerback.runtime.config import Settings, plugin_settings
+from answerback.runtime.open_store import OpenStore
 from answerback.runtime.plugins import installed_plugins
 from answerback.service.grants import CredentialOf
-from answerback.service.service import Service
+from answerback.service.sign_in_commands import sign_in_commands
 from answerback.service.sign_ins import SignIns
+from answerback.service.submission_request import Routes
 
 
 def build_sign_ins(
-    service: Service, tokens: AgentTokens, in_force: RulesInForce, credential_of: CredentialOf
-) -> SignIns:
-    """Build where people connect agents."""
-    parts = (service.store, service.clock, in_force, service.people, service.surfaces)
-    return SignIns(*parts, credential_of, tokens.is_agent)
+    settings: Settings,
+    opened: OpenStore,
+    routes: Routes,
+    surfaces: Mapping[str, Surface],
+    tokens: AgentTokens,
+    trust: tuple[RulesInForce, CredentialOf],
+) -> tuple[SignIns, Sequence[Command]]:
+    """Build where people connect agents, and the commands by which they do so in a chat."""
+    in_force, credential_of = trust
+    parts = (opened.store, opened.clock, in_force, routes.people, surfaces)
+    desk = SignIns(*parts, credential_of, tokens.is_agent)
+    return desk, sign_in_commands(desk, settings.labels) if desk.is_open() else ()
 
 
 def oauth_routes(

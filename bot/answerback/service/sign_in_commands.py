@@ -1,0 +1,81 @@
+"""``/answerback connect CODE`` and ``/answerback agents``: people connect and remove their agents in a chat."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.core.labels import Labels
+from answerback.ports.agent_tokens import SignIn, SignInState
+from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
+from answerback.ports.sign_ins import SignInDesk, SignInRefusal
+from answerback.presentation.sign_in_text import (
+    agent_row,
+    decided_text,
+    refusal_text,
+    request_lines,
+)
+
+CONNECT: Final = "connect"
+AGENTS: Final = "agents"
+_APPROVE: Final = "approve"
+_DENY: Final = "deny"
+_REMOVE: Final = "remove"
+MAX_LISTED: Final = 10
+"""Agents that are listed with a button; others are removed on the page."""
+
+
+def sign_in_commands(desk: SignInDesk, labels: Labels) -> tuple[Command, ...]:
+    """Return the commands."""
+    commands = _Commands(desk, labels)
+    return (
+        Command(CONNECT, labels.connect_about, commands.connect, "code"),
+        Command(AGENTS, labels.agents_about, commands.agents),
+    )
+
+
+class _Commands:
+    def __init__(self, desk: SignInDesk, labels: Labels) -> None:
+        self._desk, self._labels = desk, labels
+
+    async def connect(self, use: CommandUse) -> CommandAnswer:
+        """Show who asks by a code. Only the buttons below decide: what is typed may not have been read."""
+        *parts, last = use.text.split()
+        decision = last if last in {_APPROVE, _DENY} else None
+        typed = "".join(parts if decision else [*parts, last])
+        code = "".join(each for each in typed if each.isascii() and each.isalpha())
+        if use.pressed and decision:
+            is_approved = decision == _APPROVE
+            found = await self._desk.decide(code, use.person, approve=is_approved)
+        else:
+            found = await self._desk.look_up(code, use.person)
+        return self._answer(code, found)
+
+    def _answer(self, code: str, found: SignIn | SignInRefusal) -> CommandAnswer:
+        labels = self._labels
+        if isinstance(found, SignInRefusal):
+            return CommandAnswer(refusal_text(found, labels))
+        if found.state is not SignInState.PENDING:
+            return CommandAnswer(decided_text(found, labels))
+        texts = "\n".join(request_lines(found, self._desk.terms(), labels))
+        decisions = ((labels.approve, _APPROVE), (labels.deny, _DENY))
+        buttons = [CommandButton(text, f"{CONNECT} {code} {each}") for text, each in decisions]
+        return CommandAnswer(texts, tuple(buttons))
+
+    async def agents(self, use: CommandUse) -> CommandAnswer:
+        """List the person's agents, each with a button that removes it."""
+        what, _, suffix = use.text.partition(" ")
+        found = await self._desk.list_for(use.person)
+        if what == _REMOVE and use.pressed:
+            for agent in found:
+                if agent.name.endswith(f"-{suffix}"):
+                    await self._desk.remove(agent.name, use.person)
+            found = await self._desk.list_for(use.person)
+        rows = [agent_row(each, self._labels) for each in found]
+        buttons = [
+            CommandButton(
+                f"{self._labels.remove} {each.name}",
+                f"{AGENTS} {_REMOVE} {each.name.rpartition('-')[2]}",
+            )
+            for each in found[:MAX_LISTED]
+        ]
+        return CommandAnswer("\n".join(rows) or self._labels.agents_none, tuple(buttons))
