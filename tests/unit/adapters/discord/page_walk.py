@@ -26,4 +26,4 @@ async def meet_newcomer() -> AsyncIterator[Newcomer]:
             "41771983423143937": str(channel.id),
         }
         variables = {"ANSWERBACK_DISCORD__API_URL": world.api_url}
-        yield Newcomer("What people see", filled_in, variables, answer)
+        yield Newcomer("What people see", filled_in, variables, answer, library_warns=True)
