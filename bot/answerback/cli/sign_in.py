@@ -73,7 +73,7 @@ class _SignIn:
             began = await self._begin(http, endpoints["device_authorization_endpoint"], names)
             say(f"Open {began['verification_uri']} where you are signed in, and type this code:")
             say(f"\n    {began['user_code']}\n")
-            say(f"Or type in Slack or Discord: /answerback connect {began['user_code']}")
+            say(f"Or type in a chat with Answerback: /answerback connect {began['user_code']}")
             return await self._wait(http, endpoints["token_endpoint"], began)
 
     async def _endpoints(self, http: aiohttp.ClientSession) -> dict[str, str]:

@@ -67,7 +67,7 @@ async def test_a_person_connects_their_agent_and_its_token_is_theirs_alone(
             f"Open {url}/device where you are signed in, and type this code:"
         )
         code = (await said.get()).strip()
-        assert await said.get() == f"Or type in Slack or Discord: /answerback connect {code}"
+        assert await said.get() == f"Or type in a chat with Answerback: /answerback connect {code}"
         address = await page(api, anns_key)
         shown = await post(api, address, do="look_up", code=code)
         assert "It says that it runs on the machine Ann-s laptop." in shown
