@@ -55,7 +55,6 @@ class ChatSettings(SurfaceSettings):
         return None
 
     def configured(self) -> bool:
-        """See `SurfaceSettings.configured`."""
         return self.bot_token is not None
 
     @property
@@ -78,22 +77,18 @@ class ChatPlugin(SurfacePlugin[S]):
     """See `SurfacePlugin`."""
 
     def load(self) -> None:
-        """See `SurfacePlugin.load`."""
         self._module("adapter")
         self._module("doctor")
 
     async def build(self, settings: S, host: Host, asks: Asks) -> BuiltSurface:
-        """See `SurfacePlugin.build`."""
         surface = await self._module("adapter").build(settings, host, asks)
         return BuiltSurface(surface, hooks=surface.public_routes())
 
     async def findings(self, settings: S, checkup: DoctorContext) -> AsyncIterator[Finding]:
-        """See `SurfacePlugin.findings`."""
         async for finding in self._module("doctor").findings(settings, checkup):
             yield finding
 
     def preview(self, ask: Ask, labels: Labels) -> Preview:
-        """See `SurfacePlugin.preview`."""
         from answerback.core.view import view_of
 
         shown: Preview = self._module("preview").preview(view_of(ask, labels), labels)

@@ -22,21 +22,17 @@ class DiscordSettings(ChatSettings):
     """How many gateway connections share the servers."""
 
     def needs_bot(self) -> bool:
-        """See `ChatSettings.needs_bot`."""
         return self.public_key is not None
 
     def why_unreachable(self) -> str | None:
-        """See `ChatSettings.why_unreachable`."""
         if self.gateway or self.public_key is not None:
             return None
         return "clicks cannot be received: set public_key, or leave gateway on"
 
     def http_actions_setting(self) -> str | None:
-        """See `SurfaceSettings.http_actions_setting`."""
         return "discord.public_key" if self.public_key else None
 
     def connection(self) -> str:
-        """See `SurfaceSettings.connection`."""
         return "HTTP" if self.public_key else "gateway"
 
 

@@ -87,11 +87,9 @@ class Posting(LiveMessages[Json, Json]):
     # --- stored references -----------------------------------------------------------------------
 
     def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> Json | None:
-        """See `LiveMessages.parse_ref`."""
         return dict(stored) if stored else None
 
     def is_posted(self, ref: Json) -> bool:
-        """See `LiveMessages.is_posted`."""
         return isinstance(ref.get("id"), str)
 
     def mark_pending(self, ref: Json) -> Json:
@@ -99,7 +97,6 @@ class Posting(LiveMessages[Json, Json]):
         return ref
 
     def shown(self, ref: Json, revision: int) -> Shown:
-        """See `LiveMessages.shown`."""
         at = ref.get(_SINCE)
         stored = {key: value for key, value in ref.items() if key not in {_SHOWS, _SINCE}}
         return Shown(revision, stored, _thread(ref), at if isinstance(at, float) else None)
@@ -107,14 +104,12 @@ class Posting(LiveMessages[Json, Json]):
     # --- the message -----------------------------------------------------------------------------
 
     async def choose_place(self, ask: Ask) -> Json:
-        """See `LiveMessages.choose_place`."""
         place = await self._channels.resolve_destination(ask.destination)
         if place.guild is not None:
             await self._require_reachable_responders(ask.responders, place.guild)
         return _pending_ref(place, self._now())
 
     async def find(self, ask: Ask, ref: Json) -> Json:
-        """See `LiveMessages.find`."""
         message_id = await self._find(ask, ref)
         if message_id is None:
             return ref
@@ -139,27 +134,22 @@ class Posting(LiveMessages[Json, Json]):
         return True
 
     def raise_if_limited(self, ref: Json) -> None:
-        """See `LiveMessages.raise_if_limited`."""
         self._calls.raise_if_limited(
             *(_edit_request(ref) if self.is_posted(ref) else _post_request(ref))
         )
 
     async def render(self, ask: Ask) -> Json:
-        """See `LiveMessages.render`."""
         return render.message(
             view_of(ask, self._labels), self._labels, await self._get_list_state(ask)
         )
 
     def minimal_payload(self, ask: Ask) -> Json:
-        """See `LiveMessages.minimal_payload`."""
         return render.plain(view_of(ask, self._labels), self._labels)
 
     def is_defect(self, error: PayloadRejectedError) -> bool:
-        """See `LiveMessages.is_defect`."""
         return has_code(error, ErrorCode.INVALID_FORM)
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
-        """See `LiveMessages.post`."""
         method, path = _post_request(ref)
         if ask.request.mention:
             payload = payload | {"allowed_mentions": people_text.allowed_mentions(ask.responders)}
@@ -173,7 +163,6 @@ class Posting(LiveMessages[Json, Json]):
         return ref | {"id": _id_of(sent)} | _since(sent)
 
     async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
-        """See `LiveMessages.edit`."""
         try:
             sent = await self._in_open_thread(ref, *_edit_request(ref), payload)
         except PlatformError as error:
@@ -185,7 +174,6 @@ class Posting(LiveMessages[Json, Json]):
         return _since(sent) | ref
 
     async def replacement_ref(self, ask: Ask, ref: Json) -> Json:
-        """See `LiveMessages.replacement_ref`."""
         return await self.choose_place(ask)
 
     async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
@@ -219,7 +207,6 @@ class Posting(LiveMessages[Json, Json]):
     # --- reminders and moved messages ------------------------------------------------------------
 
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
-        """See `LiveMessages.post_reminder`."""
         recipients, text = wording.reminder(ask, number, self._labels)
         listed = [who for who in recipients if who != ANYONE][: people_text.MOST_NOTIFIED]
         view = view_of(ask, self._labels)
@@ -244,7 +231,6 @@ class Posting(LiveMessages[Json, Json]):
             yield str(reminder["id"]), number
 
     async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
-        """See `LiveMessages.close_reminder`."""
         ending = wording.ending_with_person(view_of(ask), self._labels, people_text.MARKS)
         content = f"{ending} {private_notes.message_url(ref)}"
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
@@ -256,7 +242,6 @@ class Posting(LiveMessages[Json, Json]):
         )
 
     async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
-        """See `LiveMessages.show_moved_note`."""
         body = private_notes.moved_message(
             private_notes.destination_text(to, self._labels), self._labels
         )

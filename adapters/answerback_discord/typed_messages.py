@@ -56,11 +56,9 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             await self.take(typed)
 
     def refusal(self, rejected: Rejected, typed: TypedMessage) -> str:
-        """See `answerback_chat.typed_messages.Platform.refusal`."""
         return private_notes.rejection_text(rejected, self._labels, typed.actor.person.user_id)
 
     def moved_note(self, ask: Ask) -> str:
-        """See `answerback_chat.typed_messages.Platform.moved_note`."""
         return private_notes.moved_text(ask, self._labels)
 
     async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:

@@ -170,7 +170,6 @@ class SlackSurface(ChatSurface):
         return self._routes
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
-        """See `answerback.ports.surface.Surface.show`."""
         try:
             shown = await super().show(ask, save)
         finally:
@@ -182,7 +181,6 @@ class SlackSurface(ChatSurface):
     async def retire_message(
         self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
     ) -> float | None:
-        """See `answerback.ports.surface.SupportsMoves.retire_message`."""
         at = await super().retire_message(ask, left, to)
         self._homes.refresh_for(ask)
         return at

@@ -26,23 +26,19 @@ class SlackSettings(ChatSettings):
     signing_secret: SecretStr | None = None
 
     def needs_bot(self) -> bool:
-        """See `ChatSettings.needs_bot`."""
         return bool(self.app_token or self.signing_secret)
 
     def why_unreachable(self) -> str | None:
-        """See `ChatSettings.why_unreachable`."""
         if self.app_token or self.signing_secret:
             return None
         return "clicks cannot be received: add app_token (Socket Mode) or signing_secret (HTTP)"
 
     def http_actions_setting(self) -> str | None:
-        """See `SurfaceSettings.http_actions_setting`."""
         if self.bot_token is None or self.app_token is not None:
             return None
         return "slack.signing_secret without slack.app_token"
 
     def connection(self) -> str:
-        """See `SurfaceSettings.connection`."""
         return "Socket Mode" if self.app_token else "HTTP"
 
 
@@ -62,7 +58,6 @@ class SlackPlugin(ChatPlugin[SlackSettings]):
     loggers = ("slack_bolt", "slack_sdk")
 
     def manifest(self) -> Manifest:
-        """See `SurfacePlugin.manifest`."""
         from answerback_slack import manifest
 
         return Manifest(

@@ -126,29 +126,23 @@ class Posting(LiveMessages[MessageRef, Message]):
     # --- the stored reference --------------------------------------------------------------------
 
     def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> MessageRef | None:
-        """See `LiveMessages.parse_ref`."""
         return MessageRef.from_stored(stored)
 
     def is_posted(self, ref: MessageRef) -> bool:
-        """See `LiveMessages.is_posted`."""
         return ref.ts is not None
 
     def mark_pending(self, ref: MessageRef) -> MessageRef:
-        """See `LiveMessages.mark_pending`."""
         return replace(ref, at=self._now())
 
     def clear_pending(self, ref: MessageRef) -> Mapping[str, JsonValue]:
-        """See `LiveMessages.clear_pending`."""
         return replace(ref, ts=ref.replaced_ts).to_stored() if ref.replaced_ts else {}
 
     def shown(self, ref: MessageRef, revision: int) -> Shown:
-        """See `LiveMessages.shown`."""
         return ref.shown(revision)
 
     # --- the message -----------------------------------------------------------------------------
 
     async def choose_place(self, ask: Ask) -> MessageRef:
-        """See `LiveMessages.choose_place`."""
         await self._groups.require_reachable_responders(ask.responders)
         destination = ask.destination
         if destination.user is None:
@@ -167,7 +161,6 @@ class Posting(LiveMessages[MessageRef, Message]):
         return MessageRef(self._direct_channels[user], None, destination.thread)
 
     async def find(self, ask: Ask, ref: MessageRef) -> MessageRef:
-        """See `LiveMessages.find`."""
         ts: str | None = None
         try:
             async for message in self._history.messages_between(
@@ -188,14 +181,12 @@ class Posting(LiveMessages[MessageRef, Message]):
         return replace(ref, ts=ts, since=since)
 
     def raise_if_limited(self, ref: MessageRef) -> None:
-        """See `LiveMessages.raise_if_limited`."""
         if ref.ts is None:
             self._calls.raise_if_limited("chat.postMessage", ref.channel)
         else:
             self._calls.raise_if_limited("chat.update")
 
     async def render(self, ask: Ask) -> Message:
-        """See `LiveMessages.render`."""
         view = await self._names.name_people(self._view(ask))
         names = await self._names.look_up(view)
         selected = await self._selections.load(ask) if ask.asides else None
@@ -204,7 +195,6 @@ class Posting(LiveMessages[MessageRef, Message]):
         )
 
     def minimal_payload(self, ask: Ask) -> Message:
-        """See `LiveMessages.minimal_payload`."""
         return Message(fallback_text(self._view(ask), self._labels), [])
 
     def _view(self, ask: Ask) -> View:
@@ -213,7 +203,6 @@ class Posting(LiveMessages[MessageRef, Message]):
         return view._replace(responders=()) if direct else view
 
     async def post(self, ask: Ask, ref: MessageRef, payload: Message) -> MessageRef:
-        """See `LiveMessages.post`."""
         event = {"ask_id": ask.id, "revision": ask.revision}
 
         async def send(message: Message) -> str:
@@ -223,7 +212,6 @@ class Posting(LiveMessages[MessageRef, Message]):
         return replace(ref, ts=ts, since=parse.seconds_from_ts(ts))
 
     async def edit(self, ask: Ask, ref: MessageRef, payload: Message) -> MessageRef | Uneditable:
-        """See `LiveMessages.edit`."""
         try:
             return await self._try_send(
                 ask, payload, lambda message: self._replace_blocks(ref, message)
@@ -259,11 +247,9 @@ class Posting(LiveMessages[MessageRef, Message]):
         return await self._update(ref, rich)
 
     async def replacement_ref(self, ask: Ask, ref: MessageRef) -> MessageRef:
-        """See `LiveMessages.replacement_ref`."""
         return replace(ref, ts=None, replaced_ts=ref.ts, since=None)
 
     async def remove_replaced(self, ask: Ask, ref: MessageRef) -> MessageRef:
-        """See `LiveMessages.remove_replaced`."""
         client, replaced_ts = self._calls.client, ref.replaced_ts
         if replaced_ts is None:
             return ref
@@ -278,7 +264,6 @@ class Posting(LiveMessages[MessageRef, Message]):
         return replace(ref, replaced_ts=None)
 
     async def complete(self, ask: Ask, ref: MessageRef, save: Save) -> MessageRef:
-        """See `LiveMessages.complete`."""
         if ask.thread is not None and ask.thread.url and ref.ts == _stored_ts(ask):
             return replace(ref, url=ask.thread.url)
         await save(ref.shown(ask.revision))
@@ -287,14 +272,12 @@ class Posting(LiveMessages[MessageRef, Message]):
     # --- reminders, and messages left behind -----------------------------------------------------
 
     async def post_reminder(self, ask: Ask, ref: MessageRef, number: int) -> None:
-        """See `LiveMessages.post_reminder`."""
         url = await self._url(ask, ref)
         message = reminders.build_reminder(ask, number, url, self._labels)
         payload = {"ask_id": ask.id, "number": number}
         await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, payload)
 
     async def reminders(self, ask: Ask, ref: MessageRef) -> AsyncIterator[tuple[str, int]]:
-        """See `LiveMessages.reminders`."""
         async for message in self._history.messages_between(
             ref.channel, ref.thread or ref.ts, _since_creation(ask)
         ):
@@ -303,7 +286,6 @@ class Posting(LiveMessages[MessageRef, Message]):
                 yield str(message.get("ts")), int(str(payload.get("number")))
 
     async def close_reminder(self, ask: Ask, ref: MessageRef, reminder: str) -> None:
-        """See `LiveMessages.close_reminder`."""
         url = await self._url(ask, ref)
         view = await self._names.name_people(view_of(ask))
         ending = people_text.ending_mrkdwn(view, self._labels)
@@ -311,7 +293,6 @@ class Posting(LiveMessages[MessageRef, Message]):
         await self._update(replace(ref, ts=reminder), closed)
 
     async def show_moved_note(self, ref: MessageRef, to: Destination) -> float | None:
-        """See `LiveMessages.show_moved_note`."""
         text, block = moved_note(to, self._labels)
         edited = await self._replace_blocks(replace(ref, since=None), Message(text, [block]))
         return edited.since

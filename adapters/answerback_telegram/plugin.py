@@ -14,11 +14,9 @@ class TelegramSettings(ChatSettings):
     """Whether updates come as requests to the public listener; otherwise they are polled."""
 
     def http_actions_setting(self) -> str | None:
-        """See `SurfaceSettings.http_actions_setting`."""
         return "telegram.webhook" if self.webhook else None
 
     def connection(self) -> str:
-        """See `SurfaceSettings.connection`."""
         return "HTTP" if self.webhook else "long polling"
 
 

@@ -70,11 +70,9 @@ class Posting(LiveMessages[Json, Json]):
     # --- stored references -----------------------------------------------------------------------
 
     def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> Json | None:
-        """See `LiveMessages.parse_ref`."""
         return dict(stored) if stored else None
 
     def is_posted(self, ref: Json) -> bool:
-        """See `LiveMessages.is_posted`."""
         return isinstance(ref.get("id"), str)
 
     def mark_pending(self, ref: Json) -> Json:
@@ -82,7 +80,6 @@ class Posting(LiveMessages[Json, Json]):
         return ref
 
     def shown(self, ref: Json, revision: int) -> Shown:
-        """See `LiveMessages.shown`."""
         at = ref.get(_SINCE)
         stored = {key: value for key, value in ref.items() if key != _SINCE}
         topic = ref.get("thread")
@@ -96,7 +93,6 @@ class Posting(LiveMessages[Json, Json]):
     # --- the message -----------------------------------------------------------------------------
 
     async def choose_place(self, ask: Ask) -> Json:
-        """See `LiveMessages.choose_place`."""
         to = ask.destination
         chat = (
             self._migrated.get(to.channel or "", to.channel or "") if to.user is None else to.user
@@ -116,11 +112,9 @@ class Posting(LiveMessages[Json, Json]):
         return ref
 
     def raise_if_limited(self, ref: Json) -> None:
-        """See `LiveMessages.raise_if_limited`."""
         self._calls.raise_if_limited(str(ref["channel"]))
 
     async def render(self, ask: Ask) -> Json:
-        """See `LiveMessages.render`."""
         view = view_of(ask, self._labels)
         notify = ask.request.mention and ask.shown_revision == 0
         to = ask.destination
@@ -129,15 +123,12 @@ class Posting(LiveMessages[Json, Json]):
         return render.message(view, self._labels, await self._list_state(ask), names, notify=notify)
 
     def minimal_payload(self, ask: Ask) -> Json:
-        """See `LiveMessages.minimal_payload`."""
         return render.plain(view_of(ask, self._labels), self._labels)
 
     def is_defect(self, error: PayloadRejectedError) -> bool:
-        """See `LiveMessages.is_defect`."""
         return errors.is_defect(error)
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
-        """See `LiveMessages.post`."""
         params = place_params(_place(ref)) | payload
         chat, sent = await self._call_at(ask, str(ref["channel"]), "sendMessage", params)
         number = id_of_sent(sent, chat)
@@ -154,7 +145,6 @@ class Posting(LiveMessages[Json, Json]):
             return error.new, await self._calls.call_object(method, params | {"chat_id": error.new})
 
     async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
-        """See `LiveMessages.edit`."""
         try:
             at = await self._edit(ref, payload)
         except GroupMigratedError as error:
@@ -177,7 +167,6 @@ class Posting(LiveMessages[Json, Json]):
         return changed_at(sent) if isinstance(sent, dict) else None
 
     async def replacement_ref(self, ask: Ask, ref: Json) -> Json:
-        """See `LiveMessages.replacement_ref`."""
         return await self.choose_place(ask)
 
     async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
@@ -229,7 +218,6 @@ class Posting(LiveMessages[Json, Json]):
             full = await self._asks.draft(_reminder_key(ask, number))
 
     async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
-        """See `LiveMessages.close_reminder`."""
         if chat_id(reminder) is None:
             return  # whether it was posted is unknown
         payload = private_notes.closed_reminder(ask, self._labels)
@@ -240,7 +228,6 @@ class Posting(LiveMessages[Json, Json]):
                 raise
 
     async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
-        """See `LiveMessages.show_moved_note`."""
         return await self._edit(ref, private_notes.moved_message(to, self._labels))
 
 

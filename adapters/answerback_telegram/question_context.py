@@ -28,7 +28,6 @@ class HtmlContext(ContextMarkup):
     quote = "┃ "
 
     def render_context(self, prompt: Prompt, most: int) -> RenderedContext:
-        """See `ContextMarkup.render_context`."""
         rendered = super().render_context(prompt, most)
         if rendered.text.count("</") > _MOST_ENTITIES:
             return super().render_context(prompt._replace(context_format="text"), most)

@@ -49,13 +49,11 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             await self.take(typed)
 
     def refusal(self, rejected: Rejected, typed: TypedMessage) -> str:
-        """See `answerback_chat.typed_messages.Platform.refusal`."""
         names = self._names.known(rejected.ask.waits_for if rejected.ask else ())
         reader = typed.actor.person.user_id
         return private_notes.rejection_text(rejected, self._labels, reader, names)
 
     def moved_note(self, ask: Ask) -> str:
-        """See `answerback_chat.typed_messages.Platform.moved_note`."""
         return private_notes.moved_text(ask, self._labels)
 
     async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:

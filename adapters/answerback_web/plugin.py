@@ -97,7 +97,6 @@ class WebSettings(SurfaceSettings):
     """Push services at private or loopback addresses that may be reached."""
 
     def extras(self) -> Sequence[tuple[str, Sequence[str], str]]:
-        """See `SurfaceSettings.extras`."""
         return ((*PUSH, "`web.push`"),) if self.push else ()
 
     def push_rules(self) -> PushRules:
@@ -116,23 +115,18 @@ class WebSettings(SurfaceSettings):
         return True
 
     def http_actions_setting(self) -> str | None:
-        """See `SurfaceSettings.http_actions_setting`."""
         return "web.user_header" if self.user_header else None
 
     def public_address_setting(self) -> str | None:
-        """See `SurfaceSettings.public_address_setting`."""
         return self.http_actions_setting()
 
     def strength(self) -> Strength:
-        """See `SurfaceSettings.strength`."""
         return "accounts" if self.user_header else "links"
 
     def proxies(self) -> Sequence[str]:
-        """See `SurfaceSettings.proxies`."""
         return self.trusted_proxies
 
     def name_of(self, user_id: str) -> str:
-        """See `SurfaceSettings.name_of`."""
         person = self.people.get(user_id)
         return person.label if person else user_id
 
@@ -168,11 +162,9 @@ class WebPlugin(SurfacePlugin[WebSettings]):
     settings = WebSettings
 
     def load(self) -> None:
-        """See `SurfacePlugin.load`."""
         from answerback_web import adapter  # noqa: F401 - imported to load it
 
     async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
-        """See `SurfacePlugin.build`."""
         from answerback_web import push_text
         from answerback_web.adapter import WebSurface
         from answerback_web.proxy_identity import TrustedProxies
@@ -211,13 +203,11 @@ class WebPlugin(SurfacePlugin[WebSettings]):
     async def findings(
         self, settings: WebSettings, checkup: DoctorContext
     ) -> AsyncIterator[Finding]:
-        """See `SurfacePlugin.findings`."""
         yield Finding(self.title)
         for risk in _risks(settings):
             yield risk
 
     def preview(self, ask: Ask, labels: Labels) -> Preview:
-        """See `SurfacePlugin.preview`."""
         from markupsafe import Markup
 
         from answerback_web import render, responses

@@ -200,12 +200,10 @@ class SignIns(SignInDesk):
     # --- the person ----------------------------------------------------------------------------------
 
     async def look_up(self, code: str, person: Person) -> SignIn | SignInRefusal:
-        """See `SignInDesk.look_up`."""
         refusal = await self._refusal(person)
         return refusal or await self._show(code, person)
 
     async def decide(self, key: str, person: Person, *, approve: bool) -> SignIn | SignInRefusal:
-        """See `SignInDesk.decide`."""
         if refusal := await self._refusal(person):
             return refusal
         sign_in = await self._find(key)
@@ -261,15 +259,12 @@ class SignIns(SignInDesk):
         return found if found is not None and self._is_valid(found) else None
 
     def is_open(self) -> bool:
-        """See `SignInDesk.is_open`."""
         return bool(self._in_force.rules.owners)
 
     def terms(self) -> tuple[float, str]:
-        """See `SignInDesk.terms`."""
         return self._in_force.rules.days, self._in_force.rules.route
 
     async def list_for(self, person: Person | None) -> Sequence[AgentToken]:
-        """See `SignInDesk.list_for`."""
         found, now = await self._tokens.list(), self._clock.now()
         return [
             each
@@ -278,7 +273,6 @@ class SignIns(SignInDesk):
         ]
 
     async def remove(self, name: str, person: Person | None) -> bool:
-        """See `SignInDesk.remove`."""
         theirs = {each.name for each in await self.list_for(person)}
         removed = name in theirs and await self._tokens.remove(name)
         if removed:

@@ -89,11 +89,9 @@ class Pushes(PushDesk):
     # --- subscriptions -----------------------------------------------------------------------------
 
     async def server_key(self) -> str:
-        """See `PushDesk.server_key`."""
         return push_messages.server_key(await self.secret(), await self._operator()).public
 
     async def subscribe(self, person: str, credential: str, new: NewSubscription) -> bool:
-        """See `PushDesk.subscribe`."""
         try:
             push_messages.encrypt({}, new.key, new.auth)
         except ValueError:
@@ -117,23 +115,19 @@ class Pushes(PushDesk):
         return True
 
     async def list_for(self, person: str) -> Sequence[PushSubscription]:
-        """See `PushDesk.list_for`."""
         return [each for each in await self._subscriptions() if each.person == person]
 
     async def unsubscribe(self, person: str, subscription_id: str) -> None:
-        """See `PushDesk.unsubscribe`."""
         if any(each.id == subscription_id for each in await self.list_for(person)):
             await self.store.push.remove(subscription_id)
 
     async def is_about(self, person: Person, ask: Ask) -> bool:
-        """See `PushDesk.is_about`."""
         if concerns(ask, person, self.people):
             return True
         asked = await is_among(ask.participants, ask, person, self.people, self.surfaces)
         return asked is True
 
     async def note_seen(self, person: str, ask_ids: Iterable[str]) -> None:
-        """See `PushDesk.note_seen`."""
         new = [key for ask_id in ask_ids if (key := _seen(person, ask_id)) not in self._noted]
         if not new or not await self.list_for(person):
             return
