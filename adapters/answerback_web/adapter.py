@@ -145,6 +145,7 @@ class WebSurface:
             web.get("/inbox/{name}/manifest.json", manifest),
             *(PushPages(self._site, visitors, self._desk).routes() if self._desk else ()),
             *self._device_routes(visitors),
+            *self._account_routes(visitors),
             web.get("/a/-/proof", responses.empty),
             web.get("/a/-/{name}", responses.static_file),
             web.get(
@@ -163,3 +164,11 @@ class WebSurface:
         from answerback_web.device_pages import DevicePages  # most services have none
 
         return DevicePages(self._site, visitors, self._sign_ins).routes()
+
+    def _account_routes(self, visitors: Visitors) -> list[web.RouteDef]:
+        links = self._site.service.account_links
+        if links is None:
+            return []
+        from answerback_web.account_pages import AccountPages  # only where accounts can be linked
+
+        return AccountPages(self._site, visitors, links).routes()

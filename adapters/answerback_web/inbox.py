@@ -199,6 +199,7 @@ class Inbox:
             installable=True,
             connects=self._sign_ins is not None and self._sign_ins.is_open(),
             grants=await self._grants(visitor, links),
+            may_link=self._site.service.account_links is not None and not visitor.is_operator,
         )
 
     async def _grants(self, visitor: Visitor, links: _Links) -> list[GrantRow]:

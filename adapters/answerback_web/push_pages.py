@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-import logging
-from collections.abc import Awaitable, Callable
-from typing import Final, TypeAlias
+from typing import Final
 from urllib.parse import quote
 
 from aiohttp import web
 
 from answerback.core.actions import Answer
-from answerback.core.errors import StoreError
 from answerback.core.intents import Intent
 from answerback.http.service_workers import OWN_WORKER, removal_response
-from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import NewSubscription, PushDesk
 from answerback.ports.surface import Acted, Actor
 from answerback_web import push_text, responses
-from answerback_web.parse import Post
 from answerback_web.site import NAME, Site
-from answerback_web.visitors import Visitor, Visitors
+from answerback_web.visitors import Visitor, VisitorPages, Visitors
 
-logger = logging.getLogger(__name__)
-
-_Handler: TypeAlias = Callable[[web.Request, Visitor], Awaitable[web.StreamResponse]]
 _ICONS: Final = (("icon-192.png", "192x192"), ("icon-512.png", "512x512"))
 _HOME: Final = "../{}"
 
@@ -53,12 +45,11 @@ def worker_name(server_key: str) -> str:
     return f"worker-{hashlib.sha256(server_key.encode()).hexdigest()[:16]}.js"
 
 
-class PushPages:
+class PushPages(VisitorPages):
     """The handlers of notifications, for the visitors of one listener."""
 
     def __init__(self, site: Site, visitors: Visitors, desk: PushDesk) -> None:
-        self._site = site
-        self._visitors = visitors
+        super().__init__(site, visitors)
         self._desk = desk
 
     def routes(self) -> list[web.RouteDef]:
@@ -72,20 +63,6 @@ class PushPages:
             web.get(r"/a/-/{worker:worker-[0-9a-f]+\.js}", self._worker, name=OWN_WORKER),
         ]
 
-    def _for_visitor(self, handler: _Handler) -> responses.Handler:
-        async def handle(request: web.Request) -> web.StreamResponse:
-            try:
-                visitor = await self._visitors.find_by_inbox(request)
-                if visitor is None:
-                    return web.Response(status=403, headers=responses.HEADERS)
-                mark_request_verified(request)
-                return await handler(request, visitor)
-            except StoreError:
-                logger.exception("The devices failed", extra={"action": "page"})
-                return web.Response(status=503, headers=responses.HEADERS)
-
-        return handle
-
     async def _worker(self, request: web.Request) -> web.Response:
         """Serve the worker; one of an earlier key, or of whoever planted it, removes itself."""
         key = await self._desk.server_key()
@@ -97,7 +74,7 @@ class PushPages:
         )
 
     async def _devices(self, _request: web.Request, visitor: Visitor) -> web.Response:
-        home = f"../../inbox/{self._visitors.inbox_name(visitor)}"
+        home = self._home(visitor)
         devices = await self._desk.list_for(visitor.person.user_id)
         body = self._site.render_template("devices", root="../../", home=home, devices=devices)
         return responses.page_response(body)
@@ -145,7 +122,3 @@ class PushPages:
         result = await service.apply(intent, Actor(person))
         status = 204 if isinstance(result, Acted) else 409
         return web.Response(status=status, headers=responses.HEADERS)
-
-    async def _read(self, request: web.Request, visitor: Visitor) -> Post | web.Response:
-        signed_in = visitor.holder is None
-        return await self._site.read_post(request, root="../../", home=None, signed_in=signed_in)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from aiohttp import web
 
+from answerback.core.errors import StoreError
 from answerback.core.walker import Person
+from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.person_key import KeyHolder, KeyHolderSource, holder_of
+from answerback_web import responses
 from answerback_web.page_access import LinkTarget, PageLinks
+from answerback_web.parse import Post
 from answerback_web.proxy_identity import TrustedProxies
+from answerback_web.site import Site
+
+logger = logging.getLogger(__name__)
 
 PROXY_INBOX: Final = "me"
 """The name of the inbox of the person whom the proxy names."""
@@ -97,3 +106,35 @@ class Visitors:
         if visitor is None or visitor.holder is None:
             return self.access.link(ask_id)
         return self.access.answering_link(ask_id, visitor.holder)
+
+
+Handler: TypeAlias = Callable[[web.Request, Visitor], Awaitable[web.StreamResponse]]
+
+
+class VisitorPages:
+    """The handlers of pages that belong to one visitor, below their inbox, on one listener."""
+
+    def __init__(self, site: Site, visitors: Visitors) -> None:
+        self._site = site
+        self._visitors = visitors
+
+    def _for_visitor(self, handler: Handler) -> responses.Handler:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            try:
+                visitor = await self._visitors.find_by_inbox(request)
+                if visitor is None:
+                    return web.Response(status=403, headers=responses.HEADERS)
+                mark_request_verified(request)
+                return await handler(request, visitor)
+            except StoreError:
+                logger.exception("A page of a visitor failed", extra={"action": "page"})
+                return web.Response(status=503, headers=responses.HEADERS)
+
+        return handle
+
+    async def _read(self, request: web.Request, visitor: Visitor) -> Post | web.Response:
+        signed_in = visitor.holder is None
+        return await self._site.read_post(request, root="../../", home=None, signed_in=signed_in)
+
+    def _home(self, visitor: Visitor) -> str:
+        return f"../../inbox/{self._visitors.inbox_name(visitor)}"

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple, Protocol
 
 from answerback.core.errors import StoreError
-from answerback_storage import grant_rows, person_rows, rows
+from answerback_storage import grant_rows, link_rows, person_rows, rows
 
 TABLES: Final[Mapping[str, Sequence[str]]] = {
     "requests": ("seq", "request"),
@@ -34,6 +34,7 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "drafts": ("key", "value", "at"),
     "push_subscriptions": ("id", "value", "at"),
     "agent_tokens": tuple(person_rows.TOKEN_COLUMNS.split(", ")),
+    "account_links": tuple(link_rows.COLUMNS.split(", ")),
     "secrets": ("name", "value"),
 }
 """The tables and columns to copy. Every store has them; a store derives its other columns from these."""

@@ -21,6 +21,7 @@ from answerback.core.walker import Person
 from answerback.http.service_workers import service_worker_removal
 from answerback.ports.person_key import KeyHolder, operator, operator_holder
 from answerback.ports.surface import Acted, Actor, Surface
+from answerback.service.account_links import AccountLinks
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Route, Routes, Submission
 from answerback_web.adapter import WebSurface
@@ -135,6 +136,7 @@ async def site(
     link_days: float = math.inf,
     people: People = NOBODY_KNOWN,
     routes: Mapping[str, Route] | None = None,
+    people_link: bool = False,
 ) -> AsyncIterator[Site]:
     """Run a site on two listeners, the local and the public one.
 
@@ -143,6 +145,7 @@ async def site(
         keys: the valid keys and their people, read at each request; without them, only `KEY`, the operator's.
         agents: the agents' labels by name.
         people: the directory; whoever it names can be asked on a surface ``chat``, too.
+        people_link: whether people link accounts themselves.
         link_days: days after an ask's end for which its read-only link works.
     """
 
@@ -156,12 +159,22 @@ async def site(
     async with open_store(database) as (store, claim, clock):
         surfaces: dict[str, Surface] = {} if people is NOBODY_KNOWN else {"chat": FakeSurface()}
         names = frozenset({"web", *surfaces})
+        links: AccountLinks | None = None
+        if people_link:
+            people = People({})
+
+            async def credentials() -> dict[str, str]:
+                return {each.person.user_id: each.key_hash for each in await holders()}
+
+            links = AccountLinks(store, clock, people, chosen_labels, credentials)
         service = Service(
             *(store, clock, surfaces),
             known_surfaces=names,
             labels=chosen_labels,
             claim=claim,
             routes=Routes(by_name=routes or {}, people=people),
+            commands=[links.command] if links else [],
+            account_links=links,
         )
         surface = surfaces["web"] = WebSurface(
             service,

@@ -22,7 +22,10 @@ pytestmark = pytest.mark.acceptance
 _PAGE: Final = "docs/api.md"
 _PAGES_ADDRESS: Final = "http://127.0.0.1:8420"
 _STRICT_CURL: Final = 'curl() { command curl --silent --show-error --fail-with-body "$@"; }\n'
-_SECRET: Final = {"ANSWERBACK_CALLBACKS__SECRET": "whsec_" + "A" * 32}
+_SECRET: Final = {
+    "ANSWERBACK_CALLBACKS__SECRET": "whsec_" + "A" * 32,
+    "ANSWERBACK_PEOPLE_LINK": "true",
+}
 _PATIENCE: Final = 120.0
 
 

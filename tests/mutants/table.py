@@ -141,10 +141,14 @@ MUTANTS = (
     *(
         Mutant(f"{_CORE}/{file}.py", line, mutant, _CONFIRMATIONS)
         for file, line, mutant in (
-            ("confirmation", "if any(people.is_same(by, one) for one in answerers):", "if False:"),
-            ("confirmation", "if any(people.is_same(by, one) for one in voters):", "if False:"),
+            (
+                "confirmation",
+                "if any(people.may_be_same(by, one) for one in answerers):",
+                "if False:",
+            ),
+            ("confirmation", "if any(people.may_be_same(by, one) for one in voters):", "if False:"),
             ("confirmation", "if by.known is AuthMethod.KEY:", "if False:"),
-            ("confirmation", "people.name_of(by) == rule.requester:", "False:"),
+            ("confirmation", "people.may_be(by, rule.requester):", "False:"),
             ("confirmation", "for one in (*answerers, *voters)):", "for one in ()):"),
             ("walker", "len(votes) >= form.confirmation.due", "len(votes) > 0"),
             ("clarification", "walk=replace(ask.walk, votes=()),", "walk=ask.walk,"),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.api import asks, batches, grants, inbox_and_search, wire
+from answerback.api import account_links, asks, batches, grants, inbox_and_search, wire
 from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
 from answerback.api.responses import BAD, KEY_OF_ACTION, NEXT, NOT_FOUND, NOT_JSON, TOO_LARGE
+
+_LINK_ERRORS: Final = {400: BAD, 404: NOT_FOUND}
 
 PEOPLE_OPERATIONS: Final = (
     Operation(
@@ -101,6 +103,57 @@ PEOPLE_OPERATIONS: Final = (
         },
         roles=SURFACE_ONLY,
         description="With the person's key any, with a personal link's key one of its person's.",
+    ),
+    Operation(
+        "links",
+        "GET",
+        "/v1/links",
+        "List the accounts that people have linked to their pages",
+        account_links.list_links,
+        {200: ResponseSpec("The linked accounts.", account_links.LinkList), **_LINK_ERRORS},
+        roles=SURFACE_ONLY,
+        query=account_links.LinkQuery,
+        description="Where `people_link` is on. For the person's key, and with a personal link's key for its person.",
+    ),
+    Operation(
+        "start_link",
+        "POST",
+        "/v1/links",
+        "Start to link an account, and get a code",
+        account_links.start,
+        {
+            201: ResponseSpec("The code, for 15 minutes.", account_links.StartedLinkBody),
+            422: ResponseSpec("It is not said whose page.", wire.ProblemBody),
+            **_LINK_ERRORS,
+        },
+        roles=SURFACE_ONLY,
+        query=account_links.LinkQuery,
+        description="The account's owner types `/answerback link CODE` and confirms; then confirm it here, too.",
+    ),
+    Operation(
+        "confirm_link",
+        "POST",
+        "/v1/links/{id}",
+        "Link the account that has confirmed the code",
+        account_links.confirm,
+        {
+            200: ResponseSpec("The linked accounts.", account_links.LinkList),
+            409: ResponseSpec("This account has confirmed no code.", wire.ProblemBody),
+            **_LINK_ERRORS,
+        },
+        roles=SURFACE_ONLY,
+        query=account_links.LinkQuery,
+        description="Tell the person first: whoever uses that account can then answer as them.",
+    ),
+    Operation(
+        "remove_link",
+        "DELETE",
+        "/v1/links/{id}",
+        "Remove a link, or refuse the account that has typed the code",
+        account_links.remove,
+        {200: ResponseSpec("The linked accounts.", account_links.LinkList), **_LINK_ERRORS},
+        roles=SURFACE_ONLY,
+        query=account_links.LinkQuery,
     ),
     Operation(
         "search",

@@ -19,6 +19,7 @@ from answerback.ports.plugin import DoctorContext, Finding
 from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.from_settings import build_routes, configured_destinations
 from answerback.runtime.plugins import Plugin, installed_plugins
+from answerback.service.account_links import link_command
 from answerback.service.submission_request import To, parse_destination
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.sqlite.store import SqliteStore
@@ -203,7 +204,9 @@ def build_checkup(
             channels |= {place.channel: None} if place.channel else {}
             people += named
             direct += [named] if place.user else []
-    return DoctorContext(http, settings.public.url, [*channels], people, direct, fix)
+    places = (settings.public.url, [*channels], people, direct)
+    commands = [link_command(settings.labels)] if settings.people_link else []
+    return DoctorContext(http, *places, fix, commands)
 
 
 def _places(settings: Settings) -> Iterator[tuple[str | To, tuple[str, ...]]]:

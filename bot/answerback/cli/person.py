@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback.cli.options import Config
+from answerback.cli.options import Config, Json, Reader, Url
 from answerback.cli.output import fail, print_result, say
+from answerback.presentation.sanitize import as_json, one_line
 
 if TYPE_CHECKING:
+    from answerback.cli.api_client import JsonObject
     from answerback.runtime.config import Settings
     from answerback_storage.personal_links_file import PersonalLinksFile
 
@@ -77,8 +79,6 @@ def list_people(
     """
     from datetime import UTC, datetime
 
-    from answerback.presentation.sanitize import as_json
-
     links = [
         (name, datetime.fromtimestamp(link.added_at, UTC).isoformat(timespec="seconds"))
         for name, link in _file(_settings(config)).read().items()
@@ -100,6 +100,65 @@ def revoke(name: _Name, config: Config = None) -> None:
     if not _file(_settings(config)).revoke(name):
         fail(f"{name} has no personal link. `answerback person list` shows who has one.")
     say(f"The personal link of {name} no longer works.")
+
+
+@app.command()
+def link(
+    name: _Name,
+    url: Url = None,
+    token: Reader = None,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the code to be typed.")] = 900,
+) -> None:
+    """Link an account in a chat to the page of somebody who has a personal link, where `people_link` is on.
+
+    Example: `answerback person link alice@example.com`
+
+    The account's owner types the code that this prints, and confirms; then you are asked to confirm it here.
+    """
+    from answerback.cli.person_key import resolve_access
+    from answerback.cli.person_links import link_account
+
+    link_account(resolve_access(url, token), name, wait)
+
+
+@app.command()
+def links(url: Url = None, token: Reader = None, json: Json = False) -> None:
+    """List the accounts that people have linked to their pages.
+
+    Example: `answerback person links`
+    """
+    from answerback.cli.person_key import resolve_access
+    from answerback.cli.person_links import linked_accounts
+
+    found = linked_accounts(resolve_access(url, token))
+    if json:
+        print_result(as_json(found))
+    elif found:
+        print_result("\n".join(map(_link_line, found)))
+    else:
+        say("No account is linked.")
+
+
+@app.command()
+def unlink(
+    account: Annotated[str, typer.Argument(help="The account, as in slack:U012.")],
+    url: Url = None,
+    token: Reader = None,
+) -> None:
+    """Remove a link: that account, and the page, answer for themselves alone from now on.
+
+    Example: `answerback person unlink slack:U012`
+    """
+    from answerback.cli.person_key import resolve_access
+    from answerback.cli.person_links import remove_link
+
+    remove_link(resolve_access(url, token), account)
+    say(f"{account} is no longer linked.")
+
+
+def _link_line(found: JsonObject) -> str:
+    parts = (found["linked_at"], found["account"], found["name"] or "", "to", found["page"])
+    return "  ".join(one_line(str(each)) for each in parts if each)
 
 
 def _settings(config: Path | None) -> Settings:

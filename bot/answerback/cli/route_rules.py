@@ -78,6 +78,8 @@ def _proof(route: Route, settings: Settings) -> str:
         plugin_settings(settings, each).strength() for each in plugins if each.name == surface
     ]
     proofs = [_PROOFS[strength].format(surface=surface) for strength in strengths]
+    if settings.people_link and "links" not in strengths:
+        proofs.append(_PROOFS["links"])
     vouching = [name for name, agent in settings.agents.items() if agent.role == "surface"]
     proofs += [f"the word of agents.{name} (vouched)" for name in vouching]
     return f"; two people are {' or '.join(proofs)}" if proofs else ""

@@ -1,4 +1,4 @@
-"""The texts of what people decide: how an ask ended, batches, hand over, grants. A part of `answerback.core.labels`."""
+"""The texts of what people decide: endings, batches, hand over, grants, links. A part of `answerback.core.labels`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class DecisionLabels(BaseModel):
-    """How an ask ended, and what is said of batches, hand over, grants, and agents that people connect."""
+    """How an ask ended, batches, hand over, grants, agents that people connect, and accounts that they link."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -120,3 +120,35 @@ class DecisionLabels(BaseModel):
         "again to get a new one."
     )
     connect_full: str = "You have as many agents as one person may have. Remove one of them first."
+
+    link_command: str = "Link this account to your page, with the code that it shows"
+    link_by_link: str = "Whoever opens {name}'s personal link can then answer as you."
+    link_by_proxy: str = "Whoever signs in as {name} can then answer as you."
+    link_ask_account: str = (
+        "Confirm only if you are {name} and made this code. If somebody gave it to you, cancel."
+    )
+    link_both: str = "Yes, {name} is me"
+    link_agreed: str = "Now confirm it where you got the code. Until then nothing is linked."
+    link_cancelled: str = "Nothing was linked, and the code is no longer valid."
+    link_bad_code: str = (
+        "This code is not valid. A code is valid for 15 minutes, and for one account."
+    )
+    link_taken: str = (
+        "This account already belongs to somebody. They, or the operator, can remove it first."
+    )
+    link_too_many: str = "There were too many wrong codes. Try again in an hour."
+    link_title: str = "Accounts"
+    link_accounts: str = "Accounts that you answer with, besides this page"
+    link_start: str = "Link an account"
+    link_code: str = (
+        "Type this in Slack, Discord or Telegram, with the account to link, within 15 minutes:"
+    )
+    link_waits: str = "This page shows when somebody has typed it."
+    link_ask_page: str = (
+        "{account} has typed your code. Whoever uses that account can then answer as you, {name}."
+    )
+    link_ask_yours: str = (
+        "Link it only if it is your own. For 24 hours it confirms nobody's answers."
+    )
+    link_accept: str = "Link it"
+    link_reject: str = "It is not mine"

@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from answerback.core.person import Person
+from answerback.core.person import EpochSeconds, Person, StrictDataclass
 
 PERSON_PREFIX: Final = "person:"
 """Stands before a person's name wherever an id may stand."""
 
+CODE_SECONDS: Final = 900.0
+"""Seconds in which both sides have to confirm."""
+SETTLES_AFTER: Final = 24 * 3600.0
+"""Seconds after which a linked account counts for confirmations."""
+
+
+def account_id(person: Person) -> str:
+    """Return an account as the directory of people names it."""
+    return f"{person.surface}:{person.user_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountLink(StrictDataclass):
+    """An account, and the person on the page that it was linked to last."""
+
+    account: Person
+    page: Person
+    credential: str
+    """The hash of the personal link's key that its owner had; empty if a proxy signs them in."""
+    at: EpochSeconds
+    ended_at: EpochSeconds | None = None
+    ended_by: Person | None = None
+    former: tuple[str, ...] = ()
+    """Those that it was linked to before: all of them are one human being as far as anybody knows."""
+    revision: int = 1
+
+    @property
+    def id(self) -> str:
+        """The account, as the directory names it."""
+        return account_id(self.account)
+
+    def renewed(self, old: AccountLink | None) -> AccountLink:
+        """Return this new link as the one that follows an earlier one of the same account."""
+        if old is None:
+            return self
+        former = dict.fromkeys((*old.former, account_id(old.page)))
+        return replace(self, former=tuple(former), revision=old.revision + 1)
+
+    def ended(self, at: float, by: Person) -> AccountLink:
+        """Return the link as somebody has removed it."""
+        return replace(self, ended_at=at, ended_by=by, revision=self.revision + 1)
+
 
 class People:
-    """The configured people.
+    """The configured people, and the accounts that people have linked themselves.
+
+    A person whom nobody has configured is named as their page's account is. The configuration takes precedence.
 
     Args:
         accounts: each person's accounts, as ``surface:id``.
@@ -25,14 +69,45 @@ class People:
         accounts: Mapping[str, tuple[str, ...]],
         display_names: Mapping[str, str] | None = None,
     ) -> None:
-        self.accounts = accounts
+        self._configured = accounts
         self._display_names = display_names or {}
-        self._owners = {account: name for name, all_of in accounts.items() for account in all_of}
+        self._is_valid: Callable[[AccountLink], bool] = lambda _link: True
+        self.update_links(())
 
     def update_from(self, other: People) -> None:
-        """Take over the people of another directory."""
-        self.accounts, self._owners = other.accounts, other._owners
-        self._display_names = other._display_names
+        """Take over the configured people of another directory."""
+        self._configured, self._display_names = other._configured, other._display_names
+        self.update_links(self._links, self._is_valid)
+
+    def update_links(
+        self,
+        links: Sequence[AccountLink],
+        is_valid: Callable[[AccountLink], bool] = lambda _link: True,
+    ) -> None:
+        """Take over the accounts that people have linked, or had linked once.
+
+        Args:
+            is_valid: whether the page that a link leads to is still its owner's.
+        """
+        self._links, self._is_valid = tuple(links), is_valid
+        accounts = dict(self._configured)
+        owners = {each: name for name, all_of in accounts.items() for each in all_of}
+        configured = frozenset(owners)
+        self._linked_at: dict[str, float] = {}
+        self._named_since: dict[str, float] = {}
+        for link in sorted(links, key=lambda each: each.at):
+            page = account_id(link.page)
+            if link.ended_at is not None or link.id in configured or not is_valid(link):
+                continue
+            name = owners.setdefault(page, page)
+            if name not in accounts:
+                accounts[name], self._named_since[name] = (page,), link.at
+            accounts[name] = (*accounts[name], link.id)
+            owners[link.id], self._linked_at[link.id] = name, link.at
+        self.accounts: Mapping[str, tuple[str, ...]] = accounts
+        self._owners = owners
+        once = [_pages_and_account(link) for link in links if link.id not in configured]
+        self._humans = _group([*accounts.values(), *once])
 
     def name_of(self, person: Person) -> str | None:
         """Return the name of the person that an account belongs to; None if it is not in the directory."""
@@ -86,11 +161,53 @@ class People:
         name = self.name_of(one)
         return name is not None and name == self.name_of(other)
 
-    def is_different(self, one: Person, other: Person) -> bool:
+    def may_be_same(self, one: Person, other: Person) -> bool:
+        """Whether two accounts belong to one person, or did once."""
+        first, second = account_id(one), account_id(other)
+        return self._humans.get(first, first) == self._humans.get(second, second)
+
+    def may_be(self, person: Person, name: str) -> bool:
+        """Whether an account belongs to a person in the directory, or did once."""
+        accounts = self.accounts_named(name)
+        return any(self.may_be_same(person, Person(surface=s, user_id=u)) for s, u in accounts)
+
+    def is_settled(self, person: Person, at: float) -> bool:
+        """Whether an account counts for confirmations: it was not linked only recently, nor in the future."""
+        return _is_settled(self._linked_at.get(account_id(person)), at)
+
+    def is_different(self, one: Person, other: Person, at: float) -> bool:
         """Whether two accounts are known to belong to different people: on one surface, or by the directory."""
-        if self.is_same(one, other):
+        if self.may_be_same(one, other):
             return False
-        return one.surface == other.surface or None not in {self.name_of(one), self.name_of(other)}
+        return one.surface == other.surface or (
+            self._is_known(one, at) and self._is_known(other, at)
+        )
+
+    def _is_known(self, person: Person, at: float) -> bool:
+        """Whether the directory says who somebody is, and not only since a moment ago."""
+        name = self.name_of(person)
+        if name is None or not self.is_settled(person, at):
+            return False
+        return _is_settled(self._named_since.get(name), at)
+
+
+def _is_settled(since: float | None, at: float) -> bool:
+    return since is None or at - since >= SETTLES_AFTER
+
+
+def _pages_and_account(link: AccountLink) -> tuple[str, ...]:
+    return (link.id, account_id(link.page), *link.former)
+
+
+def _group(alike: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Give accounts that are alike, directly or by others, the same representative."""
+    found: dict[str, str] = {}
+    for accounts in alike:
+        old = {found.get(each, each) for each in accounts}
+        first = min(old, default="")
+        found |= {each: first for each in found if found[each] in old}
+        found |= dict.fromkeys(accounts, first)
+    return found
 
 
 NOBODY_KNOWN: Final = People({})

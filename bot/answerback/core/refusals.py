@@ -113,6 +113,11 @@ NOT_IN_DIRECTORY: Final = Refusal(
     "/actor",
 )
 NOT_A_CONFIRMER: Final = Refusal("not_a_confirmer", "This person may not confirm here.", "/actor")
+LINKED_RECENTLY: Final = Refusal(
+    "linked_recently",
+    "This account was linked less than 24 hours ago, so it confirms nothing yet.",
+    "/actor",
+)
 NO_CEILING: Final = Refusal(
     "no_ceiling", "The route of this ask does not list who may answer, so it cannot be handed over."
 )
@@ -126,6 +131,9 @@ STILL_MOVING: Final = Refusal(
     "still_moving", "This was handed over just now and is still being moved. Try again in a moment."
 )
 FORBIDDEN: Final = frozenset(
-    each.code for each in (NOBODY_IN_PARTICULAR, REQUESTER, NOT_TOLD_APART, NOT_A_CONFIRMER)
+    each.code
+    for each in (
+        *(NOBODY_IN_PARTICULAR, REQUESTER, NOT_TOLD_APART, NOT_A_CONFIRMER, LINKED_RECENTLY),
+    )
 )
 """The codes of refusals that are about who the person is, not about what they do."""

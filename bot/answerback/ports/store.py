@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.grants import Grant, GrantChange
+from answerback.core.people import AccountLink
 from answerback.ports.agent_tokens import AgentTokenStore
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
 from answerback.ports.late_answers import LateAnswerStore
@@ -232,6 +233,16 @@ class GrantStore(Protocol):
         """The newest grants, newest first."""
 
 
+class AccountLinkStore(Protocol):
+    """Accounts that people have linked to their pages, or had linked once; see `answerback.core.people.AccountLink`."""
+
+    async def save(self, link: AccountLink) -> bool:
+        """Store a link as the next revision of its account's; False if what is stored is not the one before."""
+
+    async def list(self) -> Sequence[AccountLink]:
+        """All links, by account."""
+
+
 class Maintenance(Protocol):
     """What is done from time to time."""
 
@@ -265,6 +276,7 @@ class Store(Protocol):
     record: Record
     receipts: ReceiptStore
     grants: GrantStore
+    links: AccountLinkStore
     late_answers: LateAnswerStore
     outbox: Outbox
     claims: Claims

@@ -70,6 +70,7 @@ from answerback.workers.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from answerback.runtime.tracing import Tracing
+    from answerback.service.account_links import AccountLinks
     from answerback.service.sign_ins import SignIns
 
 Loop = Callable[[], Awaitable[None]]
@@ -111,7 +112,8 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         http = await stack.enter_async_context(chat_http_session())
         connected: dict[str, Surface] = {}
         receipts = await build_receipts(settings, opened.store, opened.clock.now(), connected)
-        parts = (settings, opened, connected, routes, callbacks, metrics, receipts)
+        links = await person_keys.build_account_links(settings, opened, routes.people, holders)
+        parts = (settings, opened, connected, routes, callbacks, metrics, receipts, links)
         tokens = build_agent_tokens(settings)
         credential_of = person_keys.build_credential_reader(holders, tokens)
         in_force = RulesInForce(build_onboarding(settings))
@@ -222,19 +224,17 @@ def _build_service(
     callbacks: CallbackPolicy,
     metrics: Metrics,
     receipts: Receipts | None,
+    links: AccountLinks | None,
     credential_of: CredentialOf,
     commands: Sequence[Command],
 ) -> Service:
-    store, claim, clock = opened
-    hooks = Hooks()
+    (store, claim, clock), hooks = opened, Hooks()
     hooks.acted.listen(metrics.count_action)
     hooks.limited.listen(metrics.count_limited)
     hooks.shown.listen(metrics.count_shown)
     hooks.ended.listen(metrics.count_ended)
     return Service(
-        store,
-        clock,
-        surfaces,
+        *(store, clock, surfaces),
         known_surfaces=installed_plugins().names,
         routes=routes,
         rules=Rules(tools=settings.tools),
@@ -246,7 +246,8 @@ def _build_service(
         hooks=hooks,
         receipts=receipts,
         credential_of=credential_of,
-        commands=commands,
+        commands=[*commands, *([links.command] if links else [])],
+        account_links=links,
     )
 
 
@@ -365,6 +366,8 @@ async def _start_background(
     if receipts is not None:
         linker = ReceiptLinker(service.store, receipts.key, service.claim, service.hooks)
         loops.append(("receipts", linker.run))
+    if service.account_links is not None:
+        loops.append(("account links", service.account_links.run))
     replica = None
     if service.claim is not SOLE_CLAIM:
         replica = Replica(service, message_sync, scheduler, dispatcher)

@@ -236,6 +236,8 @@ class Settings(BaseSettings):
     agents: dict[str, AgentSettings] = {}
     people: dict[str, PersonSettings] = {}
     onboarding: OnboardingSettings = OnboardingSettings()
+    people_link: bool = False
+    """Whether people link accounts to their pages without the operator."""
     limits: LimitSettings = LimitSettings()
     callbacks: CallbackSettings = CallbackSettings()
     mcp: McpSettings = McpSettings()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
+from typing import TYPE_CHECKING
 
 from answerback.api.auth import AgentTokens
 from answerback.core.errors import StoreError
@@ -22,6 +23,11 @@ from answerback.runtime.plugins import installed_plugins
 from answerback.service.grants import CredentialOf
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.personal_links_file import PersonalLink, PersonalLinksFile
+
+if TYPE_CHECKING:
+    from answerback.core.people import People
+    from answerback.runtime.open_store import OpenStore
+    from answerback.service.account_links import AccountLinks
 
 logger = logging.getLogger(__name__)
 
@@ -89,3 +95,25 @@ def build_credential_reader(holders: KeyHolderSource, tokens: AgentTokens) -> Cr
         return f"{links[0].key_hash} {valid[0].key_hash}" if links else None
 
     return credential_of
+
+
+async def build_account_links(
+    settings: Settings, opened: OpenStore, people: People, holders: KeyHolderSource
+) -> AccountLinks | None:
+    """Build the desk where people link accounts to their pages; None if only the operator does.
+
+    Raises:
+        StoreError: the links cannot be read.
+    """
+    if not settings.people_link:
+        return None
+    from answerback.service.account_links import AccountLinks  # only where it is on
+
+    async def credentials() -> dict[str, str]:
+        valid = await holders()
+        return {each.person.user_id: each.key_hash for each in valid if not each.is_operator}
+
+    store, _, clock = opened
+    links = AccountLinks(store, clock, people, settings.labels, credentials)
+    await links.refresh()
+    return links

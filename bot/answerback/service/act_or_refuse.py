@@ -347,12 +347,15 @@ class AskActions:
             change = asks.apply_action(ask, action, at=now, by=by, people=people)
         if isinstance(action, Answer) and action.grant and isinstance(change, Change):
             change = granting.give(ask, action, action.grant, change, by)
+        if isinstance(change, Refused) and may_act.is_too_new(change, actor, ask, people, now):
+            change = Refused((refusals.LINKED_RECENTLY.problem(),))
         if isinstance(change, Refused):
             forbidden = change.problems[0].code in refusals.FORBIDDEN
             why = RejectReason.NOT_ALLOWED if forbidden else RejectReason.INVALID
             return Rejected(why, ask, change.problems)
-        refused = may_act.refused_to_confirm(actor, ask) if isinstance(action, Confirm) else None
-        return refused or change
+        if isinstance(action, Confirm):
+            return may_act.refused_to_confirm(actor, ask, people, now) or change
+        return change
 
     def _act_on_ended(
         self, ask: Ask, action: TryAgain | RevokeGrant, by: Person, now: float

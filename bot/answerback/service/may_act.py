@@ -10,6 +10,7 @@ from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import Problem
 from answerback.core.people import People
 from answerback.core.person import Person
+from answerback.core.walker import Refused
 from answerback.ports.surface import Actor, Rejected, RejectReason, SupportsPlaceGroups, Surface
 from answerback.presentation.responders import missing_groups
 from answerback.service.inbox import find_groups_among
@@ -27,13 +28,37 @@ class NeedsGroups:
     """Whether this is about somebody to whom the ask is to be handed over."""
 
 
-def refused_to_confirm(actor: Actor, ask: Ask) -> Rejected | NeedsGroups | None:
+def refused_to_confirm(
+    actor: Actor, ask: Ask, people: People, now: float
+) -> Rejected | NeedsGroups | None:
     """Refuse the confirmation of a person who may answer or object, but not confirm."""
+    actor = _settled(actor, ask, people, now)
+    if actor.ids == ():
+        problems = (refusals.LINKED_RECENTLY.problem(),)
+        return Rejected(RejectReason.NOT_ALLOWED, ask, problems)
     missing = missing_groups(ask.waits_for, actor)
     if missing:
         return NeedsGroups(ask, actor, missing)
     problems = (refusals.NOT_A_CONFIRMER.problem(),)
     return None if missing is None else Rejected(RejectReason.NOT_ALLOWED, ask, problems)
+
+
+def is_too_new(change: Refused, actor: Actor, ask: Ask, people: People, now: float) -> bool:
+    """Whether somebody is not told apart from others only because their account was linked just now."""
+    not_told_apart = change.problems[0].code == refusals.NOT_TOLD_APART.code
+    return not_told_apart and _settled(actor, ask, people, now).ids == ()
+
+
+def _settled(actor: Actor, ask: Ask, people: People, now: float) -> Actor:
+    """Return somebody with those of their ids where the ask is that count for confirmations."""
+    if not people.is_settled(actor.person, now):
+        return actor._replace(ids=())
+    if actor.ids is None:
+        return actor
+    here = ask.destination.surface
+    accounts = (replace(actor.person, surface=here, user_id=each) for each in actor.ids)
+    ids = tuple(each.user_id for each in accounts if people.is_settled(each, now))
+    return actor._replace(ids=ids)
 
 
 async def is_among(

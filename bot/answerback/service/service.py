@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mappin
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import JsonValue
 
@@ -45,6 +45,9 @@ from answerback.service.submission_request import NO_ROUTES, Agent, Routes
 from answerback.service.submit import Submitter
 from answerback.service.waiters import Waiters
 
+if TYPE_CHECKING:
+    from answerback.ports.account_links import LinkDesk
+
 logger = logging.getLogger(__name__)
 
 _PAGE: Final = 100
@@ -56,8 +59,7 @@ class Service(AskActions):
     """The only way to change asks.
 
     Args:
-        surfaces: the configured surfaces by name. A surface is built with the service, so whoever builds both adds it
-            here before anything is submitted.
+        surfaces: the configured surfaces by name, each built with the service and added before anything is submitted.
         known_surfaces: the names of all existing surfaces, configured or not.
         check_callback: returns None if a callback may be sent for an agent, else the reason why not.
         limits: what may be asked if there are no tokens.
@@ -86,12 +88,12 @@ class Service(AskActions):
         receipts: Receipts | None = None,
         credential_of: CredentialOf = need_no_credential,
         commands: Sequence[Command] = (),
+        account_links: LinkDesk | None = None,
     ) -> None:
         self.store, self.clock, self.surfaces = store, clock, surfaces
-        self.rules = rules or question_routing.Rules()
         self.claim, self.people = claim, routes.people
-        self.commands = Commands(commands, labels or Labels())
-        self.hooks = hooks or Hooks()
+        self.commands, self.account_links = Commands(commands, labels or Labels()), account_links
+        self.rules, self.hooks = rules or question_routing.Rules(), hooks or Hooks()
         commits = ChangeCommitter(
             *(store, clock, surfaces, self.rules, self.hooks, routes.people, claim),
             has_inquiry=has_inquiry,
@@ -102,8 +104,7 @@ class Service(AskActions):
         self.list_grants = self.grants.list_live
         reported = self.late_answer_tracker.wait_until_reported
         super().__init__(commits, labels or Labels(), reported, self.grants.vouch)
-        self.signals = commits.signals
-        self.carriers = Carriers(commits, clock)
+        self.signals, self.carriers = commits.signals, Carriers(commits, clock)
         self.presence = AgentPresence(
             clock, self.set_attended, self.carriers.hold_lease, alone=claim is SOLE_CLAIM
         )

@@ -19,6 +19,7 @@ from answerback.testing.store_erasure import ErasureContract
 from answerback.testing.store_grants import GrantsContract
 from answerback.testing.store_late_answers import LateAnswersContract
 from answerback.testing.store_limits import AskLimitsContract
+from answerback.testing.store_links import LinksContract
 from answerback.testing.store_lists import ListsContract
 from answerback.testing.store_maintenance import MaintenanceContract
 from answerback.testing.store_places import PlacesContract
@@ -41,6 +42,7 @@ class StoreContract(
     PushContract,
     GrantsContract,
     AgentTokensContract,
+    LinksContract,
     ClaimsContract,
 ):
     """The behaviour of every store."""

@@ -14,13 +14,13 @@ from answerback.core.errors import DatabaseTooNewError, StoreError
 from answerback_storage.postgres import ask_limits, content_statistics, people, receipts, search
 from answerback_storage.postgres.connections import Connection, Database
 from answerback_storage.postgres.grants import TABLES as GRANT_TABLES
+from answerback_storage.postgres.links import TABLE as LINK_TABLE
+from answerback_storage.postgres.server_check import check_server
 from answerback_storage.postgres.sql import index_expression
 from answerback_storage.schema_upgrades import log_upgrade
 
 logger = logging.getLogger(__name__)
 
-MIN_VERSION: Final = 14
-"""The oldest PostgreSQL that is still maintained: https://www.postgresql.org/support/versioning/"""
 _LOCK: Final = 0x416E7362
 """The advisory lock that a migrating process holds for its transaction: "Ansb"."""
 
@@ -307,6 +307,7 @@ MIGRATIONS: Final = (
     Migration("pushed", people.PUSH_STATEMENTS),
     Migration("grants", GRANT_TABLES),
     Migration("agent_tokens", people.TABLES),
+    Migration("linked", (LINK_TABLE,)),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 
@@ -319,7 +320,7 @@ async def migrate(database: Database) -> None:
         StoreError: it cannot be used. The message says why.
     """
     async with database.transaction() as connection:
-        await _check_server(connection, database.name)
+        await check_server(connection, database.name)
         applied = await _applied(connection, database.name)
         if applied == {step.name for step in MIGRATIONS}:
             return
@@ -347,33 +348,9 @@ async def unapplied(connection: Connection, name: str) -> list[str] | None:
     Raises:
         StoreError: it cannot be used; DatabaseTooNewError, if a newer Answerback wrote it. The message says why.
     """
-    await _check_server(connection, name)
+    await check_server(connection, name)
     applied = await _applied(connection, name)
     return [step.name for step in MIGRATIONS if step.name not in applied] if applied else None
-
-
-async def _check_server(connection: Connection, name: str) -> None:
-    version = connection.info.server_version // 10_000
-    if version < MIN_VERSION:
-        raise StoreError(
-            f"The database {name} runs on PostgreSQL {version}, but Answerback needs {MIN_VERSION} or newer. Upgrade"
-            " the server, or name another in `storage.url`."
-        )
-    found = await connection.execute(
-        "SELECT current_setting('server_encoding'), current_setting('synchronous_commit')"
-    )
-    encoding, durable = await found.fetchone() or ("", "")
-    if encoding != "UTF8":
-        raise StoreError(
-            f"The database {name} has the encoding {encoding}, which cannot store all text. Create a database with"
-            " `createdb --encoding=UTF8 --template=template0 NAME`, and name that in `storage.url`."
-        )
-    if durable == "off":
-        raise StoreError(
-            f"The database {name} confirms commits before they are on disk (`synchronous_commit` is off), so a"
-            " power failure would lose answers that were confirmed to people. Run `ALTER ROLE … SET"
-            " synchronous_commit = on` for the role in `storage.url`."
-        )
 
 
 async def _applied(connection: Connection, name: str) -> set[str]:

@@ -29,6 +29,7 @@ from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.erasure import PostgresErasure
 from answerback_storage.postgres.grants import PostgresGrants
 from answerback_storage.postgres.late_answers import PostgresLateAnswers
+from answerback_storage.postgres.links import PostgresAccountLinks
 from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.postgres.maintenance import PostgresMaintenance
 from answerback_storage.postgres.messages import PostgresMessageQueries
@@ -73,6 +74,7 @@ class PostgresStore(Store):
         self.drafts = PostgresDrafts(db)
         self.push = PostgresPushSubscriptions(db)
         self.agent_tokens = PostgresAgentTokens(db)
+        self.links = PostgresAccountLinks(db)
         self.erasure = PostgresErasure(db, self.notifier)
         self.maintenance = PostgresMaintenance(db)
 

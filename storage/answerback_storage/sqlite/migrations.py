@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from answerback_storage.sqlite import asks, grants, people, receipts, record_lines
+from answerback_storage.sqlite import asks, grants, links, people, receipts, record_lines
 
 # Dozens of modules, which a start needs only if there is something to migrate.
 if TYPE_CHECKING:
@@ -389,3 +389,9 @@ def signed_in(db: Database) -> None:
     """Keep the agents that people have connected themselves."""
     for statement in people.TABLES:
         db.execute(statement)
+
+
+@_step
+def linked(db: Database) -> None:
+    """Keep the accounts that people have linked."""
+    db.execute(links.TABLE)

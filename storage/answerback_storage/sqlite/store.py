@@ -19,6 +19,7 @@ from answerback_storage.sqlite.database import BUSY_TIMEOUT, SqliteAsks, SqliteD
 from answerback_storage.sqlite.erasure import SqliteErasure
 from answerback_storage.sqlite.grants import SqliteGrants
 from answerback_storage.sqlite.late_answers import SqliteLateAnswers
+from answerback_storage.sqlite.links import SqliteAccountLinks
 from answerback_storage.sqlite.maintenance import SqliteMaintenance
 from answerback_storage.sqlite.messages import SqliteMessageQueries
 from answerback_storage.sqlite.outbox import SqliteOutbox
@@ -64,6 +65,7 @@ class SqliteStore(Store):
         self.drafts = SqliteDrafts(db)
         self.push = SqlitePushSubscriptions(db)
         self.agent_tokens = SqliteAgentTokens(db)
+        self.links = SqliteAccountLinks(db)
         self.erasure = SqliteErasure(db)
         self.maintenance = SqliteMaintenance(db)
         self._checks = 0

@@ -33,6 +33,7 @@ from answerback.testing.store_examples import (
     read_only_decision,
 )
 from answerback.testing.store_grants import new_grant
+from answerback.testing.store_links import new_link
 from answerback.testing.store_push import new_subscription
 from answerback.testing.store_receipts import end_with_receipt, take_lease
 from answerback_storage import rows
@@ -95,6 +96,7 @@ async def fill(store: Store) -> None:
     await store.secret("web")
     await store.push.save(replace(new_subscription(), device=ODD))
     await store.agent_tokens.redeem(await approve(store), new_token(), ANNS, 9)
+    await store.links.save(new_link(ODD))
 
 
 async def holds_everything(store: Store) -> None:
@@ -108,6 +110,7 @@ async def holds_everything(store: Store) -> None:
     assert (await store.asks.change("ask_2", read_only_decision, delivery="Ev1"))[1]
     assert await store.asks.get_remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
     assert await store.drafts.get(ODD) == [ODD]
+    assert list(await store.links.list()) == [new_link(ODD)]
     assert await store.claims.next_due(0.0) == 2 / 3
     stored = await store.outbox.get("msg_1")
     assert stored is not None

@@ -111,7 +111,7 @@ async def test_missing_privileges_are_named_with_the_command_to_run(
         return f"{right.wrong} {right.fix}"
 
     tables = (
-        "it may not read, write and delete rows in answerback_migrations, asks, asks_words and "
+        "it may not read, write and delete rows in account_links, answerback_migrations, asks and "
     )
     finding = (await found(as_role(url, role)))["database"]
     assert "lacks a privilege" in (finding.wrong or ""), (

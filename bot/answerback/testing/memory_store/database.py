@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.core.grants import Grant
+from answerback.core.people import AccountLink
 from answerback.ports.agent_tokens import AgentToken, SignIn
 from answerback.ports.claims import Claim, ClaimKind, Fence
 from answerback.ports.push import PushSubscription
@@ -30,6 +31,7 @@ class Tables:
     """Idempotency keys: the digest, the ask and the time."""
     remembered: dict[tuple[str, ...], tuple[str, float]] = field(default_factory=dict)
     drafts: dict[str, tuple[str, float]] = field(default_factory=dict)
+    account_links: dict[str, AccountLink] = field(default_factory=dict)
     push_subscriptions: dict[str, PushSubscription] = field(default_factory=dict)
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
     agent_tokens: dict[str, AgentToken] = field(default_factory=dict)

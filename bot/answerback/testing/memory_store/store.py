@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import RecordEntry, Status
 from answerback.core.grants import GrantEnd
+from answerback.core.people import AccountLink
 from answerback.ports.late_answers import (
     LateAnswer,
     LateAnswerQuery,
@@ -18,7 +19,7 @@ from answerback.ports.late_answers import (
     SeenState,
 )
 from answerback.ports.push import PushSubscription, PushSubscriptions
-from answerback.ports.store import Maintenance, Record, Store
+from answerback.ports.store import AccountLinkStore, Maintenance, Record, Store
 from answerback.ports.store_values import ChangedAsks, DeliveryState, StoredEntry
 from answerback.testing.memory_store import grants
 from answerback.testing.memory_store.agent_tokens import MemoryAgentTokens
@@ -62,6 +63,7 @@ class MemoryStore(Store):
         self.drafts = MemoryDrafts(db)
         self.push = MemoryPushSubscriptions(db)
         self.agent_tokens = MemoryAgentTokens(db)
+        self.links = MemoryAccountLinks(db)
         self.erasure = MemoryErasure(db)
         self.maintenance = MemoryMaintenance(db)
 
@@ -165,6 +167,21 @@ class MemoryPushSubscriptions(Part[MemoryDatabase], PushSubscriptions):
 
     async def remove(self, subscription_id: str) -> None:
         self._db.tables().push_subscriptions.pop(subscription_id, None)
+
+
+class MemoryAccountLinks(Part[MemoryDatabase], AccountLinkStore):
+    """Linked accounts in memory."""
+
+    async def save(self, link: AccountLink) -> bool:
+        stored = self._db.tables().account_links
+        old = stored.get(link.id)
+        is_next = (0 if old is None else old.revision) == link.revision - 1
+        if is_next:
+            stored[link.id] = link
+        return is_next
+
+    async def list(self) -> Sequence[AccountLink]:
+        return [link for _, link in sorted(self._db.tables().account_links.items())]
 
 
 class MemoryMaintenance(Part[MemoryDatabase], Maintenance):

@@ -116,6 +116,8 @@ WITHOUT_JSON = {
     "receipts rotate": "it prints the key's id alone",
     "person add": "it prints the link alone",
     "person revoke": "its exit status says all",
+    "person link": "it asks a person to confirm; a script calls the API",
+    "person unlink": "its exit status says all",
     "export": "it prints JSON lines",
     "connect": "it shows a change to people; --print prints what goes into the agent's file",
     "hook": "it speaks what its host speaks",

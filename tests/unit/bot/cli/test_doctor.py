@@ -87,6 +87,10 @@ def confirming(agents: str = "", **keys: str) -> str:
         (confirming(to='"owner"'), "names answer, one other of them confirms\n"),
         (confirming(to='"slack:C1"'), "; two people are two accounts on slack (accounts)\n"),
         (
+            "people_link = true\n" + confirming(to='"slack:C1"'),
+            "two accounts on slack (accounts) or two personal links, and where no agent has a token one person can",
+        ),
+        (
             confirming(f'[web]\nuser_header = "X-User"\ntrusted_proxies = ["10.0.0.7"]\n{PUBLIC}'),
             "; two people are two accounts on web (accounts)\n",
         ),

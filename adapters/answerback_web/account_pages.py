@@ -1,0 +1,60 @@
+"""The accounts that a person has linked to their page, and how they link another."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from answerback.core.people import account_id
+from answerback.ports.account_links import LinkDesk
+from answerback.ports.commands import COMMAND
+from answerback_web import responses
+from answerback_web.site import Site
+from answerback_web.visitors import Visitor, VisitorPages, Visitors
+
+
+class AccountPages(VisitorPages):
+    """The handlers of the page of linked accounts, for the visitors of one listener."""
+
+    def __init__(self, site: Site, visitors: Visitors, desk: LinkDesk) -> None:
+        super().__init__(site, visitors)
+        self._desk = desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the routes."""
+        path = "/inbox/{name}/accounts"
+        return [
+            web.get(path, responses.with_compiled_templates(self._for_visitor(self._show))),
+            web.post(path, responses.with_compiled_templates(self._for_visitor(self._change))),
+        ]
+
+    async def _show(self, _request: web.Request, visitor: Visitor) -> web.Response:
+        person, started = visitor.person, await self._desk.started(visitor.person)
+        by = started.typed_by if started is not None and started.agreed else None
+        body = self._site.render_template(
+            "accounts",
+            root="../../",
+            home=self._home(visitor),
+            who=person.name or person.user_id,
+            links=await self._desk.list_of(person),
+            command="" if started is None or by else f"/{COMMAND} link {started.code}",
+            typed_by=by,
+            typed_id=by and account_id(by),
+        )
+        return responses.page_response(body)
+
+    async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
+        """Start a link, confirm or refuse the account that has typed the code, or remove one."""
+        post = await self._read(request, visitor)
+        if isinstance(post, web.Response):
+            return post
+        person, account = visitor.person, post.first("account")
+        match post.first("do"):
+            case "start":
+                await self._desk.start(person)
+            case "remove":
+                await self._desk.remove(account, person, person)
+            case "link" | "reject" as choice:
+                await self._desk.confirm(person, account, mine=choice == "link")
+            case _:
+                return web.Response(status=422, headers=responses.HEADERS)
+        return responses.see_other("accounts")

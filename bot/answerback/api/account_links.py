@@ -1,0 +1,145 @@
+"""Link accounts in chats to people's pages: a right of whoever has the page, and of the operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field
+
+from answerback.api.operation import Call, json_response
+from answerback.api.wire import Wire
+from answerback.core.errors import ProblemError
+from answerback.core.people import CODE_SECONDS, AccountLink, account_id
+from answerback.core.person import Person
+from answerback.service.people_wire import PersonBody, Timestamp, iso
+
+if TYPE_CHECKING:
+    from answerback.ports.account_links import LinkDesk, StartedLink
+
+
+class LinkBody(Wire):
+    """An account in a chat that is linked to a person's page."""
+
+    account: str
+    """As `surface:id`."""
+    name: str | None
+    page: str
+    """Whose page, as `surface:id`."""
+    linked_at: Timestamp
+
+
+class StartedLinkBody(Wire):
+    """A link that somebody has started."""
+
+    code: str
+    """What the account's owner types after `/answerback link`."""
+    expires_at: Timestamp
+    typed_by: PersonBody | None
+    """The account with which the code was typed and confirmed."""
+
+
+class LinkList(Wire):
+    """The linked accounts, and what was started last."""
+
+    links: tuple[LinkBody, ...]
+    started: StartedLinkBody | None
+
+
+class LinkQuery(BaseModel):
+    """Whose page; the holder of a personal link's key leaves it out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    person: Annotated[
+        str | None,
+        Field(
+            max_length=128,
+            description="The name of whoever has the personal link: for the operator's key.",
+            examples=["ann"],
+        ),
+    ] = None
+
+
+def _link_body(link: AccountLink) -> LinkBody:
+    return LinkBody(
+        account=link.id,
+        name=link.account.name,
+        page=account_id(link.page),
+        linked_at=iso(link.at),
+    )
+
+
+def _started_body(started: StartedLink) -> StartedLinkBody:
+    by = started.typed_by if started.agreed else None
+    typed_by: PersonBody | None = None
+    if by is not None:
+        typed_by = {"surface": by.surface, "user_id": by.user_id, "name": by.name}
+    return StartedLinkBody(
+        code=started.code,
+        expires_at=iso(started.at + CODE_SECONDS),
+        typed_by=typed_by,
+    )
+
+
+async def list_links(call: Call) -> web.Response:
+    """``GET /v1/links``."""
+    desk, page = await _desk_and_page(call)
+    started = None if page is None else await desk.started(page)
+    found = LinkList(
+        links=tuple(map(_link_body, await desk.list_of(page))),
+        started=None if started is None else _started_body(started),
+    )
+    return json_response(found.model_dump())
+
+
+async def start(call: Call) -> web.Response:
+    """``POST /v1/links``."""
+    desk, page = await _desk_and_page(call)
+    started = None if page is None else await desk.start(page)
+    if started is None:
+        raise ProblemError(
+            422, "Invalid request", "Say whose page with ?person=: the operator has none."
+        )
+    return json_response(_started_body(started).model_dump(), status=201)
+
+
+async def confirm(call: Call) -> web.Response:
+    """``POST /v1/links/{id}``."""
+    desk, page = await _desk_and_page(call)
+    account = call.request.match_info["id"]
+    if page is None or not await call.api.run_to_completion(desk.confirm(page, account, mine=True)):
+        detail = f"{account[:100]} has not confirmed this person's code, or belongs to somebody."
+        raise ProblemError(409, "Not linked", detail)
+    return await list_links(call)
+
+
+async def remove(call: Call) -> web.Response:
+    """``DELETE /v1/links/{id}``."""
+    desk, page = await _desk_and_page(call)
+    account, by = call.request.match_info["id"], call.person
+    refused = page is not None and await desk.confirm(page, account, mine=False)
+    if not refused and (by is None or not await desk.remove(account, by, page)):
+        raise ProblemError(404, "Not found", f"{account[:100]} is not linked.")
+    return await list_links(call)
+
+
+async def _desk_and_page(call: Call) -> tuple[LinkDesk, Person | None]:
+    """Return the desk and whose page it is about; None: everybody's, for the operator."""
+    desk = call.service.account_links
+    if desk is None:
+        raise ProblemError(404, "Not found", "The operator has not switched people_link on.")
+    if call.person is None:
+        raise ProblemError(
+            403, "Forbidden", "Linking takes a person's own key; nobody can vouch for that."
+        )
+    name = call.query(LinkQuery).person
+    if call.guest is not None or name is None:
+        return desk, call.guest
+    holders = await call.api.holders()
+    found = [
+        each.person for each in holders if each.person.user_id == name and not each.is_operator
+    ]
+    if not found:
+        raise ProblemError(404, "Not found", f"{name[:100]} has no personal link.")
+    return desk, found[0]

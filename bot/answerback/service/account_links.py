@@ -1,0 +1,277 @@
+"""Accounts that people link to their pages without the operator: both sides have to confirm it, in words.
+
+Whoever has a page starts it there and gets a code. The owner of an account in a chat types the code there, and
+confirms; then the page's owner reads which account that was, and confirms. What is started is a draft in the store, so
+any process can go on with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Final
+from weakref import WeakValueDictionary
+
+from pydantic import JsonValue
+
+from answerback.core.ask import RecordEntry
+from answerback.core.errors import StoreError
+from answerback.core.labels import Labels
+from answerback.core.people import AccountLink, People, account_id
+from answerback.core.person import AuthMethod, Person
+from answerback.ports.account_links import LinkDesk, StartedLink
+from answerback.ports.clock import Clock
+from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
+from answerback.ports.person_key import is_operator
+from answerback.ports.store import Store
+
+logger = logging.getLogger(__name__)
+
+_ALPHABET: Final = "BCDFGHJKLMNPQRSTVWXZ23456789"
+_MAX_GUESSES: Final = 5
+_GUESS_SECONDS: Final = 3_600.0
+_REFRESH_SECONDS: Final = 2.0
+"""How long other processes may take to notice a change."""
+_YES, _NO = "yes", "no"
+
+
+async def _never(_use: CommandUse) -> CommandAnswer:
+    raise AssertionError("this command is only listed")
+
+
+def link_command(labels: Labels) -> Command:
+    """Return the command for those who only list what there is."""
+    return Command("link", labels.link_command, _never, "code")
+
+
+class AccountLinks(LinkDesk):
+    """Starts, confirms, lists and removes links, and keeps the directory of people up to date.
+
+    Args:
+        credentials: returns the hashes of the keys of personal links, by the names of their owners.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        people: People,
+        labels: Labels,
+        credentials: Callable[[], Awaitable[dict[str, str]]],
+    ) -> None:
+        self._store, self._clock, self._people, self._labels = store, clock, people, labels
+        self._credentials = credentials
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.command = link_command(labels)._replace(answer=self._answer)
+
+    # --- the page's side ---------------------------------------------------------------------------
+
+    async def start(self, page: Person) -> StartedLink | None:
+        """See `LinkDesk.start`."""
+        if is_operator(page) or page.known not in {AuthMethod.LINK, AuthMethod.PROXY}:
+            return None
+        letters = [secrets.choice(_ALPHABET) for _ in range(8)]
+        code = _spelled("".join(letters))
+        started = StartedLink(code, self._clock.now())
+        await self._keep(page, started)
+        await self._save(_code_key(code), _person_json(page))
+        logger.info("Somebody starts to link an account", extra=_extra("link_started", page))
+        return started
+
+    async def started(self, page: Person) -> StartedLink | None:
+        """See `LinkDesk.started`."""
+        match await self._store.drafts.get(_page_key(page)):
+            case [str(code), int() | float() as at, typed_by, bool(agreed)]:
+                found = StartedLink(code, at, _read_person(typed_by), agreed)
+                return found if found.is_valid(self._clock.now()) else None
+            case _:
+                return None
+
+    async def confirm(self, page: Person, account: str, *, mine: bool) -> bool:
+        """See `LinkDesk.confirm`."""
+        async with self._lock(page):
+            started = await self.started(page)
+            by = started.typed_by if started is not None and started.agreed else None
+            if by is None or account_id(by) != account:
+                return False
+            await self._save(_page_key(page), None)
+            if not mine:
+                logger.warning(
+                    "A code was typed by somebody else", extra=_extra("link_refused", page, by)
+                )
+                return True
+            return await self._link(page, by)
+
+    async def _link(self, page: Person, by: Person) -> bool:
+        credential = ""
+        if page.known is AuthMethod.LINK:
+            credential = (await self._credentials()).get(page.user_id, "-")
+        await self.refresh()
+        if self._people.name_of(by) is not None:
+            return False
+        stored = await self._store.links.list()
+        old = next((each for each in stored if each.id == account_id(by)), None)
+        new = AccountLink(account=by, page=page, credential=credential, at=self._clock.now())
+        saved = await self._store.links.save(new.renewed(old))
+        if saved:
+            await self._record("account_linked", page, by, page)
+        await self.refresh()
+        return saved
+
+    async def list_of(self, page: Person | None) -> Sequence[AccountLink]:
+        """See `LinkDesk.list_of`."""
+        found = await self._store.links.list()
+        live = [each for each in found if each.ended_at is None]
+        return [each for each in live if page is None or self._people.is_same(each.page, page)]
+
+    async def remove(self, account: str, by: Person, page: Person | None) -> bool:
+        """See `LinkDesk.remove`."""
+        for link in await self.list_of(page):
+            if link.id == account:
+                removed = await self._store.links.save(link.ended(self._clock.now(), by))
+                if removed:
+                    await self._record("account_unlinked", link.page, link.account, by)
+                await self.refresh()
+                return removed
+        return False
+
+    async def _record(self, action: str, page: Person, account: Person, by: Person) -> None:
+        body: dict[str, JsonValue] = {
+            "action": action,
+            "page": account_id(page),
+            "account": account_id(account),
+        }
+        logger.info("A link of an account has changed", extra=_extra(action, page, account))
+        entry = RecordEntry(at=self._clock.now(), kind="note", by=by, body=body)
+        await self._store.record.add(None, entry)
+
+    # --- the account's side ------------------------------------------------------------------------
+
+    async def _answer(self, use: CommandUse) -> CommandAnswer:
+        """Answer a code that was typed, or the button that confirms or cancels it."""
+        typed, _, choice = use.text.partition(" ")
+        code = _spelled(typed.upper().replace("-", ""))
+        async with self._lock(use.person):
+            if await self._has_guessed_too_often(use.person):
+                return CommandAnswer(self._labels.link_too_many)
+            page = _read_person(await self._store.drafts.get(_code_key(code)))
+            if page is None:
+                await self._count_guess(use.person)
+                return CommandAnswer(self._labels.link_bad_code)
+        async with self._lock(page):
+            return await self._go_on(use, page, code, choice if use.pressed else "")
+
+    async def _go_on(self, use: CommandUse, page: Person, code: str, choice: str) -> CommandAnswer:
+        labels, started = self._labels, await self.started(page)
+        is_theirs = started is not None and (
+            started.typed_by is None or account_id(started.typed_by) == account_id(use.person)
+        )
+        if started is None or started.code != code or not is_theirs:
+            return CommandAnswer(labels.link_bad_code)
+        await self.refresh()
+        if self._people.name_of(use.person) is not None:
+            return CommandAnswer(labels.link_taken)
+        name = page.name or page.user_id
+        if choice == _NO:
+            await self._save(_page_key(page), None)
+            logger.warning("A code was cancelled", extra=_extra("link_cancelled", page, use.person))
+            return CommandAnswer(labels.link_cancelled)
+        agreed = started.agreed or choice == _YES
+        await self._keep(page, started._replace(typed_by=use.person, agreed=agreed))
+        if agreed:
+            return CommandAnswer(labels.link_agreed)
+        way = labels.link_by_link if page.known is AuthMethod.LINK else labels.link_by_proxy
+        text = f"{way.format(name=name)}\n{labels.link_ask_account.format(name=name)}"
+        buttons = (
+            CommandButton(labels.link_both.format(name=name), f"link {code} {_YES}"),
+            CommandButton(labels.cancel, f"link {code} {_NO}"),
+        )
+        return CommandAnswer(text, buttons)
+
+    async def _has_guessed_too_often(self, person: Person) -> bool:
+        return len(await self._guesses(person)) >= _MAX_GUESSES
+
+    async def _count_guess(self, person: Person) -> None:
+        times: list[JsonValue] = [*await self._guesses(person), self._clock.now()]
+        await self._save(_guess_key(person), times)
+        logger.warning("A wrong code was typed", extra=_extra("link_guessed", None, person))
+
+    async def _guesses(self, person: Person) -> list[float]:
+        """When they typed wrong codes within the last hour; those of the future count, too."""
+        found = await self._store.drafts.get(_guess_key(person))
+        times = found if isinstance(found, list) else []
+        now = self._clock.now()
+        return [at for at in times if isinstance(at, int | float) and now - at < _GUESS_SECONDS]
+
+    # --- the directory -----------------------------------------------------------------------------
+
+    async def refresh(self) -> None:
+        """Bring the directory of people up to date."""
+        links, keys = await self._store.links.list(), await self._credentials()
+
+        def is_valid(link: AccountLink) -> bool:
+            is_by_proxy = link.page.known is AuthMethod.PROXY
+            return is_by_proxy or keys.get(link.page.user_id) == link.credential
+
+        self._people.update_links(links, is_valid)
+
+    async def run(self) -> None:
+        """See `LinkDesk.run`."""
+        while True:
+            with suppress(StoreError):
+                await self.refresh()
+            await asyncio.sleep(_REFRESH_SECONDS)
+
+    # --- drafts ------------------------------------------------------------------------------------
+
+    def _lock(self, person: Person) -> asyncio.Lock:
+        return self._locks.setdefault(account_id(person), asyncio.Lock())
+
+    async def _keep(self, page: Person, started: StartedLink) -> None:
+        typed_by = None if started.typed_by is None else _person_json(started.typed_by)
+        value: JsonValue = [started.code, started.at, typed_by, started.agreed]
+        await self._save(_page_key(page), value)
+
+    async def _save(self, key: str, value: JsonValue) -> None:
+        await self._store.drafts.save(key, value, self._clock.now())
+
+
+def _spelled(letters: str) -> str:
+    return f"{letters[:4]}-{letters[4:]}"
+
+
+def _code_key(code: str) -> str:
+    return f"link code {hashlib.sha256(code.encode()).hexdigest()}"
+
+
+def _page_key(page: Person) -> str:
+    return f"link of {account_id(page)}"
+
+
+def _guess_key(person: Person) -> str:
+    return f"link guesses {account_id(person)}"
+
+
+def _person_json(person: Person) -> JsonValue:
+    return [person.surface, person.user_id, person.name, person.known]
+
+
+def _read_person(value: JsonValue) -> Person | None:
+    match value:
+        case [str(surface), str(user_id), None | str() as name, None | str() as known]:
+            method = None if known is None else AuthMethod(known)
+            return Person(surface=surface, user_id=user_id, name=name, known=method)
+        case _:
+            return None
+
+
+def _extra(action: str, page: Person | None, account: Person | None = None) -> dict[str, object]:
+    return {
+        "action": action,
+        "page": page and account_id(page),
+        "account": account and account_id(account),
+    }

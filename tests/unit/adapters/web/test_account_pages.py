@@ -1,0 +1,115 @@
+"""The page on which people link accounts: both sides confirm; it is theirs alone, and only where it is switched on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from answerback.core.errors import StoreError
+from answerback.core.labels import Labels
+from answerback.core.person import AuthMethod, Person
+from answerback.ports.person_key import operator_holder
+from answerback_web.page_access import PageLinks
+from tests.browser.site import KEY, OPERATOR, SECRET, Site, site
+from tests.unit.adapters.web.reader import Document
+
+LABELS = Labels()
+ANN = Person(surface="web", user_id="ann", name="Ann <b>", known=AuthMethod.LINK)
+EVE = Person(surface="web", user_id="eve", known=AuthMethod.LINK)
+KEYS = {KEY: OPERATOR, "abk_ann": ANN, "abk_eve": EVE}
+IN_CHAT = Person(surface="chat", user_id="U012", name="<i>ann</i>")
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Site]:
+    async with site(tmp_path, keys=KEYS, people_link=True) as made:
+        yield made
+
+
+def page_of(key: str, person: Person) -> str:
+    return f"/inbox/{PageLinks(SECRET).inbox_name(operator_holder(key, person))}"
+
+
+ANNS, EVES = page_of("abk_ann", ANN), page_of("abk_eve", EVE)
+
+
+async def read(up: Site, path: str = f"{ANNS}/accounts") -> Document:
+    async with aiohttp.ClientSession() as http, http.get(up.url + path) as response:
+        return Document(await response.text(), response.status)
+
+
+async def post(up: Site, form: dict[str, str], inbox: str = ANNS, **headers: str) -> int:
+    own = {"Origin": up.url, "Sec-Fetch-Site": "same-origin"} | headers
+    address = f"{up.url}{inbox}/accounts"
+    async with (
+        aiohttp.ClientSession() as http,
+        http.post(address, data=form, headers=own, allow_redirects=False) as response,
+    ):
+        return response.status
+
+
+async def type_code(up: Site) -> None:
+    """Start a link, and type its code in a chat and confirm it."""
+    assert await post(up, {"do": "start"}) == 303
+    text = (await read(up)).text
+    code = text.partition("/answerback link ")[2].split()[0]
+    shown = await up.service.commands.run(IN_CHAT, f"link {code}")
+    await up.service.commands.run(IN_CHAT, shown.buttons[0].command, pressed=True)
+
+
+@pytest.mark.rule("LINK-1", "LINK-5")
+async def test_a_person_links_an_account_and_removes_it(up: Site) -> None:
+    assert "/accounts" in (await read(up, ANNS)).markup
+    await type_code(up)
+    page = await read(up)
+    shown = "<i>ann</i> (chat:U012) has typed your code. Whoever uses that account can then answer as you, Ann <b>."
+    assert shown in page.text
+    assert LABELS.link_ask_yours in page.text
+    assert ("account", "chat:U012") in page.fields
+    assert await post(up, {"do": "link", "account": "chat:U012"}, EVES) == 303
+    assert up.service.people.name_of(IN_CHAT) is None
+    assert await post(up, {"do": "link", "account": "chat:U012"}) == 303
+    assert up.service.people.name_of(IN_CHAT) == "web:ann"
+    assert "chat:U012" in (await read(up)).text
+    assert "chat:U012" not in (await read(up, f"{EVES}/accounts")).text
+    assert await post(up, {"do": "remove", "account": "chat:U012"}) == 303
+    assert up.service.people.name_of(IN_CHAT) is None
+
+
+@pytest.mark.rule("LINK-2")
+async def test_a_person_refuses_an_account_that_is_not_theirs(up: Site) -> None:
+    await type_code(up)
+    assert await post(up, {"do": "reject", "account": "chat:U012"}) == 303
+    assert LABELS.link_start in (await read(up)).text
+    assert up.service.people.name_of(IN_CHAT) is None
+
+
+@pytest.mark.rule("LINK-1")
+async def test_nothing_is_done_for_strangers_other_sites_and_the_operator(
+    up: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operators = page_of(KEY, OPERATOR)
+    assert "/accounts" not in (await read(up, operators)).markup
+    assert await post(up, {"do": "start"}, operators) == 303
+    assert "/answerback link" not in (await read(up, f"{operators}/accounts")).text
+    assert await post(up, {"do": "start"}, f"/inbox/{'0' * 32}") == 403
+    foreign = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    assert await post(up, {"do": "start"}, ANNS, **foreign) == 403
+    assert await post(up, {"do": "else"}) == 422
+    assert LABELS.link_start in (await read(up)).text
+
+    async def fail(_key: str) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(up.service.store.drafts, "get", fail)
+    assert (await read(up)).status == 503
+
+
+@pytest.mark.rule("LINK-1")
+async def test_there_is_no_such_page_where_it_is_off(tmp_path: Path) -> None:
+    async with site(tmp_path, keys=KEYS) as up:
+        assert (await read(up)).status == 404
+        assert "/accounts" not in (await read(up, ANNS)).markup
