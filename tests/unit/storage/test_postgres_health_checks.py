@@ -110,9 +110,7 @@ async def test_missing_privileges_are_named_with_the_command_to_run(
         right = (await found(as_role(url, role)))["rights"]
         return f"{right.wrong} {right.fix}"
 
-    tables = (
-        "it may not read, write and delete rows in account_links, answerback_migrations, asks and "
-    )
+    tables = "it may not read, write and delete rows in account_links, agent_tokens, answerback_migrations and "
     finding = (await found(as_role(url, role)))["database"]
     assert "lacks a privilege" in (finding.wrong or ""), (
         "it may not even read which migrations there are"
