@@ -148,8 +148,8 @@ MUTANTS = (
             ),
             ("confirmation", "if any(people.may_be_same(by, one) for one in voters):", "if False:"),
             ("confirmation", "if by.known is AuthMethod.KEY:", "if False:"),
-            ("confirmation", "people.may_be(by, rule.requester):", "False:"),
-            ("confirmation", "for one in (*answerers, *voters)):", "for one in ()):"),
+            ("confirmation", "people.may_be(by, rule.requester)", "False"),
+            ("confirmation", "for one in others):", "for one in ()):"),
             ("walker", "len(votes) >= form.confirmation.due", "len(votes) > 0"),
             ("clarification", "walk=replace(ask.walk, votes=()),", "walk=ask.walk,"),
         )
