@@ -20,6 +20,7 @@ from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.from_settings import build_routes, configured_destinations
 from answerback.runtime.plugins import Plugin, installed_plugins
 from answerback.service.account_links import link_command
+from answerback.service.sign_in_commands import listed_commands
 from answerback.service.submission_request import To, parse_destination
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.sqlite.store import SqliteStore
@@ -205,8 +206,9 @@ def build_checkup(
             people += named
             direct += [named] if place.user else []
     places = (settings.public.url, [*channels], people, direct)
-    commands = [link_command(settings.labels)] if settings.people_link else []
-    return DoctorContext(http, *places, fix, commands)
+    commands = listed_commands(settings.labels) if settings.onboarding.owners else ()
+    link = (link_command(settings.labels),) if settings.people_link else ()
+    return DoctorContext(http, *places, fix, (*commands, *link))
 
 
 def _places(settings: Settings) -> Iterator[tuple[str | To, tuple[str, ...]]]:

@@ -45,17 +45,20 @@ class CommandAnswer(NamedTuple):
     buttons: tuple[CommandButton, ...] = ()
 
 
-class Command(NamedTuple):
-    """What people can do by a command.
+async def _only_listed(_use: CommandUse) -> CommandAnswer:
+    raise AssertionError("this command is only listed")
 
-    ``argument`` names what has to be typed after it; empty if nothing has to.
-    """
+
+class Command(NamedTuple):
+    """What people can do by a command."""
 
     name: str
     about: str
     """What it does, in a line of at most 100 characters."""
-    answer: Callable[[CommandUse], Awaitable[CommandAnswer]]
     argument: str = ""
+    """What has to be typed after it; empty if nothing has to."""
+    answer: Callable[[CommandUse], Awaitable[CommandAnswer]] = _only_listed
+    """Carries it out. The default is for those who only list what there is."""
 
     @property
     def usage(self) -> str:

@@ -39,13 +39,9 @@ _REFRESH_SECONDS: Final = 2.0
 _YES, _NO = "yes", "no"
 
 
-async def _never(_use: CommandUse) -> CommandAnswer:
-    raise AssertionError("this command is only listed")
-
-
 def link_command(labels: Labels) -> Command:
-    """Return the command for those who only list what there is."""
-    return Command("link", labels.link_command, _never, "code")
+    """Return the command as it is listed."""
+    return Command("link", labels.link_command, "code")
 
 
 class AccountLinks(LinkDesk):

@@ -20,6 +20,6 @@ async def _fail(_use: CommandUse) -> CommandAnswer:
 
 
 EXAMPLE_COMMANDS: Final = (
-    Command("say", "Say it again", _say, "text"),
-    Command("fail", "Fail", _fail),
+    Command("say", "Say it again", "text", _say),
+    Command("fail", "Fail", answer=_fail),
 )

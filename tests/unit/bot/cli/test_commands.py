@@ -287,6 +287,10 @@ async def test_the_doctor_gets_the_channels_and_responders_of_each_surface(folde
     (folder / "answerback.toml").write_text(
         """
         default_route = "slack:C0"
+        people_link = true
+        [onboarding]
+        owners = ["anyone"]
+        route = "ops"
         [slack]
         bot_token = "xoxb-1"
         app_token = "xapp-1"
@@ -316,6 +320,8 @@ async def test_the_doctor_gets_the_channels_and_responders_of_each_surface(folde
         "slack": (["C0", "C1", "C2"], ["U2", "@S2", "@S3", "@S4"], False),
         "discord": (["9"], ["@8", "@7"], True),
     }
+    for checkup in checkups.values():
+        assert [each.name for each in checkup.commands] == ["connect", "agents", "link"]
 
 
 # --- demo ------------------------------------------------------------------------------------------
