@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
             copies.put(_copy(Path(folder) / str(number)))
         with ThreadPoolExecutor(workers) as pool:
             survived = [*pool.map(lambda mutant: _survives(mutant, copies), chosen)]
-    sys.stdout.write(f"{len(chosen)} mutants, {sum(survived)} survived\n")
+    sys.stdout.write(f"{len(chosen)} mutants, {sum(survived)} survived or without a result\n")
     return int(any(survived))
 
 
@@ -83,6 +83,11 @@ def _survives(mutant: Mutant, copies: SimpleQueue[Path]) -> bool:
             text=True,
             timeout=_TIMEOUT,
         )
+    except subprocess.TimeoutExpired:  # neither noticed nor survived: it has to be run again
+        sys.stdout.write(
+            f"NO RESULT {mutant.file}: {mutant.line.strip()}\n          {_TIMEOUT} s\n"
+        )
+        return True
     finally:
         file.write_text(original, "utf-8")
         copies.put(copy)

@@ -39,7 +39,9 @@ _SLACK_ERRORS = "adapters/answerback_slack/errors.py"
 _DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
 _SLACK = ("tests/unit/adapters/slack/test_errors.py",)
 _DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
-_STORES = ("tests/unit/storage",)
+_CACHED = ("tests/unit/storage/test_cached_asks.py",)
+_RECORDED = ("tests/unit/storage/test_record_lines.py",)
+_SQLITE_STORE = ("tests/unit/storage/test_store_contract.py::TestSqliteStore",)
 
 MUTANTS = (
     # Answers: what fits a question.
@@ -348,24 +350,24 @@ MUTANTS = (
         f"{_SQLITE}/change_batches.py",
         "if version != self._version:  # another connection wrote",
         "if False:  # another connection wrote",
-        _STORES,
+        _RECORDED,
     ),
     Mutant(
         f"{_SQLITE}/change_batches.py",
         "if (digest := self._batch.seen(self.delivery)) is not None:",
         "if False and (digest := self._batch.seen(self.delivery)) is not None:",
-        _STORES,
+        _SQLITE_STORE,
     ),
     Mutant(
         f"{_SQLITE}/change_batches.py",
         "if cached is not None and ask.open:",
         "if cached is not None:",
-        _STORES,
+        _CACHED,
     ),
     Mutant(
         f"{_SQLITE}/change_batches.py",
         "self._seen[delivery] = digest",
         "pass",
-        _STORES,
+        _SQLITE_STORE,
     ),
 )
