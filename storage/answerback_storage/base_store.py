@@ -37,7 +37,7 @@ _PRUNED_IF: Final = {
     "record": "AND ask_id IS NULL",
 }
 """Further conditions for the old rows of a table."""
-_TIME_OF: Final = {"agent_tokens": "until"}
+_TIME_OF: Final = {"agent_tokens": "until", "sign_ins": "until"}
 """The column that makes a row old, if it is not ``at``."""
 
 

@@ -141,13 +141,15 @@ def links(url: Url = None, token: Reader = None, json: Json = False) -> None:
 
 @app.command()
 def unlink(
-    account: Annotated[str, typer.Argument(help="The account, as in slack:U012.")],
+    account: Annotated[
+        str, typer.Argument(help="The account, as answerback person links lists it.")
+    ],
     url: Url = None,
     token: Reader = None,
 ) -> None:
     """Remove a link: that account, and the page, answer for themselves alone from now on.
 
-    Example: `answerback person unlink slack:U012`
+    Example: `answerback person unlink ACCOUNT`
     """
     from answerback.cli.person_key import resolve_access
     from answerback.cli.person_links import remove_link

@@ -46,6 +46,8 @@ TABLES: Final = (
         at double precision NOT NULL,
         until double precision NOT NULL,
         value text NOT NULL)""",
+    "CREATE INDEX sign_ins_by_end ON sign_ins (until)",
+    "CREATE INDEX agent_tokens_by_end ON agent_tokens (until)",
 )
 END_SIGN_INS: Final = "DELETE FROM sign_ins"
 SHORTEN: Final = "UPDATE agent_tokens SET until = until - $1"

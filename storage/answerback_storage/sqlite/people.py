@@ -50,6 +50,8 @@ TABLES: Final = (
         until REAL NOT NULL,
         value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX sign_ins_by_end ON sign_ins (until)",
+    "CREATE INDEX agent_tokens_by_end ON agent_tokens (until)",
 )
 _ADD: Final = f"INSERT INTO sign_ins ({person_rows.SIGN_IN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _WAITING: Final = (

@@ -196,6 +196,7 @@ def setting_at(settings: object, key: str) -> object:
 SAMPLES = {
     "onboarding.agents_per_person": "3",
     "onboarding.days": "7",
+    "people_link": "true",
     **{
         f"onboarding.limits.{each}": "3"
         for each in ("asks_per_minute", "open_asks", "open_asks_per_conversation")
