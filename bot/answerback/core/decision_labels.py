@@ -139,6 +139,10 @@ class DecisionLabels(BaseModel):
     link_too_many: str = "There were too many wrong codes. Try again in an hour."
     link_title: str = "Accounts"
     link_accounts: str = "Accounts that you answer with, besides this page"
+    link_about: str = (
+        "Link your own account in a chat: what waits for it is then listed here too, and you can "
+        "answer with either."
+    )
     link_start: str = "Link an account"
     link_code: str = (
         "Type this in Slack, Discord or Telegram, with the account to link, within 15 minutes:"
