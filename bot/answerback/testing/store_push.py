@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -71,3 +72,26 @@ class PushContract:
         await store.outbox.save_results([replace(results[0], state=DeliveryState.DELIVERED)], [])
         counted = await store.counts()
         assert (counted["pending"], counted["delivered"], counted["dead"]) == (0, 1, 0)
+
+    @pytest.mark.rule("PUSH-5")
+    async def test_a_page_of_deliveries_can_be_read_while_pushes_are_settled(
+        self, store: Store
+    ) -> None:
+        pushes = [
+            replace(new_delivery(n), ask_id=f"push_{n}", type="push.waits") for n in range(200)
+        ]
+        await store.asks.create(Write(new_ask(), deliveries=tuple(pushes)), None)
+        claimed = await store.outbox.claim(Claim("ann", 60.0), 2_000.0, 200)
+        over = [replace(each, state=DeliveryState.DELIVERED) for each in claimed]
+
+        async def settle() -> None:
+            for each in over:
+                await store.outbox.save_results([each], [], "ann")
+
+        settling = asyncio.create_task(settle())
+        while not settling.done():
+            await store.outbox.page(state=None, agent=None, after=None, limit=200)
+            await asyncio.sleep(0)  # a store in memory never waits
+        await settling
+        page = await store.outbox.page(state=None, agent=None, after=None, limit=9)
+        assert (len(claimed), page.rows) == (200, ())

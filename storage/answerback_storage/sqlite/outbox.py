@@ -118,10 +118,12 @@ def _claim(
 def _load_readable(
     db: sqlite3.Connection, logged: LoggedRows, seqs: Iterable[int]
 ) -> Iterator[StoredDelivery]:
-    def read(seq: int) -> StoredDelivery:
-        return rows.delivery_from_row(db.execute(_LOAD_ROW, (seq,)).fetchone())
+    def read(seq: int) -> StoredDelivery | None:
+        row = db.execute(_LOAD_ROW, (seq,)).fetchone()
+        return None if row is None else rows.delivery_from_row(row)
 
-    return asks.read_valid_rows(db, logged, ("deliveries", seqs), read)
+    # A push that has been settled since its number was read is gone.
+    return filter(None, asks.read_valid_rows(db, logged, ("deliveries", seqs), read))
 
 
 def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -> bool:
