@@ -18,6 +18,7 @@ from tests.documentation.blocks import blocks
 from tests.fakes import long_timeouts
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
+from tests.fakes.slack.visible_message import look
 from tests.postgres import free_port
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]
@@ -71,20 +72,30 @@ class _Team:
             assert response.ok, page
             return page
 
-    async def connect(self, number: int) -> str:
+    async def connect(self, person: Person, number: int) -> str:
         """Sign an agent in, as `answerback connect --sign-in` and its person do; return its token."""
         names = {**_CLIENT, "program": "Claude Code", "machine": f"laptop-{number}"}
         began = await self._agent_calls("/oauth/device_authorization", number, data=names)
-        shown = await self._person_sends(number, do="look_up", code=began["user_code"])
-        [sign_in] = re.findall(r'name="id" value="(\w+)"', shown)
-        await self._person_sends(number, do="approve", id=sign_in)
+        if number % 2:
+            await self._approve_in_slack(person, began["user_code"])
+        else:
+            shown = await self._person_sends(number, do="look_up", code=began["user_code"])
+            [sign_in] = re.findall(r'name="id" value="(\w+)"', shown)
+            await self._person_sends(number, do="approve", id=sign_in)
         poll = {**_CLIENT, "grant_type": _GRANT, "device_code": began["device_code"]}
         return str((await self._agent_calls("/oauth/token", number, data=poll))["access_token"])
+
+    async def _approve_in_slack(self, person: Person, code: str) -> None:
+        answer = await person.slash("/answerback", f"connect {code.lower()}", _CHANNEL)
+        assert "laptop-" in answer.text
+        await person.click(answer, LABELS.approve)
+        approved = LABELS.connect_approved.format(program="Claude Code")
+        await self._world.until(lambda: approved in look(answer).text, timeout=SECONDS)
 
     async def ask_and_answer(self, person: Person, number: int) -> None:
         """Connect an agent, which asks one question; answer it in Slack."""
         async with self._busy:
-            bearer = {"Authorization": f"Bearer {await self.connect(number)}"}
+            bearer = {"Authorization": f"Bearer {await self.connect(person, number)}"}
             call = {"question": f"Deploy {number}?", "answer_type": "boolean"}
             asked = asyncio.create_task(
                 self._agent_calls(
@@ -99,7 +110,7 @@ class _Team:
             ended = await asked
             assert ended["tool_result"]["structured"]["answer"] is True
             assert ended["ended_by"]["user_id"] == person.id
-            assert f"person{number}@example.com" in ended["asked_by"]
+            assert f"person{number}" in ended["asked_by"]
 
     def _find(self, number: int) -> list[Any]:
         """Return the message with this person's question, once it is there."""
