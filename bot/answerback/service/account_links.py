@@ -12,7 +12,6 @@ import hashlib
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -217,9 +216,17 @@ class AccountLinks(LinkDesk):
 
     async def run(self) -> None:
         """See `LinkDesk.run`."""
+        failing = False
         while True:
-            with suppress(StoreError):
+            try:
                 await self.refresh()
+            except StoreError as error:
+                if not failing:  # said once: the next tries are seconds apart
+                    extra = {"action": "links_unread"}
+                    logger.warning("The linked accounts cannot be read: %s", error, extra=extra)
+                failing = True
+            else:
+                failing = False
             await asyncio.sleep(_REFRESH_SECONDS)
 
     # --- drafts ------------------------------------------------------------------------------------

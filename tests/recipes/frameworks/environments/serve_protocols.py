@@ -100,8 +100,10 @@ class Release(AgentExecutor):  # type: ignore[misc]
             await updater.complete(updater.new_agent_message([new_text_part(" ".join(said[1:]))]))
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Nothing cancels this task."""
-        raise NotImplementedError
+        """End the task."""
+        assert context.task_id is not None
+        assert context.context_id is not None
+        await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
 
 def a2a_of(url: str) -> list[Any]:

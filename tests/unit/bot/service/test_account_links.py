@@ -22,7 +22,6 @@ from answerback.service.account_links import AccountLinks, link_command
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
 from tests.service_support import ask_user
-from tests.unit.bot.api.conftest import until
 from tests.unit.bot.conftest import Parts
 
 LABELS = Labels()
@@ -235,26 +234,6 @@ async def test_two_processes_link_one_account_once(desk: Desk, parts: Parts) -> 
         await each.links.refresh()
         name = "web:ann" if linked[0] else "web:bob@example.com"
         assert each.people.name_of(IN_CHAT) == name
-
-
-@pytest.mark.rule("LINK-8")
-async def test_another_process_takes_links_up_and_a_restart_keeps_them(
-    desk: Desk, parts: Parts
-) -> None:
-    other = Desk(parts)
-    following = asyncio.create_task(other.links.run())
-    await desk.linked()
-
-    async def is_known() -> bool:
-        return other.people.name_of(IN_CHAT) is not None
-
-    async def is_unknown() -> bool:
-        return other.people.name_of(IN_CHAT) is None
-
-    await until(is_known)
-    assert await desk.links.remove("chat:U012", ANN, ANN)
-    await until(is_unknown)
-    following.cancel()
 
 
 @pytest.mark.rule("LINK-5")
