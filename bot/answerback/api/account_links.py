@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from answerback.api.operation import Call, json_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.core.people import CODE_SECONDS, AccountLink, account_id
 from answerback.core.person import Person
-from answerback.service.people_wire import PersonBody, Timestamp, iso
+from answerback.service.people_wire import PersonBody, Timestamp, iso, person_body
 
 if TYPE_CHECKING:
     from answerback.ports.account_links import LinkDesk, StartedLink
@@ -46,10 +46,8 @@ class LinkList(Wire):
     started: StartedLinkBody | None
 
 
-class LinkQuery(BaseModel):
+class LinkQuery(Wire):
     """Whose page; the holder of a personal link's key leaves it out."""
-
-    model_config = ConfigDict(extra="forbid")
 
     person: Annotated[
         str | None,
@@ -71,14 +69,10 @@ def _link_body(link: AccountLink) -> LinkBody:
 
 
 def _started_body(started: StartedLink) -> StartedLinkBody:
-    by = started.typed_by if started.agreed else None
-    typed_by: PersonBody | None = None
-    if by is not None:
-        typed_by = {"surface": by.surface, "user_id": by.user_id, "name": by.name}
     return StartedLinkBody(
         code=started.code,
         expires_at=iso(started.at + CODE_SECONDS),
-        typed_by=typed_by,
+        typed_by=person_body(started.typed_by if started.agreed else None),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, assert_never
+from typing import Annotated, Final, Literal, assert_never, get_args
 
 from pydantic import Field, JsonValue, RootModel, StrictBool
 
@@ -154,20 +154,10 @@ ActionModel = (
 
 
 ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
-    "answer": AnswerBody,
-    "other": OtherBody,
-    "back": BackBody,
-    "edit": EditBody,
-    "submit": SubmitBody,
-    "ask_back": AskBackBody,
-    "reply": ReplyBody,
-    "confirm": ConfirmBody,
-    "object": ObjectBody,
-    "end_turn": EndTurnBody,
-    "hand_over": HandOverBody,
+    name: model
+    for model in get_args(ActionModel)
+    for name in get_args(model.model_fields["action"].annotation)
 }
-
-
 _WITHOUT_INPUT: Final = {each.action: each for each in (Back(), Submit(), Confirm(), EndTurn())}
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final
 
 from aiohttp import web
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from answerback.api.action_bodies import ACTIONS, ActionModel, ActorBody, action_from_body
-from answerback.api.asks import ended_problem, idempotency_key
-from answerback.api.operation import Call, ask_response
-from answerback.api.problems import ProblemDocument, problem_document
+from answerback.api.asks import ended_error, idempotency_key
+from answerback.api.operation import Call, ask_response, parse_model
 from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
 from answerback.core.intents import Intent
 from answerback.core.strict_json import digest_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
-from answerback.service.json_bodies import find_size_problem, problems_of
+from answerback.service.json_bodies import find_size_problem
 
 _INVALID: Final = "Invalid action"
 _NOT_A_RESPONDER: Final = "This person may not act on this ask."
@@ -35,8 +34,8 @@ async def act(call: Call) -> web.Response:
     digest = digest_of([key, ask.id, payload]) if key else ""
     delivery = delivery_of(call, "action", key)
     intent = Intent(ask.id, action_from_body(body), body.revision, delivery, digest=digest)
-    result = await call.api.run_to_completion(apply_intent(call, intent, actor))
-    return result.response(call) if isinstance(result, AskResult) else result.response()
+    ask, status = await call.api.run_to_completion(apply_intent(call, intent, actor))
+    return ask_response(call, ask, status)
 
 
 def delivery_of(call: Call, kind: str, key: str | None) -> str | None:
@@ -45,19 +44,12 @@ def delivery_of(call: Call, kind: str, key: str | None) -> str | None:
     return None if key is None else digest_of([kind, caller, key])
 
 
-class AskResult(NamedTuple):
-    """A result of an action that is reported as the ask."""
+async def apply_intent(call: Call, intent: Intent, actor: Actor) -> tuple[Ask, int]:
+    """Apply what a person wants; returns the ask to report, and the HTTP status.
 
-    ask: Ask
-    status: int = 200
-
-    def response(self, call: Call) -> web.Response:
-        """Build the response."""
-        return ask_response(call, self.ask, self.status)
-
-
-async def apply_intent(call: Call, intent: Intent, actor: Actor) -> AskResult | ProblemDocument:
-    """Apply what a person wants; returns what to report."""
+    Raises:
+        ProblemError: it was refused.
+    """
     try:
         result = await call.service.apply(intent, actor)
     except IdempotencyKeyReusedError as error:
@@ -65,8 +57,8 @@ async def apply_intent(call: Call, intent: Intent, actor: Actor) -> AskResult | 
         detail = "Repeat the same action on the same ask, or use a new key for a new action."
         raise ProblemError(422, title, detail) from error
     if isinstance(result, Acted):
-        return AskResult(result.ask)
-    return describe_refusal(result, intent.revision)
+        return result.ask, 200
+    return conflicting_ask(result, intent.revision), 409
 
 
 def _read_action(body: JsonValue) -> ActionModel:
@@ -80,10 +72,7 @@ def _read_action(body: JsonValue) -> ActionModel:
         )
     if (too_many := find_size_problem(body, free=("value",))) is not None:
         raise ProblemError(422, _INVALID, None, [too_many])
-    try:
-        return model.model_validate(body)
-    except ValidationError as error:
-        raise ProblemError(422, _INVALID, None, problems_of(error)) from error
+    return parse_model(model, body, _INVALID)
 
 
 def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
@@ -121,24 +110,27 @@ def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
     return Actor(person, groups, groups | known)
 
 
-def describe_refusal(result: Rejected, revision: int | None) -> AskResult | ProblemDocument:
-    """Return what to report of an action that was rejected."""
-    if result.ask is None:
-        return problem_document(404, "Not found", "There is no such ask.")
-    if result.why is RejectReason.ENDED and revision not in {None, result.ask.revision}:
-        # Somebody else ended the ask first: for a caller that acted on an older revision, that is a conflict.
-        return AskResult(result.ask, 409)
+def conflicting_ask(result: Rejected, revision: int | None) -> Ask:
+    """Return the ask that has changed since the revision that a rejected action was about.
+
+    Raises:
+        ProblemError: the action was rejected for another reason.
+    """
+    ask = result.ask
+    if ask is None:
+        raise ProblemError(404, "Not found", "There is no such ask.")
     match result.why:
         case RejectReason.STALE:
-            return AskResult(result.ask, 409)
+            return ask
         case RejectReason.ENDED:
-            return ended_problem(result.ask)
+            if revision in {None, ask.revision}:
+                raise ended_error(ask)
+            return ask  # somebody else ended it first
         case RejectReason.NOT_ALLOWED:
             [detail, *_] = [problem.message for problem in result.problems] or [_NOT_A_RESPONDER]
-            return problem_document(403, "Not a responder", detail)
+            raise ProblemError(403, "Not a responder", detail)
         case RejectReason.UNCHECKED:
             detail = "Answerback could not check just now whether this person may act. Try again."
-            return problem_document(503, "Cannot check now", detail)
+            raise ProblemError(503, "Cannot check now", detail)
         case RejectReason.INVALID | RejectReason.NOT_FOUND:
-            errors: list[JsonValue] = [problem.model_dump() for problem in result.problems]
-            return problem_document(422, "Not an answer to this question", more={"errors": errors})
+            raise ProblemError(422, "Not an answer to this question", None, result.problems)

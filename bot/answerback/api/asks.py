@@ -5,21 +5,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Coroutine
 from typing import Annotated, Any, Final
-from urllib.parse import urlencode
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from answerback.api.operation import Call, ask_response, json_bytes_response, json_response
+from answerback.api.paging import checked_cursor, page_response
 from answerback.api.prefer import preference_applied_header, preferred_wait
-from answerback.api.problems import ProblemDocument, problem_document, problem_response
-from answerback.api.wire import ContextBody
+from answerback.api.wire import ContextBody, Wire
 from answerback.core import strict_json
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
 from answerback.core.strict_json import digest_of
 from answerback.ports.surface import Acted, RejectReason
-from answerback.service.json_bodies import dump_json, problems_of
+from answerback.service.json_bodies import dump_json
 from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
 from answerback.service.wire import ask_json
@@ -30,10 +29,8 @@ MAX_IDEMPOTENCY_KEY: Final = 255
 logger = logging.getLogger(__name__)
 
 
-class AsksQuery(BaseModel):
+class AsksQuery(Wire):
     """Filters and paging for a list of asks."""
-
-    model_config = ConfigDict(extra="forbid")
 
     status: Status | None = Field(None, description="Only asks with this status.")
     surface: str | None = Field(None, description="Only asks on this surface.")
@@ -42,10 +39,8 @@ class AsksQuery(BaseModel):
     limit: Annotated[int, Field(ge=1, le=200, description="Maximum number of asks per page.")] = 50
 
 
-class RecordQuery(BaseModel):
+class RecordQuery(Wire):
     """Paging for a record."""
-
-    model_config = ConfigDict(extra="forbid")
 
     after: Annotated[int, Field(ge=0, lt=2**63, description="The `next` of the previous page.")] = 0
     limit: Annotated[int, Field(ge=1, le=1000, description="Maximum number of lines per page.")] = (
@@ -99,35 +94,28 @@ async def read(call: Call) -> web.Response:
 async def page(call: Call) -> web.Response:
     """``GET /v1/asks``."""
     query = call.query(AsksQuery)
-    try:
-        results = await call.api.store.asks.page(
-            status=query.status,
-            surface=query.surface,
-            conversation=query.conversation,
-            agent=call.agent_scope,
-            after=query.after or None,
-            limit=query.limit,
-        )
-    except ValueError as error:
-        raise bad_cursor_error() from error
-    asks: list[JsonValue] = [call.json_of(ask) for ask in results.rows if call.may_see(ask)]
-    return json_response(
-        {"asks": asks, "next": results.after}, headers=next_link_header(call.request, results.after)
+    reading = call.api.store.asks.page(
+        status=query.status,
+        surface=query.surface,
+        conversation=query.conversation,
+        agent=call.agent_scope,
+        after=query.after or None,
+        limit=query.limit,
     )
+    results = await checked_cursor(reading)
+    asks: list[JsonValue] = [call.json_of(ask) for ask in results.rows if call.may_see(ask)]
+    return page_response(call, "asks", asks, results.after)
 
 
 async def explain(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/context``."""
     ask = await call.ask()
-    try:
-        body = ContextBody.model_validate(await call.read_json())
-    except ValidationError as error:
-        raise ProblemError(422, "Invalid context", None, problems_of(error)) from error
+    body = await call.read_model(ContextBody, "Invalid context")
     result = await call.api.run_to_completion(call.service.explain(ask.id, body.text))
     if isinstance(result, Acted):
         return ask_response(call, call.mark_seen_by_agent(result.ask))
     if result.why is RejectReason.ENDED and result.ask is not None:
-        return ended_problem(call.mark_seen_by_agent(result.ask)).response()
+        raise ended_error(call.mark_seen_by_agent(result.ask))
     raise ProblemError(422, "Not shown", None, result.problems)
 
 
@@ -138,7 +126,7 @@ async def withdraw(call: Call) -> web.Response:
     if isinstance(result, Acted):
         return ask_response(call, result.ask)
     if result.why is RejectReason.ENDED and result.ask is not None:
-        return ended_problem(call.mark_seen_by_agent(result.ask)).response()
+        raise ended_error(call.mark_seen_by_agent(result.ask))
     raise ProblemError(404, "Not found", f"There is no ask with the id {ask.id}.")
 
 
@@ -147,12 +135,8 @@ async def erase(call: Call) -> web.Response:
     ask = await call.ask()
     result = await call.api.run_to_completion(_erase(call, ask))
     if result.open:
-        return problem_response(
-            409,
-            "The ask is open",
-            "People can still answer it, so nothing was erased. Withdraw it, or wait until it has ended.",
-            more={"ask": call.json_of(result)},
-        )
+        detail = "People can still answer it, so nothing was erased. Withdraw it, or wait until it has ended."
+        raise ProblemError(409, "The ask is open", detail, more={"ask": call.json_of(result)})
     return ask_response(call, result)
 
 
@@ -184,10 +168,7 @@ async def record(call: Call) -> web.Response:
     rows = await call.api.store.record.read(ask.id, query.after, query.limit)
     next_seq = rows[-1].seq if len(rows) == query.limit else None
     entries: list[JsonValue] = [entry_json(row) for row in call.readable(ask, rows)]
-    return json_response(
-        {"entries": entries, "next": next_seq},
-        headers=next_link_header(call.request, next_seq),
-    )
+    return page_response(call, "entries", entries, next_seq)
 
 
 async def sent_call(call: Call) -> web.Response:
@@ -197,31 +178,10 @@ async def sent_call(call: Call) -> web.Response:
     return json_response({"folder": folder, "name": request.name, "arguments": request.arguments})
 
 
-def ended_problem(ask: Ask) -> ProblemDocument:
+def ended_error(ask: Ask) -> ProblemError:
     """410: the ask has ended; the body holds the ended ask."""
-    return problem_document(
-        410,
-        "The ask has ended",
-        f"It is {ask.status.value} and can no longer be changed.",
-        more={"ask": ask_json(ask)},
-    )
-
-
-def bad_cursor_error() -> ProblemError:
-    """400: the cursor did not come from a page."""
-    return ProblemError(
-        400,
-        "Bad query",
-        "`after` is not a valid cursor: pass the `next` of the previous page unchanged.",
-    )
-
-
-def next_link_header(request: web.Request, after: str | int | None) -> dict[str, str]:
-    """The Link header to the next page (RFC 8288); empty on the last page."""
-    if after is None:
-        return {}
-    query = {**request.query, "after": str(after)}
-    return {"Link": f'<{request.path}?{urlencode(query)}>; rel="next"'}
+    detail = f"It is {ask.status.value} and can no longer be changed."
+    return ProblemError(410, "The ask has ended", detail, more={"ask": ask_json(ask)})
 
 
 def _start_wait(call: Call, ask: Ask, wait: int) -> Coroutine[Any, Any, Ask | None] | None:

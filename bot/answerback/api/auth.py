@@ -42,12 +42,12 @@ class AgentTokens:
 
     def front_end_hash(self, name: str) -> str | None:
         """The hash of a front end's token; None if there is none of this name any more."""
-        named = [
+        named = (
             known
             for known, agent in self._agents.items()
             if agent.name == name and agent.role == "surface"
-        ]
-        return named[0] if named else None
+        )
+        return next(named, None)
 
     def find_agent(self, token: str) -> Agent | None:
         """The agent that has this token."""
@@ -117,14 +117,8 @@ async def authenticate_reader(
     Raises:
         ProblemError: 401, if tokens are configured.
     """
-    token = _bearer(request)
-    agent = await tokens.find_agent(token) if token is not None else None
-    if agent is not None:
-        return Caller(agent=agent)
-    holder = holder_of(token, await holders()) if token is not None else None
-    if holder is not None:
-        return Caller(person=holder.person)
-    return Caller(agent=await tokens.authenticate_agent(request))
+    known = await _find_caller(_bearer(request), tokens, holders)
+    return known or Caller(agent=await tokens.authenticate_agent(request))
 
 
 async def authenticate_actor(
@@ -136,18 +130,26 @@ async def authenticate_actor(
         ProblemError: 401.
     """
     token = _bearer(request)
-    agent = await tokens.find_agent(token) if token is not None else None
-    if agent is not None:
-        return Caller(agent=agent)
-    holder = holder_of(token, await holders()) if token is not None else None
-    if holder is None:
+    known = await _find_caller(token, tokens, holders)
+    if known is None:
         raise ProblemError(
             401,
             "Key missing" if token is None else "Key unknown",
             "Acting takes a person's key: send what `answerback key` prints, or a personal link's key, as "
             "Authorization: Bearer KEY. An agent cannot answer its own questions.",
         )
-    return Caller(person=holder.person)
+    return known
+
+
+async def _find_caller(
+    token: str | None, tokens: Authenticator, holders: KeyHolderSource
+) -> Caller | None:
+    if token is None:
+        return None
+    if (agent := await tokens.find_agent(token)) is not None:
+        return Caller(agent=agent)
+    holder = holder_of(token, await holders())
+    return None if holder is None else Caller(person=holder.person)
 
 
 def _bearer(request: web.Request) -> str | None:

@@ -7,19 +7,18 @@ from functools import partial
 from typing import Annotated, Literal
 
 from aiohttp import web
-from pydantic import AfterValidator, Field, JsonValue, ValidationError
+from pydantic import AfterValidator, Field, JsonValue
 
 from answerback.api.action_bodies import ActorBody
-from answerback.api.actions import AskResult, actor_of, apply_intent, delivery_of
+from answerback.api.actions import actor_of, apply_intent, delivery_of
 from answerback.api.asks import idempotency_key
-from answerback.api.operation import Call, json_response
+from answerback.api.operation import Call, json_response, parse_model
 from answerback.api.problems import ProblemDocument, result_or_problem
 from answerback.api.wire import ProblemBody, Wire
-from answerback.core.errors import ProblemError
+from answerback.core.ask import Ask
 from answerback.core.intents import Decide, Intent
 from answerback.core.strict_json import digest_of
 from answerback.service.batches import MAX_BATCH
-from answerback.service.json_bodies import problems_of
 from answerback.service.wire import AskBody
 
 
@@ -67,10 +66,7 @@ async def decide(call: Call) -> web.Response:
     """``POST /v1/batches``."""
     key = idempotency_key(call.request)
     payload = await call.read_json()
-    try:
-        body = BatchBody.model_validate(payload)
-    except ValidationError as error:
-        raise ProblemError(422, "Invalid batch", None, problems_of(error)) from error
+    body = parse_model(BatchBody, payload, "Invalid batch")
     digest = digest_of([key, payload]) if key else ""
 
     async def decide_each() -> list[JsonValue]:
@@ -85,15 +81,15 @@ async def _decide_one(
 ) -> JsonValue:
     decision = _decide(call, body, key, digest, item)
     result = await result_or_problem(call.request, decision)
-    named: dict[str, JsonValue] = {"id": item.id, "status": result.status}
     if isinstance(result, ProblemDocument):
-        return {**named, "error": result.body}
-    return {**named, "ask": call.json_of(result.ask)}
+        return {"id": item.id, "status": result.status, "error": result.body}
+    ask, status = result
+    return {"id": item.id, "status": status, "ask": call.json_of(ask)}
 
 
 async def _decide(
     call: Call, body: BatchBody, key: str | None, digest: str, item: BatchItem
-) -> AskResult | ProblemDocument:
+) -> tuple[Ask, int]:
     ask = await call.ask(item.id)
     delivery = delivery_of(call, f"batch:{ask.id}", key)
     wanted = Decide(allow=body.decision == "allow_once")

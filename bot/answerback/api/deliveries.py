@@ -6,20 +6,19 @@ from dataclasses import replace
 from typing import Annotated
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
-from answerback.api.asks import bad_cursor_error, next_link_header
 from answerback.api.operation import Call, json_response
+from answerback.api.paging import checked_cursor, page_response
+from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.service.record_wire import delivery_json
 from answerback.service.service import Service
 
 
-class DeliveriesQuery(BaseModel):
+class DeliveriesQuery(Wire):
     """Filter and paging for a list of deliveries."""
-
-    model_config = ConfigDict(extra="forbid")
 
     state: DeliveryState | None = Field(None, description="Only deliveries in this state.")
     after: str | None = Field(None, description="The `next` of the previous page.")
@@ -31,17 +30,12 @@ class DeliveriesQuery(BaseModel):
 async def page(call: Call) -> web.Response:
     """``GET /v1/deliveries``."""
     query = call.query(DeliveriesQuery)
-    try:
-        results = await call.api.store.outbox.page(
-            state=query.state, agent=call.agent_scope, after=query.after or None, limit=query.limit
-        )
-    except ValueError as error:
-        raise bad_cursor_error() from error
-    rows: list[JsonValue] = [delivery_json(row) for row in results.rows if not row.delivery.is_push]
-    return json_response(
-        {"deliveries": rows, "next": results.after},
-        headers=next_link_header(call.request, results.after),
+    reading = call.api.store.outbox.page(
+        state=query.state, agent=call.agent_scope, after=query.after or None, limit=query.limit
     )
+    results = await checked_cursor(reading)
+    rows: list[JsonValue] = [delivery_json(row) for row in results.rows if not row.delivery.is_push]
+    return page_response(call, "deliveries", rows, results.after)
 
 
 async def redeliver(call: Call) -> web.Response:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from answerback.api.docs_page import API_DOCS
 from answerback.api.operation import Call, json_response
+from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.dialects import tool_definitions as definitions
 from answerback.dialects.tool_definitions import Format
 
 
-class ToolsQuery(BaseModel):
+class ToolsQuery(Wire):
     """Which tool definitions to return, and in which format."""
-
-    model_config = ConfigDict(extra="forbid")
 
     format: Format = Field("mcp", description="The model API to format the definitions for.")
     dialect: str | None = Field(
@@ -36,14 +35,10 @@ async def tools(call: Call) -> web.Response:
         selected = definitions.select_tools(dialects, call.api.enabled)
     except ValueError as error:
         raise ProblemError(400, "Bad query", f"dialect: {error}") from error
-    return json_response(
-        {
-            "tools": [
-                definitions.format_definition(tool, query.format, strict=query.strict)
-                for tool in selected
-            ]
-        }
-    )
+    found = [
+        definitions.format_definition(each, query.format, strict=query.strict) for each in selected
+    ]
+    return json_response({"tools": found})
 
 
 async def openapi_json(call: Call) -> web.Response:

@@ -7,10 +7,9 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -21,8 +20,7 @@ from answerback.service.json_bodies import dump_json
 _HERE: Final = Path(__file__).parent
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedDocs:
+class RenderedDocs(NamedTuple):
     """The API description as JSON and as a page; ``policy`` is the page's Content-Security-Policy."""
 
     as_json: bytes
@@ -46,24 +44,17 @@ class ApiDocs:
 
     @cached_property
     def _rendered(self) -> RenderedDocs:
-        return _render(self._document())
+        document = self._document()
+        page = _template().render(document=document, style=_STYLE)
+        digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+        policy = (
+            f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
+            "form-action 'none'; frame-ancestors 'none'"
+        )
+        return RenderedDocs(dump_json(document), page, policy)
 
 
 API_DOCS: Final = web.AppKey("api_docs", ApiDocs)
-
-
-def _render(document: Mapping[str, JsonValue]) -> RenderedDocs:
-    page = _template().render(document=document, style=_STYLE)
-    digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
-        "form-action 'none'; frame-ancestors 'none'"
-    )
-    return RenderedDocs(dump_json(document), page, policy)
-
-
-def _schema_text(schema: JsonValue) -> str:
-    return json.dumps(schema, indent=2, ensure_ascii=False)
 
 
 def _template() -> Template:
@@ -74,7 +65,7 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["schema"] = _schema_text
+    environment.filters["schema"] = partial(json.dumps, indent=2, ensure_ascii=False)
     return environment.get_template("docs.html")
 
 

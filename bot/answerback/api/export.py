@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from answerback.api.operation import Call
+from answerback.api.wire import Wire
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError, UnreadableRowError
 from answerback.ports.store import Store
@@ -27,10 +28,8 @@ ROWS_PER_PAGE: Final = 200
 """Maximum number of record lines, or deliveries, in memory at a time."""
 
 
-class ExportQuery(BaseModel):
+class ExportQuery(Wire):
     """Where to begin."""
-
-    model_config = ConfigDict(extra="forbid")
 
     since: str | None = Field(
         None,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from answerback.api.action_bodies import ActorBody
-from answerback.api.actions import AskResult, actor_of, describe_refusal
+from answerback.api.actions import actor_of, conflicting_ask
 from answerback.api.inbox_and_search import PERSON
-from answerback.api.operation import Call, json_response
+from answerback.api.operation import Call, ask_response, json_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.core.granting import RevokeGrant, describe_match
@@ -52,10 +52,8 @@ class GrantList(Wire):
     grants: tuple[GrantBody, ...]
 
 
-class RevokeQuery(BaseModel):
+class RevokeQuery(Wire):
     """On whose behalf a front end revokes a grant."""
-
-    model_config = ConfigDict(extra="forbid")
 
     responder: Annotated[
         str | None,
@@ -108,13 +106,11 @@ async def revoke(call: Call) -> web.Response:
         named = ActorBody(surface=surface, user_id=user_id) if user_id else None
         change = call.service.act(ask.id, RevokeGrant(), actor_of(call, ask, named))
     done = await call.api.run_to_completion(change)
-    ended_before = not isinstance(done, Acted) and done.why is RejectReason.INVALID
-    if not isinstance(done, Acted) and not ended_before:
-        refusal = describe_refusal(done, None)
-        return refusal.response(call) if isinstance(refusal, AskResult) else refusal.response()
-    return json_response(
-        grant_body(await call.api.store.grants.get(grant_id) or grant).model_dump()
-    )
+    if not isinstance(done, Acted) and done.why is not RejectReason.INVALID:
+        return ask_response(call, conflicting_ask(done, None), 409)
+    # It is invalid to revoke a grant that has ended already.
+    ended = await call.api.store.grants.get(grant_id) or grant
+    return json_response(grant_body(ended).model_dump())
 
 
 class ConnectedAgentBody(Wire):

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from answerback.api.metrics import CONTENT_TYPE
 from answerback.api.operation import Call, json_response
-from answerback.api.problems import problem_response
+from answerback.api.problems import problem_document
 from answerback.core.errors import StoreError
 from answerback.ports.store_values import DeliveryState
 
@@ -37,12 +37,8 @@ async def readyz(call: Call) -> web.Response:
         if (reason := surface.unready_reason()) is not None:
             failures.append({"name": name, "message": reason})
     if failures:
-        return problem_response(
-            503,
-            "Not ready",
-            "`failing` names each part that fails and why.",
-            more={"failing": failures},
-        )
+        detail = "`failing` names each part that fails and why."
+        return problem_document(503, "Not ready", detail, more={"failing": failures}).response()
     if call.api.replica is None:
         return json_response({"status": "ok"})
     return json_response({"status": "ok", "replica": call.api.replica().as_json()})

@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from aiohttp import web
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
-from answerback.api.asks import bad_cursor_error, next_link_header
-from answerback.api.operation import Call, json_response
+from answerback.api.operation import Call
+from answerback.api.paging import checked_cursor, page_response
+from answerback.api.wire import Wire
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError
 from answerback.core.people import People
@@ -32,10 +33,8 @@ def _check_time_format(value: object) -> object:
 Time = Annotated[datetime, BeforeValidator(_check_time_format)]
 
 
-class InboxQuery(BaseModel):
+class InboxQuery(Wire):
     """Whose inbox, and which page of it."""
-
-    model_config = ConfigDict(extra="forbid")
 
     responder: str = Field(
         pattern=PERSON, description="The person, as `surface:id`.", examples=["chat:U012"]
@@ -44,10 +43,8 @@ class InboxQuery(BaseModel):
     limit: Annotated[int, Field(ge=1, le=200, description="Asks on a page.")] = 50
 
 
-class SearchQuery(BaseModel):
+class SearchQuery(Wire):
     """What to search for, and which page of the results."""
-
-    model_config = ConfigDict(extra="forbid")
 
     q: Annotated[
         str | None,
@@ -83,16 +80,10 @@ class SearchQuery(BaseModel):
 async def inbox(call: Call) -> web.Response:
     """``GET /v1/inbox``."""
     query = call.query(InboxQuery)
-    surface, _, user_id = query.responder.partition(":")
-    person = Person(surface=surface, user_id=user_id)
+    person = person_named(query.responder)
     check_may_read(call.guest, person, call.service.people)
-    try:
-        results = await call.service.list_waiting_for(
-            Actor(person), query.after or None, query.limit
-        )
-    except ValueError as error:
-        raise bad_cursor_error() from error
-    return _page_response(call, results)
+    reading = call.service.list_waiting_for(Actor(person), query.after or None, query.limit)
+    return _page_response(call, await checked_cursor(reading))
 
 
 def check_may_read(guest: Person | None, person: Person, people: People) -> None:
@@ -117,14 +108,10 @@ async def search(call: Call) -> web.Response:
     if query.agent not in {None, agent}:
         return _page_response(call, Page((), None))
     since, until = _timestamp(query.since), _timestamp(query.until)
-    criteria = Search(_words(query), query.status, agent, since, until, _by(query))
-    try:
-        results = await call.service.search_for(
-            call.guest, criteria, query.after or None, query.limit
-        )
-    except ValueError as error:
-        raise bad_cursor_error() from error
-    return _page_response(call, results)
+    by = ((person_named(query.answered_by),),) if query.answered_by else ()
+    criteria = Search(_words(query), query.status, agent, since, until, by)
+    reading = call.service.search_for(call.guest, criteria, query.after or None, query.limit)
+    return _page_response(call, await checked_cursor(reading))
 
 
 def _words(query: SearchQuery) -> tuple[str, ...]:
@@ -136,11 +123,10 @@ def _words(query: SearchQuery) -> tuple[str, ...]:
     return terms
 
 
-def _by(query: SearchQuery) -> tuple[tuple[Person, ...], ...]:
-    if query.answered_by is None:
-        return ()
-    surface, _, user_id = query.answered_by.partition(":")
-    return ((Person(surface=surface, user_id=user_id),),)
+def person_named(reference: str) -> Person:
+    """Return the person that a query names as ``surface:id``."""
+    surface, _, user_id = reference.partition(":")
+    return Person(surface=surface, user_id=user_id)
 
 
 def _timestamp(time: datetime | None) -> float | None:
@@ -151,6 +137,4 @@ def _timestamp(time: datetime | None) -> float | None:
 
 def _page_response(call: Call, results: Page[Ask]) -> web.Response:
     asks: list[JsonValue] = [call.json_of(ask) for ask in results.rows]
-    return json_response(
-        {"asks": asks, "next": results.after}, headers=next_link_header(call.request, results.after)
-    )
+    return page_response(call, "asks", asks, results.after)

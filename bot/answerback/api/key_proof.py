@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from answerback.api.operation import Call, json_response
+from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.ports.person_key import key_proof
 
 
-class ProofQuery(BaseModel):
+class ProofQuery(Wire):
     """The challenge."""
-
-    model_config = ConfigDict(extra="forbid")
 
     nonce: Annotated[
         str,

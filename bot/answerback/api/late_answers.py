@@ -7,9 +7,10 @@ from functools import partial
 from typing import Annotated
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from answerback.api.operation import Api, Call, ask_response, json_response
+from answerback.api.wire import Wire
 from answerback.http.response_arrival import ARRIVAL_TRACKER, ResponseArrival
 from answerback.ports.late_answers import SeenState
 from answerback.service.agent_requests import RESPONSE_TRACKER
@@ -17,10 +18,8 @@ from answerback.service.late_answer_text import late_answer_json
 from answerback.service.late_answers import ResponseTracker
 
 
-class AnswersQuery(BaseModel):
+class AnswersQuery(Wire):
     """Filters and paging for late answers."""
-
-    model_config = ConfigDict(extra="forbid")
 
     conversation: Annotated[
         str | None,

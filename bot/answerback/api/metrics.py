@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
-from prometheus_client.core import CounterMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from answerback.api.replica_status import ReplicaStatus, ReplicaStatusCollector
+from answerback.api.replica_status import ReplicaStatus
 from answerback.core.ask import Ask
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 3.0, 10.0)
@@ -19,22 +19,53 @@ _PATIENCE: Final = (1, 5, 15, 30, 60, 300, 900, 1_800, 3_600, 14_400, 86_400, 25
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
-class _ShowCollector(Collector):
-    """How often live messages were posted or edited; counted by the code that shows them, exported here."""
+class _Snapshot(Collector):
+    """What other parts of the service count, as it is now; of the replicas, only if the process shares its store."""
 
     def __init__(self) -> None:
-        self.counts: dict[tuple[str, str], int] = {}
+        self.replica: ReplicaStatus | None = None
+        self.shows: Mapping[tuple[str, str], int] = {}
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the counts as a Prometheus metric."""
-        family = CounterMetricFamily(
+        """Yield the counts as Prometheus metrics."""
+        if (replica := self.replica) is not None:
+            yield _by_label(
+                "answerback_leads",
+                "Whether this process leads the surface; only one process leads it at a time.",
+                "surface",
+                replica.leads,
+            )
+            yield _by_label(
+                "answerback_claims",
+                "Claims this process holds, by kind of work.",
+                "work",
+                replica.claims,
+            )
+            yield GaugeMetricFamily(
+                "answerback_notification_age_seconds",
+                "Seconds since this process was notified of another's commit.",
+                replica.seconds_since_notification,
+            )
+            yield CounterMetricFamily(
+                "answerback_missed_notifications",
+                "Wake-ups that came from a check of the database because a notification was missed.",
+                replica.missed_notifications,
+            )
+        shows = CounterMetricFamily(
             "answerback_shows",
             "Live messages posted or edited, by the platform's result.",
             labels=["surface", "result"],
         )
-        for labels, count in sorted(self.counts.items()):
-            family.add_metric(labels, count)
-        yield family
+        for labels, count in sorted(self.shows.items()):
+            shows.add_metric(labels, count)
+        yield shows
+
+
+def _by_label(name: str, text: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=[label])
+    for key, value in sorted(values.items()):
+        family.add_metric([key], value)
+    return family
 
 
 class Metrics:
@@ -43,10 +74,8 @@ class Metrics:
     def __init__(self) -> None:
         """Start all metrics at zero."""
         self.registry = CollectorRegistry()
-        self._replica = ReplicaStatusCollector()
-        self.registry.register(self._replica)
-        self._shows = _ShowCollector()
-        self.registry.register(self._shows)
+        self._snapshot = _Snapshot()
+        self.registry.register(self._snapshot)
         self.asks = Gauge(
             "answerback_asks", "Asks in the database.", ["status"], registry=self.registry
         )
@@ -160,7 +189,6 @@ class Metrics:
             self.asks.labels(status).set(count)
         for state, count in deliveries.items():
             self.deliveries.labels(state).set(count)
-        self._shows.counts = dict(shows)
         self.waiters.set(waiters)
-        self._replica.status = replica
+        self._snapshot.shows, self._snapshot.replica = shows, replica
         return generate_latest(self.registry)

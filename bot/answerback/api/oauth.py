@@ -8,20 +8,19 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import parse_qsl
 
 from aiohttp import web
 from pydantic import JsonValue
 
-from answerback.api.operation import Api
+from answerback.api.operation import Api, json_response
 from answerback.core.errors import StoreError
 from answerback.http.client_address import Network, client_address, scheme_of
 from answerback.http.request_body import BodyError, receive_body
 from answerback.http.request_rates import RequestRates
 from answerback.ports.agent_tokens import AskingProgram
 from answerback.ports.clock import Clock
-from answerback.service.json_bodies import dump_json
 from answerback.service.sign_ins import CODE_SECONDS, INTERVAL, PollError, SignIns
 
 logger = logging.getLogger(__name__)
@@ -50,17 +49,23 @@ _DESCRIPTIONS: Final = {
 
 
 class OAuthError(Exception):
-    """A call gets an error of RFC 6749."""
+    """A call gets an error of RFC 6749.
 
-    def __init__(self, error: str, description: str, status: int = 400) -> None:
+    Args:
+        pause: seconds after which to call again.
+    """
+
+    def __init__(
+        self, error: str, description: str, status: int = 400, pause: int | None = None
+    ) -> None:
         super().__init__(description)
-        self.error, self.status = error, status
+        self.error, self.status, self.pause = error, status, pause
 
-
-class _Limits(NamedTuple):
-    beginnings: RequestRates
-    polls: RequestRates
-    reads: RequestRates
+    def response(self) -> web.Response:
+        """Build the response."""
+        body: dict[str, JsonValue] = {"error": self.error, "error_description": str(self)}
+        headers = {} if self.pause is None else {"Retry-After": str(self.pause)}
+        return _response(body, self.status, headers)
 
 
 class OAuthEndpoints:
@@ -80,18 +85,16 @@ class OAuthEndpoints:
         proxies: Sequence[Network],
     ) -> None:
         self._api, self._sign_ins, self._address, self._proxies = api, sign_ins, address, proxies
-        limits = (RequestRates(*each, clock.monotonic) for each in (BEGINNINGS, POLLS, _READS))
-        self._limits = _Limits(*limits)
+        self._beginnings = RequestRates(*BEGINNINGS, clock.monotonic)
+        self._polls = RequestRates(*POLLS, clock.monotonic)
+        self._reads = RequestRates(*_READS, clock.monotonic)
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes, for the agents' listener."""
         return [
-            web.get(METADATA, self._limited(self._limits.reads, self._metadata)),
-            web.post(
-                "/oauth/device_authorization",
-                self._limited(self._limits.beginnings, self._begin),
-            ),
-            web.post("/oauth/token", self._limited(self._limits.polls, self._token)),
+            web.get(METADATA, self._limited(self._reads, self._metadata)),
+            web.post("/oauth/device_authorization", self._limited(self._beginnings, self._begin)),
+            web.post("/oauth/token", self._limited(self._polls, self._token)),
         ]
 
     def _limited(
@@ -102,20 +105,17 @@ class OAuthEndpoints:
                 raise web.HTTPNotFound
             source = client_address(request, self._proxies).source
             if (pause := rates.pause(source)) is not None:
-                error = OAuthError(
-                    "slow_down", "Too many such calls come from this address or in all.", 429
-                )
-                return _error_response(error, {"Retry-After": str(pause)})
+                text = "Too many such calls come from this address or in all."
+                return OAuthError("slow_down", text, 429, pause).response()
             rates.count(source)
             try:
                 return await answer(request)
             except OAuthError as error:
-                return _error_response(error)
+                return error.response()
             except StoreError:
                 logger.exception("A sign-in failed", extra={"action": "sign_in"})
-                return _error_response(
-                    OAuthError("temporarily_unavailable", "Try again in a moment.", 503)
-                )
+                text = "Try again in a moment."
+                return OAuthError("temporarily_unavailable", text, 503).response()
 
         return handle
 
@@ -142,8 +142,8 @@ class OAuthEndpoints:
         )
         codes = await self._api.run_to_completion(self._sign_ins.begin(asked_by))
         if codes is None:
-            error = OAuthError("slow_down", "Too many programs wait for a person already.", 429)
-            return _error_response(error, {"Retry-After": str(INTERVAL)})
+            text = "Too many programs wait for a person already."
+            raise OAuthError("slow_down", text, 429, INTERVAL)
         return _response(
             {
                 "device_code": codes.device,
@@ -217,14 +217,4 @@ def _claim(sent: Mapping[str, str], name: str) -> str:
 def _response(
     body: dict[str, JsonValue], status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    return web.Response(
-        body=dump_json(body),
-        status=status,
-        content_type="application/json",
-        headers={**_HEADERS, **(headers or {})},
-    )
-
-
-def _error_response(error: OAuthError, headers: Mapping[str, str] | None = None) -> web.Response:
-    body: dict[str, JsonValue] = {"error": error.error, "error_description": str(error)}
-    return _response(body, error.status, headers)
+    return json_response(body, status, {**_HEADERS, **(headers or {})})

@@ -12,13 +12,20 @@ from pydantic import JsonValue, TypeAdapter
 from answerback.api import wire
 from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
 from answerback.api.problems import PROBLEM_JSON
+from answerback.api.responses import BAD, NOT_FOUND, NOT_JSON, TOO_LARGE
 from answerback.service.wire import AskBody
 
 _REF: Final = "#/components/schemas/{model}"
 _ALWAYS: Final = {
-    403: "The caller may not do this: it is a page of another origin, or its token has another role.",
-    500: "An internal error, reported without details; or a stored ask that cannot be read.",
-    503: 'The database failed and nothing was changed; titled "Outcome unknown", the change may have been saved.',
+    403: ResponseSpec(
+        "The caller may not do this: it is a page of another origin, or its token has another role."
+    ),
+    500: ResponseSpec(
+        "An internal error, reported without details; or a stored ask that cannot be read."
+    ),
+    503: ResponseSpec(
+        'The database failed and nothing was changed; titled "Outcome unknown", the change may have been saved.'
+    ),
 }
 
 
@@ -119,13 +126,16 @@ def _not_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
-    problems = dict(_ALWAYS)
+    replies = dict(_ALWAYS)
     if protected:
-        problems[401] = "The token or key is missing or unknown."
-    replies = {
-        **{status: ResponseSpec(text, wire.ProblemBody) for status, text in problems.items()},
-        **operation.replies,
-    }
+        replies[401] = ResponseSpec("The token or key is missing or unknown.")
+    if operation.query is not None or operation.body is not None:
+        replies[400] = BAD
+    if operation.body is not None:
+        replies |= {413: TOO_LARGE, 415: NOT_JSON}
+    if "{id}" in operation.path:
+        replies[404] = NOT_FOUND
+    replies |= operation.replies
     responses: dict[str, JsonValue] = {}
     for status in sorted(replies):
         response = _response(status, replies[status])
@@ -145,10 +155,10 @@ def _response(status: int, reply: ResponseSpec) -> dict[str, JsonValue]:
             name: {"description": text, "schema": {"type": "string"}}
             for name, text in reply.headers.items()
         }
-    if reply.model is not None:
-        failed = status >= HTTPStatus.BAD_REQUEST and reply.model is not AskBody
-        media = PROBLEM_JSON if failed else reply.media
-        spec["content"] = {media: {"schema": _reference(reply.model)}}
+    failed = status >= HTTPStatus.BAD_REQUEST
+    if (model := reply.model or (wire.ProblemBody if failed else None)) is not None:
+        media = PROBLEM_JSON if failed and model is not AskBody else reply.media
+        spec["content"] = {media: {"schema": _reference(model)}}
     elif status != HTTPStatus.NO_CONTENT:
         spec["content"] = {reply.media: {"schema": {"type": "string"}}}
     return spec

@@ -24,7 +24,7 @@ from answerback.ports.person_key import KeyHolderSource, is_operator
 from answerback.ports.store import Store
 from answerback.ports.store_values import StoredEntry
 from answerback.ports.surface import Surface
-from answerback.service.agent_requests import RESPONSE_TRACKER, may_see, read_body
+from answerback.service.agent_requests import RESPONSE_TRACKER, read_body
 from answerback.service.inbox import concerns
 from answerback.service.json_bodies import dump_json, parse_json, problems_of
 from answerback.service.secrecy import entries_for_agent
@@ -107,8 +107,7 @@ class Call:
 
     def may_see(self, ask: Ask) -> bool:
         """Whether the caller may see an ask: agents see their own, a personal link's holder those that concern them."""
-        agent = self.agent if self.agent_scope is not None else None
-        return may_see(agent, ask) and (
+        return self.agent_scope in {None, ask.request.agent} and (
             self.guest is None or concerns(ask, self.guest, self.service.people)
         )
 
@@ -157,10 +156,15 @@ class Call:
             if name in values:
                 raise ProblemError(400, "Bad query", f"The parameter {name[:100]} is given twice.")
             values[name] = value
-        try:
-            return model.model_validate(values)
-        except ValidationError as error:
-            raise ProblemError(400, "Bad query", None, problems_of(error)) from error
+        return parse_model(model, values, "Bad query", 400)
+
+    async def read_model(self, model: type[M], title: str) -> M:
+        """Read the body as a model.
+
+        Raises:
+            ProblemError: 400, 413, 415, or 422 with this title.
+        """
+        return parse_model(model, await self.read_json(), title)
 
     async def read_json(self) -> JsonValue:
         """Read the body as JSON.
@@ -190,6 +194,18 @@ class Call:
         )
 
 
+def parse_model(model: type[M], value: object, title: str, status: int = 422) -> M:
+    """Parse what a caller sent into a model.
+
+    Raises:
+        ProblemError: with this status and title, and every error.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise ProblemError(status, title, None, problems_of(error)) from error
+
+
 OperationHandler = Callable[[Call], Awaitable[web.StreamResponse]]
 
 
@@ -199,6 +215,7 @@ class ResponseSpec:
 
     description: str
     model: type[object] | None = None
+    """The model of the body; an error without one is a problem document."""
     media: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
     """Header names and their descriptions."""
@@ -223,6 +240,7 @@ class Operation:
     summary: str
     handle: OperationHandler
     replies: Mapping[int, ResponseSpec]
+    """The responses of its own: those that follow from its path, its query and its body are added."""
     roles: frozenset[Role] | None = ANY_ROLE
     """The roles whose tokens may call it, if tokens are configured; None: anyone may."""
     query: type[BaseModel] | None = None

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from answerback.api.problems import problem_response
+from answerback.api.problems import problem_document
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 # https://w3c.github.io/webappsec-fetch-metadata/#sec-fetch-site-header
@@ -21,7 +21,7 @@ _OWN_SITE: Final = frozenset({"same-origin", "none"})
 def refuse_cross_origin(request: web.Request) -> web.Response | None:
     """Refuse a request that was not sent to a loopback name from our own origin; None if it was."""
     reason = refusal_reason(request)
-    return None if reason is None else problem_response(403, "Refused", reason)
+    return None if reason is None else problem_document(403, "Refused", reason).response()
 
 
 def guard_route(route: web.RouteDef) -> web.RouteDef:

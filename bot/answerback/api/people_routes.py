@@ -6,9 +6,7 @@ from typing import Final
 
 from answerback.api import account_links, asks, batches, grants, inbox_and_search, wire
 from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
-from answerback.api.responses import BAD, KEY_OF_ACTION, NEXT, NOT_FOUND, NOT_JSON, TOO_LARGE
-
-_LINK_ERRORS: Final = {400: BAD, 404: NOT_FOUND}
+from answerback.api.responses import KEY_OF_ACTION, NEXT, NOT_FOUND
 
 PEOPLE_OPERATIONS: Final = (
     Operation(
@@ -19,13 +17,7 @@ PEOPLE_OPERATIONS: Final = (
         batches.decide,
         {
             200: ResponseSpec("What became of each ask, in order.", batches.BatchResults),
-            400: BAD,
-            413: TOO_LARGE,
-            415: NOT_JSON,
-            422: ResponseSpec(
-                "The batch is invalid, or names an ask twice: nothing was decided.",
-                wire.ProblemBody,
-            ),
+            422: ResponseSpec("The batch is invalid, or names an ask twice: nothing was decided."),
         },
         roles=SURFACE_ONLY,
         body=batches.BatchBody,
@@ -44,7 +36,7 @@ PEOPLE_OPERATIONS: Final = (
         "/v1/inbox",
         "List what is waiting for one person, oldest first",
         inbox_and_search.inbox,
-        {200: ResponseSpec("A page of open asks.", wire.AskPage, headers=NEXT), 400: BAD},
+        {200: ResponseSpec("A page of open asks.", wire.AskPage, headers=NEXT)},
         roles=SURFACE_ONLY,
         query=inbox_and_search.InboxQuery,
         description="The open asks of all agents that this person may answer. For custom front ends, and for callers "
@@ -68,10 +60,8 @@ PEOPLE_OPERATIONS: Final = (
         grants.revoke,
         {
             200: ResponseSpec("The grant, which allows nothing any more.", grants.GrantBody),
-            400: BAD,
-            404: NOT_FOUND,
-            422: ResponseSpec("The front end names nobody.", wire.ProblemBody),
-            503: ResponseSpec("It cannot be checked now who may.", wire.ProblemBody),
+            422: ResponseSpec("The front end names nobody."),
+            503: ResponseSpec("It cannot be checked now who may."),
         },
         roles=SURFACE_ONLY,
         query=grants.RevokeQuery,
@@ -99,7 +89,6 @@ PEOPLE_OPERATIONS: Final = (
                 "Its token is refused from now on. The agents that are left.",
                 grants.ConnectedAgents,
             ),
-            404: NOT_FOUND,
         },
         roles=SURFACE_ONLY,
         description="With the person's key any, with a personal link's key one of its person's.",
@@ -110,7 +99,7 @@ PEOPLE_OPERATIONS: Final = (
         "/v1/links",
         "List the accounts that people have linked to their pages",
         account_links.list_links,
-        {200: ResponseSpec("The linked accounts.", account_links.LinkList), **_LINK_ERRORS},
+        {200: ResponseSpec("The linked accounts.", account_links.LinkList), 404: NOT_FOUND},
         roles=SURFACE_ONLY,
         query=account_links.LinkQuery,
         description="Where `people_link` is on. For the person's key, and with a personal link's key for its person.",
@@ -123,8 +112,8 @@ PEOPLE_OPERATIONS: Final = (
         account_links.start,
         {
             201: ResponseSpec("The code, for 15 minutes.", account_links.StartedLinkBody),
-            422: ResponseSpec("It is not said whose page.", wire.ProblemBody),
-            **_LINK_ERRORS,
+            422: ResponseSpec("It is not said whose page."),
+            404: NOT_FOUND,
         },
         roles=SURFACE_ONLY,
         query=account_links.LinkQuery,
@@ -138,8 +127,7 @@ PEOPLE_OPERATIONS: Final = (
         account_links.confirm,
         {
             200: ResponseSpec("The linked accounts.", account_links.LinkList),
-            409: ResponseSpec("This account has confirmed no code.", wire.ProblemBody),
-            **_LINK_ERRORS,
+            409: ResponseSpec("This account has confirmed no code."),
         },
         roles=SURFACE_ONLY,
         query=account_links.LinkQuery,
@@ -151,7 +139,7 @@ PEOPLE_OPERATIONS: Final = (
         "/v1/links/{id}",
         "Remove a link, or refuse the account that has typed the code",
         account_links.remove,
-        {200: ResponseSpec("The linked accounts.", account_links.LinkList), **_LINK_ERRORS},
+        {200: ResponseSpec("The linked accounts.", account_links.LinkList)},
         roles=SURFACE_ONLY,
         query=account_links.LinkQuery,
     ),
@@ -161,7 +149,7 @@ PEOPLE_OPERATIONS: Final = (
         "/v1/search",
         "Search questions and answers, newest first",
         inbox_and_search.search,
-        {200: ResponseSpec("A page of asks.", wire.AskPage, headers=NEXT), 400: BAD},
+        {200: ResponseSpec("A page of asks.", wire.AskPage, headers=NEXT)},
         query=inbox_and_search.SearchQuery,
         description="An agent finds only its own asks. With a personal link's key, you find what its person answered "
         "and, with `status=open`, what is waiting for them.",
@@ -176,7 +164,6 @@ PEOPLE_OPERATIONS: Final = (
             200: ResponseSpec(
                 "The call; without arguments if its content was erased.", wire.CallBody
             ),
-            404: NOT_FOUND,
         },
         description="For people who want to see everything that a host sent. An ask itself has what people decide by.",
     ),

@@ -65,21 +65,9 @@ def problem_document(
     return ProblemDocument(status, {**body, **(more or {})}, headers)
 
 
-def problem_response(
-    status: int,
-    title: str,
-    detail: str | None = None,
-    *,
-    more: Mapping[str, JsonValue] | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> web.Response:
-    """Build the response with a problem document; see `problem_document`."""
-    return problem_document(status, title, detail, more=more, headers=headers).response()
-
-
 def _callers_error(error: ProblemError) -> ProblemDocument:
     """The problem document for a caller's error; an invalid call includes the tool result for its model."""
-    more: dict[str, JsonValue] = {}
+    more = dict(error.more)
     if error.problems:
         more["errors"] = [problem.model_dump() for problem in error.problems]
     if isinstance(error, InvalidCallError):
@@ -96,11 +84,11 @@ def refuse_unsupported(request: web.BaseRequest) -> web.Response | None:
     if coding not in {"", "identity", *CONTENT_CODINGS}:
         detail = f"Content-Encoding {coding[:40]!a} is not supported; send gzip, deflate, or the body unencoded."
         headers = {"Accept-Encoding": ", ".join(CONTENT_CODINGS)}
-        return problem_response(415, "Unknown Content-Encoding", detail, headers=headers)
+        unknown = problem_document(415, "Unknown Content-Encoding", detail, headers=headers)
+        return unknown.response()
     if request.headers.get("Expect", "100-continue").lower() != "100-continue":
-        return problem_response(
-            417, "Expectation failed", "The only supported Expect is 100-continue."
-        )
+        detail = "The only supported Expect is 100-continue."
+        return problem_document(417, "Expectation failed", detail).response()
     return None
 
 
@@ -112,7 +100,7 @@ async def problem_middleware(request: web.Request, handler: Handler) -> web.Stre
     except web.HTTPException as error:
         if error.status < HTTPStatus.BAD_REQUEST:
             raise
-        return _http_problem(request, error)
+        done = _http_problem(request, error)
     return done.response() if isinstance(done, ProblemDocument) else done
 
 
@@ -153,17 +141,17 @@ def _store_problem(error: StoreError) -> ProblemDocument:
     return problem_document(503, title, detail, headers={"Retry-After": "1"})
 
 
-def _http_problem(request: web.Request, error: web.HTTPException) -> web.Response:
+def _http_problem(request: web.Request, error: web.HTTPException) -> ProblemDocument:
     match error.status:
         case 404:
             detail = f"There is nothing at {request.path[:200]}. GET /openapi.json lists all paths."
-            return problem_response(404, "Not found", detail)
+            return problem_document(404, "Not found", detail)
         case 405:
             allowed = error.headers.get("Allow", "")
             detail = f"{request.method[:20]} is not allowed here; use {allowed}."
-            return problem_response(405, "Method not allowed", detail, headers={"Allow": allowed})
+            return problem_document(405, "Method not allowed", detail, headers={"Allow": allowed})
         case status:
-            return problem_response(status, error.reason)
+            return problem_document(status, error.reason)
 
 
 def _log_fields(request: web.Request) -> dict[str, str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.api import receipts, wire
+from answerback.api import receipts
 from answerback.api.operation import AGENT_ONLY, Operation, ResponseSpec
-from answerback.api.responses import NOT_FOUND
 from answerback.service.receipts import ReceiptBody
 from answerback.service.wire import AskBody
 
@@ -29,10 +28,8 @@ RECEIPT_OPERATIONS: Final = (
         receipts.receipt,
         {
             200: ResponseSpec("The receipt, and its place in the chain.", ReceiptBody),
-            404: ResponseSpec(
-                "There is no such ask, or (`no_receipt`) it has none.", wire.ProblemBody
-            ),
-            409: ResponseSpec("The ask is open.", wire.ProblemBody),
+            404: ResponseSpec("There is no such ask, or (`no_receipt`) it has none."),
+            409: ResponseSpec("The ask is open."),
         },
         description="Shows anybody, without this service, who decided what, when and after seeing what. `answerback "
         "verify` checks it; so can you, with the keys at `/.well-known/answerback-receipts.json`.",
@@ -45,10 +42,8 @@ RECEIPT_OPERATIONS: Final = (
         receipts.consume,
         {
             200: ResponseSpec("The approval, which nobody had consumed before.", AskBody),
-            404: NOT_FOUND,
             409: ResponseSpec(
-                "It was consumed before (`consumed`), or nobody has allowed it (`not_approved`).",
-                wire.ProblemBody,
+                "It was consumed before (`consumed`), or nobody has allowed it (`not_approved`)."
             ),
         },
         roles=AGENT_ONLY,

@@ -7,7 +7,6 @@ from pydantic import JsonValue
 from typing_extensions import TypedDict
 
 from answerback.api.operation import Call, ask_response, json_response
-from answerback.api.problems import problem_response
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem, ProblemError
 from answerback.ports.receipt_key import PublicKey
@@ -25,10 +24,12 @@ async def receipt(call: Call) -> web.Response:
     """``GET /v1/asks/{id}/receipt``."""
     ask = await call.ask()
     if ask.open:
-        raise _problem(409, "open", "The ask is open. Its receipt is made when it ends.")
+        message = "The ask is open. Its receipt is made when it ends."
+        raise _problem(409, "Not ended", "open", message)
     stored = await call.api.store.receipts.get(ask.id)
     if stored is None:
-        raise _problem(404, "no_receipt", "This ask has no receipt: none was made when it ended.")
+        message = "This ask has no receipt: none was made when it ended."
+        raise _problem(404, "No receipt", "no_receipt", message)
     return json_response(receipt_body(stored, ask))
 
 
@@ -39,8 +40,7 @@ async def consume(call: Call) -> web.Response:
     done = await call.api.run_to_completion(change)
     if isinstance(done, Ask):
         return ask_response(call, call.mark_seen_by_agent(done))
-    errors: list[JsonValue] = [problem.model_dump() for problem in done]
-    return problem_response(409, "Not consumed", done[0].message, more={"errors": errors})
+    raise ProblemError(409, "Not consumed", done[0].message, done)
 
 
 async def keys(call: Call) -> web.Response:
@@ -50,6 +50,5 @@ async def keys(call: Call) -> web.Response:
     return json_response(body, headers={"Cache-Control": "public, max-age=300"})
 
 
-def _problem(status: int, code: str, message: str) -> ProblemError:
-    title = "Not ended" if code == "open" else "No receipt"
+def _problem(status: int, title: str, code: str, message: str) -> ProblemError:
     return ProblemError(status, title, message, [Problem(pointer="", code=code, message=message)])

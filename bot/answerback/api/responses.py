@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from answerback.api import asks, wire
+from answerback.api import asks
 from answerback.api.operation import HeaderSpec, ResponseSpec
 
 NEXT: Final = {"Link": "The next page, with rel=next, if there is one."}
@@ -18,11 +18,7 @@ KEY_OF_ACTION: Final = replace(
     KEY,
     description="A key you choose: repeating it with the same body acts only once, and returns the ask again.",
 )
-NOT_FOUND: Final = ResponseSpec(
-    "There is none with this id, or it belongs to another agent.", wire.ProblemBody
-)
-BAD: Final = ResponseSpec(
-    "The request is malformed; `detail` or `errors` says where.", wire.ProblemBody
-)
-TOO_LARGE: Final = ResponseSpec("The body is over 256 KiB.", wire.ProblemBody)
-NOT_JSON: Final = ResponseSpec("The body is not UTF-8 application/json.", wire.ProblemBody)
+NOT_FOUND: Final = ResponseSpec("There is none with this id, or it belongs to another agent.")
+BAD: Final = ResponseSpec("The request is malformed; `detail` or `errors` says where.")
+TOO_LARGE: Final = ResponseSpec("The body is over 256 KiB.")
+NOT_JSON: Final = ResponseSpec("The body is not UTF-8 application/json.")

@@ -25,7 +25,7 @@ from answerback.api.operation import (
 )
 from answerback.api.people_routes import PEOPLE_OPERATIONS
 from answerback.api.receipt_routes import RECEIPT_OPERATIONS
-from answerback.api.responses import BAD, KEY, KEY_OF_ACTION, NEXT, NOT_FOUND, NOT_JSON, TOO_LARGE
+from answerback.api.responses import BAD, KEY, KEY_OF_ACTION, NEXT
 from answerback.api.service_routes import SERVICE_OPERATIONS
 from answerback.service.record_wire import DeliveryBody
 from answerback.service.submission_request import Submission
@@ -80,9 +80,6 @@ OPERATIONS: Final = (
             ),
             201: _ask("The ask was stored and will be shown.", _LOCATION),
             202: _ask("The ask is still open after the wait.", _LOCATION | _APPLIED),
-            400: BAD,
-            413: TOO_LARGE,
-            415: NOT_JSON,
             422: ResponseSpec(
                 "The tool call is invalid; `tool_result` explains the errors to the model.",
                 wire.InvalidCallBody,
@@ -104,7 +101,7 @@ OPERATIONS: Final = (
         "/v1/asks",
         "List asks, newest first",
         asks.page,
-        {200: ResponseSpec("A page of asks.", wire.AskPage, headers=NEXT), 400: BAD},
+        {200: ResponseSpec("A page of asks.", wire.AskPage, headers=NEXT)},
         query=asks.AsksQuery,
         description="An agent gets its own asks. With a personal link's key, you get those that its person may answer "
         "or answered; a page may then have fewer than `limit` asks.",
@@ -118,7 +115,6 @@ OPERATIONS: Final = (
         {
             200: _ask("The ask; after a wait, it has ended.", _APPLIED),
             202: _ask("The ask is still open after the wait.", _APPLIED),
-            404: NOT_FOUND,
         },
         headers=(_PREFER,),
     ),
@@ -130,13 +126,9 @@ OPERATIONS: Final = (
         actions.act,
         {
             200: _ask("The ask after the action."),
-            400: BAD,
-            404: NOT_FOUND,
             409: _ask("The ask has changed since: its current state."),
             410: _ENDED,
-            413: TOO_LARGE,
-            415: NOT_JSON,
-            422: ResponseSpec("The action is invalid; nothing has changed.", wire.ProblemBody),
+            422: ResponseSpec("The action is invalid; nothing has changed."),
         },
         roles=SURFACE_ONLY,
         body=action_bodies.ActionBody,
@@ -156,14 +148,8 @@ OPERATIONS: Final = (
             200: _ask(
                 "The ask with the explanation below its question; also if it was already there."
             ),
-            400: BAD,
-            404: NOT_FOUND,
             410: _ENDED,
-            413: TOO_LARGE,
-            415: NOT_JSON,
-            422: ResponseSpec(
-                "The explanation cannot be shown; nothing has changed.", wire.ProblemBody
-            ),
+            422: ResponseSpec("The explanation cannot be shown; nothing has changed."),
         },
         roles=AGENT_ONLY,
         body=wire.ContextBody,
@@ -177,7 +163,7 @@ OPERATIONS: Final = (
         "/v1/asks/{id}",
         "Withdraw an ask",
         asks.withdraw,
-        {200: _ask("The ask, withdrawn."), 404: NOT_FOUND, 410: _ENDED},
+        {200: _ask("The ask, withdrawn."), 410: _ENDED},
         roles=AGENT_ONLY,
     ),
     Operation(
@@ -188,12 +174,8 @@ OPERATIONS: Final = (
         too_late.carried,
         {
             200: _ask("The ask has ended: tell the host no. Also if it ended so before."),
-            400: BAD,
-            404: NOT_FOUND,
             409: _ask("Somebody was faster: the ask as they ended it, which the host gets."),
-            413: TOO_LARGE,
-            415: NOT_JSON,
-            422: ResponseSpec("It is not an approval, or the body is invalid.", wire.ProblemBody),
+            422: ResponseSpec("It is not an approval, or the body is invalid."),
         },
         roles=AGENT_ONLY,
         body=too_late.CarriedBody,
@@ -209,14 +191,7 @@ OPERATIONS: Final = (
         too_late.retry,
         {
             200: _ask("The ask as it ended. The agent is told with its late answers."),
-            400: BAD,
-            404: NOT_FOUND,
-            413: TOO_LARGE,
-            415: NOT_JSON,
-            422: ResponseSpec(
-                "It did not end unanswered, or somebody has told the agent already.",
-                wire.ProblemBody,
-            ),
+            422: ResponseSpec("It did not end unanswered, or somebody has told the agent already."),
         },
         roles=SURFACE_ONLY,
         body=too_late.RetryBody,
@@ -232,7 +207,6 @@ OPERATIONS: Final = (
         asks.erase,
         {
             200: _ask("The ask without its content; also if it was erased before."),
-            404: NOT_FOUND,
             409: ResponseSpec("The ask is open, and nothing was erased.", wire.EndedBody),
         },
         roles=SURFACE_ONLY,
@@ -256,7 +230,6 @@ OPERATIONS: Final = (
             ),
             204: ResponseSpec("The outcome was sent already: do not reconnect."),
             400: BAD,
-            404: NOT_FOUND,
         },
         headers=(_LAST_EVENT,),
     ),
@@ -271,7 +244,6 @@ OPERATIONS: Final = (
                 "What no response has reported to the agent: ended asks, and what people have told it to try again.",
                 wire.AnswerPage,
             ),
-            400: BAD,
         },
         query=late_answers.AnswersQuery,
         roles=AGENT_ONLY,
@@ -285,7 +257,7 @@ OPERATIONS: Final = (
         "/v1/asks/{id}/undelivered",
         "Return an outcome that the agent did not get",
         late_answers.undelivered,
-        {200: _ask("The ask. Its outcome is a late answer again."), 404: NOT_FOUND},
+        {200: _ask("The ask. Its outcome is a late answer again.")},
         roles=AGENT_ONLY,
         description="For programs that pass outcomes on to an agent: the agent's call was cancelled, or the agent has "
         "gone, before it got what the response to the program reported.",
@@ -300,8 +272,6 @@ OPERATIONS: Final = (
             200: ResponseSpec(
                 "A page of the record, oldest line first.", wire.RecordPage, headers=NEXT
             ),
-            400: BAD,
-            404: NOT_FOUND,
         },
         query=asks.RecordQuery,
     ),
@@ -312,7 +282,7 @@ OPERATIONS: Final = (
         "/v1/deliveries",
         "List webhook deliveries, newest first",
         deliveries.page,
-        {200: ResponseSpec("A page of deliveries.", wire.DeliveryPage, headers=NEXT), 400: BAD},
+        {200: ResponseSpec("A page of deliveries.", wire.DeliveryPage, headers=NEXT)},
         query=deliveries.DeliveriesQuery,
         roles=AGENT_ONLY,
     ),
@@ -324,10 +294,7 @@ OPERATIONS: Final = (
         deliveries.redeliver,
         {
             202: ResponseSpec("The delivery will be sent again.", DeliveryBody),
-            404: NOT_FOUND,
-            409: ResponseSpec(
-                "Its ask was erased, so there is nothing left to send.", wire.ProblemBody
-            ),
+            409: ResponseSpec("Its ask was erased, so there is nothing left to send."),
         },
         roles=AGENT_ONLY,
     ),

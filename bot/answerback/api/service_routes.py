@@ -8,7 +8,7 @@ from answerback.api import descriptions, export, health, key_proof, wire
 from answerback.api.metrics import CONTENT_TYPE
 from answerback.api.operation import ANY_ROLE, Operation, ResponseSpec
 
-_BAD: Final = ResponseSpec("The query is malformed; `errors` says where.", wire.ProblemBody)
+_BAD: Final = ResponseSpec("The query is malformed; `errors` says where.")
 
 SERVICE_OPERATIONS: Final = (
     Operation(
@@ -50,7 +50,7 @@ SERVICE_OPERATIONS: Final = (
         {
             200: ResponseSpec("The proof.", wire.ProofBody),
             400: _BAD,
-            404: ResponseSpec("The service has no key.", wire.ProblemBody),
+            404: ResponseSpec("The service has no key."),
         },
         query=key_proof.ProofQuery,
         roles=None,

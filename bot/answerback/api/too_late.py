@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from aiohttp import web
-from pydantic import JsonValue, ValidationError
 
 from answerback.api.action_bodies import ActorBody
-from answerback.api.actions import AskResult, actor_of, describe_refusal
+from answerback.api.actions import actor_of, conflicting_ask
 from answerback.api.operation import Call, ask_response
-from answerback.api.problems import problem_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.core.too_late import TryAgain
 from answerback.ports.surface import Acted, RejectReason
-from answerback.service.json_bodies import problems_of
 
 
 class CarriedBody(Wire):
@@ -35,10 +32,7 @@ class RetryBody(Wire):
 async def carried(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/carried``."""
     ask = await call.ask()
-    try:
-        CarriedBody.model_validate(await call.read_json())
-    except ValidationError as error:
-        raise ProblemError(422, "Invalid report", None, problems_of(error)) from error
+    await call.read_model(CarriedBody, "Invalid report")
     done = await call.api.run_to_completion(call.service.carriers.report_no_answer(ask.id))
     if isinstance(done, Acted):
         return ask_response(call, call.mark_seen_by_agent(done.ask))
@@ -50,16 +44,11 @@ async def carried(call: Call) -> web.Response:
 async def retry(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/retry``."""
     ask = await call.ask()
-    try:
-        body = RetryBody.model_validate(await call.read_json())
-    except ValidationError as error:
-        raise ProblemError(422, "Invalid request", None, problems_of(error)) from error
+    body = await call.read_model(RetryBody, "Invalid request")
     change = call.service.act(ask.id, TryAgain(text=body.text), actor_of(call, ask, body.actor))
     done = await call.api.run_to_completion(change)
     if isinstance(done, Acted):
         return ask_response(call, done.ask)
     if done.why is RejectReason.INVALID:
-        errors: list[JsonValue] = [problem.model_dump() for problem in done.problems]
-        return problem_response(422, "Nothing to try again", more={"errors": errors})
-    refusal = describe_refusal(done, None)
-    return refusal.response(call) if isinstance(refusal, AskResult) else refusal.response()
+        raise ProblemError(422, "Nothing to try again", None, done.problems)
+    return ask_response(call, conflicting_ask(done, None), 409)

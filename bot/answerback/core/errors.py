@@ -29,7 +29,7 @@ A person's error (a late click, an invalid answer, somebody else's question) is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
@@ -65,16 +65,24 @@ class ProblemError(AnswerbackError):
         title: what is wrong, in one line.
         detail: where, and what to do next.
         problems: the individual problems, if there are several.
+        more: further members of the problem document.
     """
 
     def __init__(
-        self, status: int, title: str, detail: str | None = None, problems: Sequence[Problem] = ()
+        self,
+        status: int,
+        title: str,
+        detail: str | None = None,
+        problems: Sequence[Problem] = (),
+        *,
+        more: Mapping[str, JsonValue] | None = None,
     ) -> None:
         super().__init__(detail or title)
         self.status = status
         self.title = title
         self.detail = detail
         self.problems = tuple(problems)
+        self.more = more or {}
 
 
 class InvalidCallError(ProblemError):

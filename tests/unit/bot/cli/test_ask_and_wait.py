@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestServer
 from aiohttp.typedefs import Handler
 from pydantic import JsonValue
 
-from answerback.api.problems import problem_response
+from answerback.api.problems import problem_document
 from answerback.cli.ask_and_wait import ask_and_wait
 
 CALL: dict[str, JsonValue] = {"name": "ask_user", "arguments": {}}
@@ -52,7 +52,7 @@ async def accepted(_: web.Request) -> web.StreamResponse:
 async def test_an_ask_that_vanishes_during_a_wait_ends_the_command_with_a_message(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    gone = problem_response(404, "Not found", "There is no ask with the id ask_1.")
+    gone = problem_document(404, "Not found", "There is no ask with the id ask_1.").response()
     with pytest.raises(SystemExit) as ended:
         await ask(accepted, web.Response(status=503), gone)
     assert ended.value.code == 1
