@@ -99,7 +99,8 @@ class TelegramSurface(BotSurface):
             asks, handler, SURFACE, fence
         )
         self._listener = TypedMessageListener(asks, helpers, names, labels, background, fence)
-        posting = Posting(asks, calls, names, labels, handler.list_state)
+        rich = settings.rich_messages
+        posting = Posting(asks, calls, names, labels, handler.list_state, rich=rich)
         self._events = EventHandler(asks, posting)
         messages = TelegramMessages(calls, lambda: identity.bot_user)
         super().__init__(

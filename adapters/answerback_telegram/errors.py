@@ -39,15 +39,20 @@ NOT_MODIFIED: Final = "message is not modified"
 """The code of an edit that changes nothing; it proves that the message is there."""
 MESSAGE_GONE: Final = ("message to edit not found", "message_id_invalid", "message can't be edited")
 """The codes of an edit of a message that was deleted."""
+NO_SUCH_METHOD: Final = "no such method"
+"""The code of the error of a Bot API server that is older than a method."""
 _NO_RIGHTS: Final = (
     "the bot may not write there: let members send messages, or make it an administrator"
 )
+SEND_RICH: Final = "sendRichMessage"
+"""A method that older Bot API servers lack; they answer as they do to an invalid token."""
 _DEFECTS: Final = (
     "can't parse entities",
     "message is too long",
     "button_data_invalid",
     "reply_markup",
     "bad request: text",
+    "text is empty",
 )
 """Parts of the sentences with which Telegram refuses what we rendered."""
 LIMIT_PAUSE: Final = 3.0
@@ -114,6 +119,9 @@ def translate(error: TelegramError, what: str) -> PlatformError:
             return limited(what, error.seconds)
         case ChatMigrated():
             return GroupMigratedError(str(error.new_chat_id))
+        case InvalidToken() if what == SEND_RICH:
+            advice = "the Bot API server is too old for it"
+            return PayloadRejectedError(f"Telegram refused {what}: {advice}.", code=NO_SUCH_METHOD)
         case InvalidToken():
             advice = "the bot token is not valid: copy it from @BotFather again"
             return UnauthorizedError(f"Telegram refused {what}: {advice}.", code=TOKEN_REFUSED)

@@ -5,7 +5,7 @@ https://core.telegram.org/bots/api#inlinekeyboardmarkup
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
 from pydantic import JsonValue
@@ -70,3 +70,8 @@ def rows(buttons: Sequence[Json], across: int = 3) -> list[Row]:
             laid.append([each])
             room = BUTTON_LABEL - size
     return laid
+
+
+def inline_keyboard(laid: Iterable[Row]) -> Json:
+    """Return the keyboard of a message."""
+    return {"inline_keyboard": [[*row] for row in laid if row]}

@@ -9,6 +9,13 @@ from typing import Final
 
 MESSAGE_TEXT: Final = 4_096
 """Units of a message's text, without its tags: https://core.telegram.org/bots/api#sendmessage"""
+RICH_TEXT: Final = 32_768
+"""Characters of a rich message: https://core.telegram.org/bots/api#rich-message-formatting-options"""
+RICH_BLOCKS: Final = 500
+"""Blocks of a rich message, rows of tables included:
+https://core.telegram.org/bots/api#rich-message-formatting-options"""
+RICH_COLUMNS: Final = 20
+"""Columns of a table: https://core.telegram.org/bots/api#rich-message-formatting-options"""
 ENTITIES: Final = 100
 """Entities of a message; further ones are ignored: https://core.telegram.org/api/config#client-configuration"""
 CALLBACK_DATA: Final = 64

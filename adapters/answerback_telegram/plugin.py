@@ -13,6 +13,9 @@ class TelegramSettings(ChatSettings):
     webhook: bool = False
     """Whether updates come as requests to the public listener; otherwise they are polled."""
 
+    rich_messages: bool = False
+    """Whether asks are rich messages: up to 32,768 characters, and tables. Older apps show a placeholder instead."""
+
     def http_actions_setting(self) -> str | None:
         return "telegram.webhook" if self.webhook else None
 

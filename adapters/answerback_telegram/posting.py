@@ -31,7 +31,9 @@ from answerback_telegram.helper_messages import address, place_params
 from answerback_telegram.keyboards import Json
 from answerback_telegram.option_controls import ListState
 from answerback_telegram.parse import SURFACE, Place, changed_at, chat_id, id_of_sent
+from answerback_telegram.render import PLAIN
 from answerback_telegram.responder_names import ResponderNames
+from answerback_telegram.rich_messages import RICH
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +50,7 @@ class Posting(LiveMessages[Json, Json]):
 
     Args:
         list_state: returns what people have done to an ask's list.
+        rich: whether messages are rich messages, as far as the Bot API server knows them.
     """
 
     def __init__(
@@ -57,6 +60,8 @@ class Posting(LiveMessages[Json, Json]):
         names: ResponderNames,
         labels: Labels,
         list_state: Callable[[Ask], Awaitable[ListState]],
+        *,
+        rich: bool,
     ) -> None:
         super().__init__("Telegram")
         self._asks = asks
@@ -64,6 +69,7 @@ class Posting(LiveMessages[Json, Json]):
         self._names = names
         self._labels = labels
         self._list_state = list_state
+        self._format = RICH if rich else PLAIN
         self._migrated: dict[str, str] = {}
         """The ids of supergroups, by those of the groups that they were."""
 
@@ -120,7 +126,8 @@ class Posting(LiveMessages[Json, Json]):
         to = ask.destination
         place = Place(str((ask.message or {}).get("channel") or to.user or to.channel or ""))
         names = await self._names.look_up(view.responders, place)
-        return render.message(view, self._labels, await self._list_state(ask), names, notify=notify)
+        state = await self._list_state(ask)
+        return render.message(view, self._labels, state, names, notify=notify, form=self._format)
 
     def minimal_payload(self, ask: Ask) -> Json:
         return render.plain(view_of(ask, self._labels), self._labels)
@@ -130,7 +137,15 @@ class Posting(LiveMessages[Json, Json]):
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
         params = place_params(_place(ref)) | payload
-        chat, sent = await self._call_at(ask, str(ref["channel"]), "sendMessage", params)
+        method = errors.SEND_RICH if "rich_message" in payload else "sendMessage"
+        try:
+            chat, sent = await self._call_at(ask, str(ref["channel"]), method, params)
+        except PayloadRejectedError as error:
+            if error.code != errors.NO_SUCH_METHOD:
+                raise
+            logger.warning("Asks are plain messages from now on: %s", error)
+            self._format = PLAIN
+            return await self.post(ask, ref, await self.render(ask))
         number = id_of_sent(sent, chat)
         if number is None:
             raise PlatformUnavailableError("Telegram's response to a post had no message id.")

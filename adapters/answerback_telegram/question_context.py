@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import ClassVar, Final
 
 from answerback.core.markdown import List, Span, Spans, append_link_addresses
 from answerback.core.view import Prompt
@@ -17,8 +17,6 @@ from answerback_chat.context_markup import ContextMarkup
 from answerback_telegram.html_text import code, escape, length, preformatted
 
 _LANGUAGE: Final = re.compile(r"[a-z0-9+-]{1,20}")
-_MOST_ENTITIES: Final = 60
-"""Marks in one context; one with more is shown verbatim, because further ones would be lost."""
 
 
 class HtmlContext(ContextMarkup):
@@ -26,10 +24,12 @@ class HtmlContext(ContextMarkup):
 
     rule = "———————"
     quote = "┃ "
+    most_marks: ClassVar[int | None] = 60
+    """Marks in one context; one with more is shown verbatim, because further ones would be lost."""
 
     def render_context(self, prompt: Prompt, most: int) -> RenderedContext:
         rendered = super().render_context(prompt, most)
-        if rendered.text.count("</") > _MOST_ENTITIES:
+        if self.most_marks is not None and rendered.text.count("</") > self.most_marks:
             return super().render_context(prompt._replace(context_format="text"), most)
         return rendered
 
@@ -54,9 +54,8 @@ class HtmlContext(ContextMarkup):
             yield from (f"   {line}" for line in lines[1:])
 
 
-_MARKUP: Final = HtmlContext()
-render_context = _MARKUP.render_context
-render_asides = _MARKUP.render_asides
+CONTEXT: Final = HtmlContext()
+render_context = CONTEXT.render_context
 
 
 def _span(span: Span) -> str:

@@ -6,8 +6,8 @@ full and long ones share the rest; if anything was shortened, the message has a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, assert_never
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple, assert_never
 
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
@@ -24,15 +24,14 @@ from answerback_chat.control_buttons import (
 from answerback_chat.control_codec import Verb
 from answerback_chat.message_texts import ASIDES_BUDGET, Markup
 from answerback_chat.text_blocks import BlockFitter, TextBlock
-from answerback_telegram import keyboards, limits, option_controls, people_text, question_context
+from answerback_telegram import keyboards, limits, option_controls, people_text
 from answerback_telegram.html_text import is_live, length, preformatted, shorten
 from answerback_telegram.html_text import plain as plain_text
 from answerback_telegram.keyboards import Json, Row, button
 from answerback_telegram.option_controls import CHOSEN, ListState
 from answerback_telegram.people_text import MARKUP, Names
+from answerback_telegram.question_context import CONTEXT, HtmlContext
 
-TEXT_BUDGET: Final = limits.MESSAGE_TEXT - 150
-"""Units for all texts of a message, with some left for what is between them."""
 _FITTER: Final = BlockFitter(shorten, length, TextBlock("", style="b"), TextBlock("", "\n→ {}"))
 _MOST_MARKED: Final = 20
 """Questions that are in bold; the marks in a message are limited."""
@@ -52,8 +51,20 @@ def compose(parts: Iterable[str], laid: Iterable[Row]) -> Json:
         "text": text,
         "parse_mode": "HTML",
         "link_preview_options": {"is_disabled": True},
-        "reply_markup": {"inline_keyboard": [[*row] for row in laid if row]},
+        "reply_markup": keyboards.inline_keyboard(laid),
     }
+
+
+class MessageFormat(NamedTuple):
+    """How a live message is written."""
+
+    budget: int
+    """Units for all texts of a message, with some left for what is between them."""
+    context: HtmlContext
+    compose: Callable[[Iterable[str], Iterable[Row]], Json]
+
+
+PLAIN: Final = MessageFormat(limits.MESSAGE_TEXT - 150, CONTEXT, compose)
 
 
 def message(
@@ -63,6 +74,7 @@ def message(
     names: Names = NO_NAMES,
     *,
     notify: bool = False,
+    form: MessageFormat = PLAIN,
 ) -> Json:
     """Render the live message of a view.
 
@@ -72,10 +84,10 @@ def message(
     """
     markup = MARKUP._replace(people=people_text.marks(names, notify=notify))
     if view.prompt is not None:
-        return _render_prompt(view, view.prompt, labels, state or ListState(), markup)
+        return _render_prompt(view, view.prompt, labels, state or ListState(), markup, form)
     if view.outcome is not None:
-        return _render_record(view, labels)
-    return _render_summary(view, labels, state or ListState(), markup)
+        return _render_record(view, labels, form)
+    return _render_summary(view, labels, state or ListState(), markup, form)
 
 
 def plain(view: View, labels: Labels) -> Json:
@@ -94,13 +106,14 @@ def _render_prompt(
     labels: Labels,
     state: ListState,
     markup: Markup,
+    form: MessageFormat,
 ) -> Json:
     question = prompt.question
     heading, short = message_texts.heading(view, labels, markup)
     tag = header_tag(question.header)
     so_far, so_far_short = message_texts.answers_so_far(view, labels, MARKUP)
-    budget = TEXT_BUDGET - length(heading) - length(so_far)
-    asides = question_context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 3))
+    budget = form.budget - length(heading) - length(so_far)
+    asides = form.context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 3))
     budget -= length(asides.text)
     options = option_controls.option_blocks(prompt, state)
     blocks = [
@@ -115,10 +128,10 @@ def _render_prompt(
         ),
         *(TextBlock(text, style="i") for text in answer_summary.prefill_texts(prompt, labels)),
     ]
-    context = question_context.render_context(prompt, budget // 2)
+    context = form.context.render_context(prompt, budget // 2)
     fitted, left_out = _FITTER.fit(blocks, budget - length(context.text))
     spare = budget - sum(map(length, fitted)) - len(blocks)
-    context = question_context.render_context(prompt, spare)
+    context = form.context.render_context(prompt, spare)
     header, question_text, *others = fitted
     listed, others = others[: len(options)], others[len(options) :]
     full = short or so_far_short or left_out or _needs_full_view(prompt)
@@ -126,7 +139,7 @@ def _render_prompt(
     more = more or context.more_label(labels) or asides.more_label(labels)
     parts = [heading, so_far, context.text, header + question_text, asides.text]
     parts += ["\n".join(listed), "\n".join(filter(None, others))]
-    return compose(
+    return form.compose(
         parts, [*_answer_rows(view, prompt, labels, state), *_controls(view, labels, more)]
     )
 
@@ -187,22 +200,24 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Row]:
     return [*_planned(view, walk_buttons(view, labels)), *_planned(view, shown)]
 
 
-def _render_summary(view: View, labels: Labels, state: ListState, markup: Markup) -> Json:
+def _render_summary(
+    view: View, labels: Labels, state: ListState, markup: Markup, form: MessageFormat
+) -> Json:
     """Render all answers, to review and submit them or to confirm them."""
     heading, short = message_texts.heading(view, labels, markup)
     about = message_texts.summary_heading(view, labels, MARKUP)
-    budget = TEXT_BUDGET - length(heading) - length(about)
+    budget = form.budget - length(heading) - length(about)
     more, before, after = None, "", ""
     if view.confirmation is not None:
-        context = question_context.render_context(view.confirmation.about, budget // 2)
-        asides = question_context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 4))
+        context = form.context.render_context(view.confirmation.about, budget // 2)
+        asides = form.context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 4))
         before, after = context.text, asides.text
         budget -= length(before) + length(after)
         more = context.more_label(labels) or asides.more_label(labels)
     lines, left_out = _fitter_of(view).fit_answers(view.lines, labels, budget, numbered=True)
     laid = _review_rows(view, labels, state) if view.is_review else []
     laid += _controls(view, labels, labels.details if short or left_out else more)
-    return compose([heading, before, about, after, *lines], laid)
+    return form.compose([heading, before, about, after, *lines], laid)
 
 
 def _fitter_of(view: View) -> BlockFitter:
@@ -222,14 +237,14 @@ def _review_rows(view: View, labels: Labels, state: ListState) -> list[Row]:
     return [*laid, [button(view, labels.submit, Verb.SUBMIT, style=keyboards.PRIMARY)]]
 
 
-def _render_record(view: View, labels: Labels) -> Json:
+def _render_record(view: View, labels: Labels, form: MessageFormat) -> Json:
     above, short = message_texts.record_heading(view, labels, MARKUP)
-    budget = TEXT_BUDGET - length(above)
+    budget = form.budget - length(above)
     reply, reply_short = shorten(view.reply or "", budget // 3 if view.lines else budget)
     lines, left_out = _fitter_of(view).fit_answers(view.lines, labels, budget - length(reply))
     full = short or left_out or reply_short
     full = full or any(line.question.context for line in view.lines)
     more = _controls(view, labels, labels.details if full else None)
-    return compose(
+    return form.compose(
         [above, *lines, "\n".join(f"┃ {line}" for line in reply.split("\n")) if reply else ""], more
     )

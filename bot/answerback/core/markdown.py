@@ -102,7 +102,7 @@ class Verbatim(NamedTuple):
 Block: TypeAlias = Paragraph | Heading | Code | Quote | List | Rule | Table | Verbatim
 
 MAX_RENDERED_CHARS: Final = 4_000
-"""The most source characters that a chat message renders as Markdown; no message can hold more."""
+"""The most source characters that most chat messages render as Markdown; they cannot hold more."""
 _CACHED: Final = 128
 """Number of cached trees: a context is rendered again after every click."""
 _ADDRESS: Final = re.compile(
@@ -132,15 +132,15 @@ def hides_marks(source: str) -> bool:
     return _document(source).hides_marks
 
 
-def parse_start(source: str) -> tuple[tuple[Block, ...], bool]:
-    """Parse at most `MAX_RENDERED_CHARS` characters; also return whether that is all of it.
+def parse_start(source: str, most: int) -> tuple[tuple[Block, ...], bool]:
+    """Parse at most ``most`` characters; also return whether that is all of it.
 
     Ends at a line break if one is near enough: what is decided may be a single line.
     """
-    if len(source) <= MAX_RENDERED_CHARS:
+    if len(source) <= most:
         return parse(source), True
-    start = source[:MAX_RENDERED_CHARS]
-    at = start.rfind("\n", MAX_RENDERED_CHARS // 2) + 1
+    start = source[:most]
+    at = start.rfind("\n", most // 2) + 1
     return parse(start[:at] or start), False
 
 

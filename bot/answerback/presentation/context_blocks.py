@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from answerback.core import markdown
 from answerback.core.form import ContextFormat
-from answerback.core.markdown import Block, map_texts, parse_context, parse_start
+from answerback.core.markdown import (
+    MAX_RENDERED_CHARS,
+    Block,
+    map_texts,
+    parse_context,
+    parse_start,
+)
 from answerback.presentation.sanitize import show_blanks, show_invisible
 
 
@@ -14,10 +20,10 @@ def context_blocks(text: str, context_format: ContextFormat) -> tuple[Block, ...
     return _with_blanks_shown(parse_context(source, context_format), source)
 
 
-def first_context_blocks(text: str) -> tuple[tuple[Block, ...], bool]:
-    """Parse as much of a Markdown text as a chat message can show; also return whether that is all of it."""
+def first_context_blocks(text: str, budget: int = 0) -> tuple[tuple[Block, ...], bool]:
+    """Parse as much of a Markdown text as a message can show; also return whether that is all of it."""
     source = show_invisible(text)
-    blocks, whole = parse_start(source)
+    blocks, whole = parse_start(source, max(budget, MAX_RENDERED_CHARS))
     return _with_blanks_shown(blocks, source), whole
 
 

@@ -70,7 +70,7 @@ def fit_text(text: str, budget: int, *, is_markdown: bool = True) -> FittedBlock
     """Fit a text into about ``budget`` units, as Markdown or else verbatim."""
     blocks: tuple[Block, ...]
     if is_markdown:
-        blocks, whole = first_context_blocks(text)
+        blocks, whole = first_context_blocks(text, budget)
     else:
         blocks, whole = (Verbatim(visible(text)),) if text.strip() else (), True
     cut = _Cut(budget)

@@ -179,6 +179,9 @@ _SNAKE: Final = re.compile(r"(?<!^)(?=[A-Z])")
 
 def check_parameters(method: str, body: dict[str, Any]) -> None:
     """Check that the library's own method takes these parameters, and that its types can read them."""
+    if method == "sendRichMessage":
+        method, body = "sendMessage", {"text": "", **body}
+    body = {name: value for name, value in body.items() if name != "rich_message"}
     own = getattr(Bot, _SNAKE.sub("_", method).lower(), None)
     if own is None:
         raise RefusedError(404, "Not Found")

@@ -15,13 +15,21 @@ from aiohttp import web
 from telegram import Message as LibraryMessage
 
 from tests.fakes.telegram.delivery import UpdateDelivery
-from tests.fakes.telegram.rules import RefusedError, bad, check_markup, check_parameters, parse_html
+from tests.fakes.telegram.rich_rules import parse_rich
+from tests.fakes.telegram.rules import (
+    Parsed,
+    RefusedError,
+    bad,
+    check_markup,
+    check_parameters,
+    parse_html,
+)
 from tests.fakes.telegram.world import Chat, Message, User
 
 ADMINISTRATOR: Final = "administrator"
 _OUT: Final = frozenset({"left", "kicked"})
 _COUNTED: Final = frozenset(
-    {"sendMessage", "editMessageText", "editMessageReplyMarkup", "deleteMessage"}
+    {"sendMessage", "sendRichMessage", "editMessageText", "editMessageReplyMarkup", "deleteMessage"}
 )
 
 
@@ -54,6 +62,7 @@ class FakeTelegram(UpdateDelivery):
         self.log: list[tuple[str, dict[str, Any], int]] = []
         """The calls: method, body and status."""
         self.commands: list[dict[str, Any]] = []
+        self.knows_rich_messages = True
         self.rate_limit_next = 0
         self.lose_next_answer: str | None = None
         self.drop_next_edit = False
@@ -180,7 +189,9 @@ class FakeTelegram(UpdateDelivery):
     def _check_request(self, token: str, method: str, body: dict[str, Any]) -> None:
         if token != self.token:
             raise RefusedError(401, "Unauthorized")
-        if method not in self._methods:
+        if method not in self._methods or (
+            method == "sendRichMessage" and not self.knows_rich_messages
+        ):
             raise RefusedError(404, "Not Found")
         check_parameters(method, body)
         if self.fail_next[:1] == [method]:
@@ -188,7 +199,10 @@ class FakeTelegram(UpdateDelivery):
             raise RefusedError(502, "Bad Gateway")
 
     def _check_rate(self, method: str, body: dict[str, Any]) -> None:
-        if method in {"sendMessage", "editMessageText"} and self.rate_limit_next > 0:
+        if (
+            method in {"sendMessage", "sendRichMessage", "editMessageText"}
+            and self.rate_limit_next > 0
+        ):
             self.rate_limit_next -= 1
             raise RefusedError(429, "Too Many Requests: retry after 1", retry_after=1)
         if method not in _COUNTED or self.per_minute is None:
@@ -283,9 +297,14 @@ class FakeTelegram(UpdateDelivery):
         return {"user": user.json(), "status": chat.members.get(user_id, "left")}
 
     async def _do_send_message(self, body: dict[str, Any]) -> Any:
-        chat = self._chat(body, to_write=True)
-        parsed = parse_html(body["text"])
         assert body.get("link_preview_options", {}).get("is_disabled"), "previews are on"
+        return self._send(body, parse_html(body["text"]))
+
+    async def _do_send_rich_message(self, body: dict[str, Any]) -> Any:
+        return self._send(body, parse_rich(body["rich_message"]))
+
+    def _send(self, body: dict[str, Any], parsed: Parsed) -> Any:
+        chat = self._chat(body, to_write=True)
         check_markup(body.get("reply_markup"))
         thread = body.get("message_thread_id")
         if thread is not None and thread not in chat.topics:
@@ -303,7 +322,8 @@ class FakeTelegram(UpdateDelivery):
 
     async def _do_edit_message_text(self, body: dict[str, Any]) -> Any:
         chat = self._chat(body, to_write=True)
-        parsed = parse_html(body["text"])
+        rich = body.get("rich_message") if self.knows_rich_messages else None
+        parsed = parse_rich(rich) if rich else parse_html(body.get("text", ""))
         check_markup(body.get("reply_markup"))
         message = chat.messages.get(int(body["message_id"]))
         if message is None:

@@ -7,4 +7,5 @@ SAMPLES: Final = {
     "responders": "1",
     "api_url": "http://127.0.0.1:1/",
     "webhook": "true",
+    "rich_messages": "true",
 }

@@ -12,17 +12,20 @@ from telegram.constants import (
 )
 
 from answerback.core.labels import Labels
+from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
 from answerback_telegram import inbox_view, keyboards, private_notes, render
 from answerback_telegram.api_client import windows
+from answerback_telegram.rich_messages import RICH
 from tests.limit_edges import edge
+from tests.unit.adapters.all_surfaces import asked
 
 pytestmark = pytest.mark.rule("TELEGRAM-2")
 
 
 @edge("MESSAGE_TEXT")
 def test_the_text_of_a_message() -> None:
-    assert render.TEXT_BUDGET + 150 == MessageLimit.MAX_TEXT_LENGTH
+    assert render.PLAIN.budget + 150 == MessageLimit.MAX_TEXT_LENGTH
 
 
 @edge("ENTITIES")
@@ -65,3 +68,27 @@ def test_the_number_of_messages() -> None:
     everywhere = ("", FloodLimit.MESSAGES_PER_SECOND, 1.0)
     assert windows("5") == (everywhere,)
     assert windows("-5") == (everywhere, ("-5", FloodLimit.MESSAGES_PER_MINUTE_PER_GROUP, 60.0))
+
+
+@edge("RICH_TEXT")
+def test_the_text_of_a_rich_message() -> None:
+    assert RICH.budget + 1_000 == 32_768
+
+
+@edge("RICH_BLOCKS")
+def test_the_blocks_of_a_rich_message() -> None:
+    for count, kept in ((500, True), (501, False)):
+        fields = RICH.compose(["x"] * count, [])
+        html = str(fields["rich_message"]["html"])  # type: ignore[call-overload, index]
+        assert html.startswith("<p>" if kept else "<pre>")
+
+
+@edge("RICH_COLUMNS")
+def test_the_columns_of_a_table() -> None:
+    for count, kept in ((20, True), (21, False)):
+        table = "\n".join("|" + f" {cell} |" * count for cell in ("x", "-", "y"))
+        question = {"id": "a", "text": "Go?", "answer_type": "boolean", "context": table}
+        prompt = view_of(asked({"name": "ask_user", "arguments": {"questions": [question]}})).prompt
+        assert prompt is not None
+        shown = RICH.context.render_context(prompt, 10_000).text
+        assert shown.startswith("<table>" if kept else "<pre>")

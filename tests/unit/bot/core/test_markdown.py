@@ -163,11 +163,11 @@ def test_a_plain_text_context_is_verbatim() -> None:
 def test_a_long_context_is_rendered_up_to_a_line_break() -> None:
     line = "word " * 20 + "\n"
     fits = (line * 100)[:MAX_RENDERED_CHARS]
-    assert parse_start(fits) == (parse(fits), True)
-    blocks, is_all = parse_start(fits + "x")
+    assert parse_start(fits, MAX_RENDERED_CHARS) == (parse(fits), True)
+    blocks, is_all = parse_start(fits + "x", MAX_RENDERED_CHARS)
     assert not is_all
     assert blocks_to_text(blocks).split() == fits[: fits.rfind("\n")].split()
-    assert parse_start("x" * (MAX_RENDERED_CHARS + 1)) == (
+    assert parse_start("x" * (MAX_RENDERED_CHARS + 1), MAX_RENDERED_CHARS) == (
         (Paragraph((Span("x" * MAX_RENDERED_CHARS),)),),
         False,
     )
