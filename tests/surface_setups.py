@@ -65,7 +65,7 @@ def create_host(http: aiohttp.ClientSession, **more: Any) -> Host:
     async def push(rules: PushRules, compose: ComposePush) -> PushDesk:
         raise AssertionError(f"{rules} and {compose} are not configured")
 
-    local = {"local_url": lambda: "http://127.0.0.1:1", "public_url": lambda: None}
+    local = {"local_url": "http://127.0.0.1:1", "public_url": None}
     rest: dict[str, Any] = {"holders": holders, "tokens": False, "now": time.time, "push": push}
     return Host(http, Labels(), secret, **{**local, **rest, **more})
 

@@ -211,7 +211,7 @@ class TelegramSurface(BotSurface):
                     return
 
     async def _set_webhook(self) -> None:
-        url = self._public_url()
+        url = self._public_url
         if url is not None:
             params: Json = {"url": f"{url.rstrip('/')}{PATH}", "secret_token": self._webhook_secret}
             kinds: Json = {"allowed_updates": [*limits.ALLOWED_UPDATES]}

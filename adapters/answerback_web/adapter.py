@@ -38,8 +38,8 @@ class WebSurface:
     Args:
         secret: 32 fixed bytes, the key of links and tokens.
         labels: all texts on the pages.
-        local_url: returns the address of the agents' listener, known once it listens.
-        public_url: returns the public address of the public listener; None if there is none.
+        local_url: the address of the agents' listener.
+        public_url: the public address of the public listener; None if there is none.
         holders: returns the holders of valid keys, the service's own first.
         tokens: whether agents need tokens.
         agents: the agents' labels by name.
@@ -59,10 +59,10 @@ class WebSurface:
         *,
         secret: bytes,
         labels: Labels,
-        local_url: Callable[[], str],
+        local_url: str,
         now: Callable[[], float],
         holders: KeyHolderSource,
-        public_url: Callable[[], str | None] = lambda: None,
+        public_url: str | None = None,
         tokens: bool = False,
         agents: Mapping[str, str] | None = None,
         proxies: TrustedProxies | None = None,
@@ -70,7 +70,7 @@ class WebSurface:
         desk: PushDesk | None = None,
         sign_ins: SignInDesk | None = None,
     ) -> None:
-        access = PageLinks(secret)
+        access = PageLinks(secret, (public_url or local_url).rstrip("/"))
         self._site = Site(
             access, labels, local_url, public_url, now, holders, agents or {}, asks, link_days
         )
@@ -108,17 +108,17 @@ class WebSurface:
 
     def url(self, ask_id: str) -> str:
         """Return the address of an ask's page. Agents receive this address, so it only shows the ask."""
-        return self._site.link(ask_id)
+        return self._site.access.url(ask_id)
 
     async def inbox_url(self) -> str:
         """Return the address that opens the inbox. It contains the key, so it is only for the operator."""
         operator = (await self._site.holders())[0]
-        return f"{self._site.local_url()}/?key={quote(operator.link_secret)}"
+        return f"{self._site.local_url}/?key={quote(operator.link_secret)}"
 
     async def answering_url(self, ask_id: str) -> str:
         """Return the address at which the operator may answer one ask, on this machine."""
         holder = (await self._site.holders())[0]
-        return f"{self._site.local_url()}/a/{self._site.access.answering_link(ask_id, holder)}"
+        return f"{self._site.local_url}/a/{self._site.access.answering_link(ask_id, holder)}"
 
     # --- routes ------------------------------------------------------------------------------------
 

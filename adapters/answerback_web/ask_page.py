@@ -292,7 +292,7 @@ class AskPages:
                 record=await self._record(visit, ask),
                 you=render.visitor_line(visit.person, self._site.labels),
                 key_error=key_error,
-                share=self._site.link(ask.id) if visit.person is not None else None,
+                share=self._site.access.url(ask.id) if visit.person is not None else None,
             ),
             status,
         )

@@ -304,7 +304,7 @@ class Inbox:
     def _curl(self) -> str:
         token = ' -H "Authorization: Bearer $ANSWERBACK_TOKEN"' if self._tokens else ""
         return (
-            f"curl -s {self._site.local_url()}/v1/asks{token} -H 'Content-Type: application/json' \\\n"
+            f"curl -s {self._site.local_url}/v1/asks{token} -H 'Content-Type: application/json' \\\n"
             """  -d '{"name": "ask_user", "arguments": {"question": "Which port?"}, "to": "web"}'"""
         )
 

@@ -37,6 +37,12 @@ class PageLinks:
     """Creates and resolves links; ``secret`` is the key of those that show an ask."""
 
     secret: bytes
+    root: str = ""
+    """The address at which people reach the pages."""
+
+    def url(self, ask_id: str) -> str:
+        """Return the address that shows an ask."""
+        return f"{self.root}/a/{self.link(ask_id)}"
 
     def link(self, ask_id: str) -> str:
         """Return the unguessable name of an ask's page: anyone who has it may read the ask, but not answer."""

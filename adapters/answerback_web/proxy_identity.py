@@ -38,7 +38,7 @@ class TrustedProxies:
         self,
         header: str | None = None,
         networks: Sequence[Network] = (),
-        address: Callable[[], str | None] = lambda: None,
+        address: str | None = None,
         name_of: Callable[[str], str] = lambda name: name,
     ) -> None:
         self._header = header
@@ -57,7 +57,7 @@ class TrustedProxies:
         if self._header is None or not (sent := request.headers.getall(self._header, [])):
             return None
         name = sent[0].strip()
-        peer, address = _peer(request), self._address() or ""
+        peer, address = _peer(request), self._address or ""
         problem = name_problem(name, _SURFACE)
         if not any(peer in network for network in self._networks if peer is not None):
             self._ignore("peer", f"it comes from {peer}, which web.trusted_proxies does not list")

@@ -35,8 +35,8 @@ class Site:
 
     access: PageLinks
     labels: Labels
-    local_url: Callable[[], str]
-    public_url: Callable[[], str | None]
+    local_url: str
+    public_url: str | None
     now: Callable[[], float]
     holders: KeyHolderSource
     agents: Mapping[str, str]
@@ -48,10 +48,6 @@ class Site:
     def proofs(self) -> PageProofs:
         """The proofs that answers come from this site."""
         return PageProofs(self.access.secret)
-
-    def link(self, ask_id: str) -> str:
-        """Return the address that shows an ask: at the public URL if there is one, else on this machine."""
-        return f"{(self.public_url() or self.local_url()).rstrip('/')}/a/{self.access.link(ask_id)}"
 
     def has_link_ended(self, ask: Ask) -> bool:
         """Return whether the link that only shows an ask no longer works: the ask has ended long enough ago."""
@@ -94,7 +90,7 @@ class Site:
 
     def _is_public_page(self, origin: str | None, site: str | None) -> bool:
         """Whether the post comes from our page at its public address; a proxy may have changed the Host."""
-        return page_access.is_own_page(origin, site, urlsplit(self.public_url() or "").netloc)
+        return page_access.is_own_page(origin, site, urlsplit(self.public_url or "").netloc)
 
     def notice_page(
         self, status: int, message: str, *, root: str, home: str | None

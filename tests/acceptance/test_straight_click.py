@@ -35,8 +35,8 @@ from tests.unit.adapters.web.reader import Reader
 pytestmark = pytest.mark.acceptance
 
 MOST_FILES = 12
-MOST_FILES_OF_A_SUBMISSION = 28
-MOST_CHANGES_OF_FILE = 55
+MOST_FILES_OF_A_SUBMISSION = 25
+MOST_CHANGES_OF_FILE = 49
 DATABASE = "answerback.db"
 ARRIVED = {
     ("bot/answerback/http/request_body.py", "receive_body"),

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import socket
 from typing import Any, Final
 
 from aiohttp import web
@@ -21,6 +22,7 @@ from answerback.core.walker import Person
 from answerback.http.service_workers import service_worker_removal
 from answerback.ports.person_key import KeyHolder, operator, operator_holder
 from answerback.ports.surface import Acted, Actor, Surface
+from answerback.runtime.sockets import bind_socket, socket_url
 from answerback.service.account_links import AccountLinks
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Route, Routes, Submission
@@ -114,16 +116,20 @@ async def _without_service_workers(request: web.Request, handler: Handler) -> we
 
 
 async def listen(
-    routes: list[web.RouteDef], *, local: bool, port: int = 0
+    routes: list[web.RouteDef], *, local: bool, port: int = 0, bound: socket | None = None
 ) -> tuple[web.AppRunner, str]:
-    """Serve routes, as one of the two listeners does; return what ends it, and its address."""
+    """Serve routes, as one of the two listeners does; return what ends it, and its address.
+
+    Args:
+        bound: the socket to serve on; None: one that is bound to the port.
+    """
     app = web.Application(middlewares=[_without_service_workers])
     app.add_routes([guard_route(route) for route in routes] if local else routes)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=1)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", port)
-    await site.start()
-    return runner, f"http://127.0.0.1:{runner.addresses[0][1]}"
+    bound = bound or await bind_socket("127.0.0.1", port, "server")
+    await web.SockSite(runner, bound).start()
+    return runner, socket_url(bound)
 
 
 @asynccontextmanager
@@ -153,7 +159,7 @@ async def site(
         known = {KEY: OPERATOR} if keys is None else keys
         return tuple(operator_holder(key, person) for key, person in known.items())
 
-    urls = {"local": "", "public": ""}
+    local, public = [await bind_socket("127.0.0.1", 0, "server") for _ in range(2)]
     chosen_labels = labels or Labels()
     database = place / "answerback.db" if isinstance(place, Path) and place.is_dir() else place
     async with open_store(database) as (store, claim, clock):
@@ -180,19 +186,19 @@ async def site(
             service,
             secret=SECRET,
             labels=chosen_labels,
-            local_url=lambda: urls["local"],
-            public_url=lambda: urls["public"],
+            local_url=socket_url(local),
+            public_url=socket_url(public),
             now=clock.now,
             link_days=link_days,
             holders=holders,
             agents=agents,
         )
         await surface.start()
-        local, urls["local"] = await listen(surface.routes(), local=True)
-        public, urls["public"] = await listen(surface.public_routes(), local=False)
+        here, local_url = await listen(surface.routes(), local=True, bound=local)
+        everywhere, public_url = await listen(surface.public_routes(), local=False, bound=public)
         try:
-            yield Site(service, surface, urls["local"], urls["public"])
+            yield Site(service, surface, local_url, public_url)
         finally:
             service.stop_waiting()
-            await local.cleanup()
-            await public.cleanup()
+            await here.cleanup()
+            await everywhere.cleanup()

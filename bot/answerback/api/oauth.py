@@ -72,7 +72,7 @@ class OAuthEndpoints:
     """The endpoints.
 
     Args:
-        address: returns the address at which people reach the service.
+        address: the address at which people reach the service.
         proxies: the networks of trusted proxies.
     """
 
@@ -81,7 +81,7 @@ class OAuthEndpoints:
         api: Api,
         sign_ins: SignIns,
         clock: Clock,
-        address: Callable[[], str],
+        address: str,
         proxies: Sequence[Network],
     ) -> None:
         self._api, self._sign_ins, self._address, self._proxies = api, sign_ins, address, proxies
@@ -149,7 +149,7 @@ class OAuthEndpoints:
                 "device_code": codes.device,
                 "user_code": codes.user,
                 # There is no verification_uri_complete: a link with a code in it is what phishing takes.
-                "verification_uri": f"{self._address().rstrip('/')}/device",
+                "verification_uri": f"{self._address.rstrip('/')}/device",
                 "expires_in": CODE_SECONDS,
                 "interval": INTERVAL,
             }

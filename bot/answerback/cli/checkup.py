@@ -21,7 +21,8 @@ from answerback.runtime.from_settings import build_routes, configured_destinatio
 from answerback.runtime.plugins import Plugin, installed_plugins
 from answerback.service.account_links import link_command
 from answerback.service.sign_in_commands import listed_commands
-from answerback.service.submission_request import To, parse_destination
+from answerback.service.submission_plan import parse_destination
+from answerback.service.submission_request import To
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.sqlite.store import SqliteStore
 

@@ -12,12 +12,13 @@ from answerback.ports.plugin import Finding
 from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.from_settings import build_people
 from answerback.runtime.plugins import installed_plugins
-from answerback.service.responder_rules import (
-    ConfirmationTable,
+from answerback.service.submission_plan import (
+    OWNER,
     find_confirmation_problem,
     normalize_responders,
+    parse_destination,
 )
-from answerback.service.submission_request import OWNER, Route, parse_destination
+from answerback.service.submission_request import ConfirmationTable, Route
 
 _NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _PROOFS: Final = {

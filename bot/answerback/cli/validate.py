@@ -6,7 +6,8 @@ from typing import Final, NamedTuple
 
 from answerback.core.errors import InvalidCallError
 from answerback.dialects.registry import ParsedCall, parse_call
-from answerback.service.submission_request import Plan, Routes, Submission, plan
+from answerback.service.submission_plan import Plan, plan
+from answerback.service.submission_request import Routes, Submission
 
 _ANYWHERE: Final = "anywhere"
 """A placeholder for the surface that the form will be asked on."""

@@ -80,10 +80,10 @@ class Host:
     labels: Labels
     secret: Callable[[], Awaitable[bytes]]
     """Returns 32 random bytes that belong to this surface and never change."""
-    local_url: Callable[[], str]
-    """Returns the address of the agents' listener."""
-    public_url: Callable[[], str | None]
-    """Returns the public listener's address as seen from outside; None if there is no public listener."""
+    local_url: str
+    """The address of the agents' listener."""
+    public_url: str | None
+    """The public listener's address as seen from outside; None if there is no public listener."""
     holders: KeyHolderSource
     """Returns the valid keys and whom they belong to."""
     tokens: bool

@@ -16,7 +16,8 @@ from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.runtime.agent_settings import LimitSettings
 from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.plugins import Plugins, installed_plugins
-from answerback.service.submission_request import OWNER, Agent, Routes, To, parse_destination
+from answerback.service.submission_plan import OWNER, parse_destination
+from answerback.service.submission_request import Agent, Routes, To
 from answerback.webhooks.address_policy import AddressRules, CallbackPolicy
 
 _AGENT_LIMITS: Final = AskLimits(asks_per_minute=60, open_asks=200, open_asks_per_conversation=20)

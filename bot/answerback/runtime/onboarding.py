@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import ip_network
 
 from aiohttp import web
@@ -38,7 +38,7 @@ def build_sign_ins(
 
 
 def oauth_routes(
-    settings: Settings, api: Api, sign_ins: SignIns, address: Callable[[], str]
+    settings: Settings, api: Api, sign_ins: SignIns, address: str
 ) -> list[web.RouteDef]:
     """Build the routes by which programs sign in."""
     plugins = (plugin_settings(settings, plugin) for plugin in installed_plugins())

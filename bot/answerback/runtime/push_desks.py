@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
 
@@ -17,7 +16,7 @@ class PushDesks:
     """Opens desks, and knows what sends their messages.
 
     Args:
-        address: returns the address at which people reach the service.
+        address: the address at which people reach the service.
         stack: closes their connections.
     """
 
@@ -25,7 +24,7 @@ class PushDesks:
         self,
         service: Service,
         holders: KeyHolderSource,
-        address: Callable[[], str],
+        address: str,
         stack: AsyncExitStack,
     ) -> None:
         self._service = service

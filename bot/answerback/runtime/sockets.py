@@ -165,6 +165,7 @@ class BoundSockets:
     api_url: str
     public_url: str | None
 
+    @property
     def address(self) -> str:
         """The address at which people reach the service."""
         return self.public_url or self.api_url

@@ -30,7 +30,8 @@ from answerback.ports.store_values import (
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.may_act import is_among
-from answerback.service.submission_request import Agent, Plan, Submission
+from answerback.service.submission_plan import Plan
+from answerback.service.submission_request import Agent, Submission
 
 MAX_LISTED: Final = 1_000
 """How many of the newest grants are looked through for those that can still be used."""

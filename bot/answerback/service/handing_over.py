@@ -10,7 +10,7 @@ from answerback.core.person import Person
 from answerback.ports.surface import Actor, Rejected, RejectReason
 from answerback.presentation.responders import missing_groups
 from answerback.service.may_act import NeedsGroups
-from answerback.service.responder_rules import normalize_responders
+from answerback.service.submission_plan import normalize_responders
 
 
 def decide_hand_over(

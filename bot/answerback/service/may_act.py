@@ -14,7 +14,7 @@ from answerback.core.walker import Refused
 from answerback.ports.surface import Actor, Rejected, RejectReason, SupportsPlaceGroups, Surface
 from answerback.presentation.responders import missing_groups
 from answerback.service.inbox import find_groups_among
-from answerback.service.submission_request import Plan
+from answerback.service.submission_plan import Plan
 
 
 @dataclass(frozen=True, slots=True)

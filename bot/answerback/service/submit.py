@@ -40,8 +40,8 @@ from answerback.service.json_bodies import unknown_surface
 from answerback.service.may_act import name_place_groups
 from answerback.service.question_routing import fail_misconfigured
 from answerback.service.repeated_calls import RepeatedCalls, join_key
-from answerback.service.responder_rules import find_confirmation_problem
-from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan
+from answerback.service.submission_plan import Plan, find_confirmation_problem, plan
+from answerback.service.submission_request import Agent, Routes, Submission
 
 logger = logging.getLogger(__name__)
 

@@ -64,7 +64,7 @@ class Pushes(PushDesk):
         people: tells on which other surfaces they are asked.
         surfaces: those surfaces, which tell who is in a group.
         secret: 32 fixed bytes, for the service's key and the topics.
-        subject: returns the address of the service.
+        subject: the address of the service.
         compose: writes the messages.
         addresses: which push services may be reached (`push_addresses`).
         http: a session that guards their addresses.
@@ -79,7 +79,7 @@ class Pushes(PushDesk):
     holders: KeyHolderSource
     rules: PushRules
     secret: Callable[[], Awaitable[bytes]]
-    subject: Callable[[], str]
+    subject: str
     compose: ComposePush
     addresses: AddressRules
     http: aiohttp.ClientSession
@@ -257,7 +257,7 @@ class Pushes(PushDesk):
         key = push_messages.server_key(secret, to.operator)
         left = MAX_TTL if ask.expires_at is None else max(int(ask.expires_at - at), 0)
         headers = {
-            "Authorization": key.authorization(to.endpoint, self.subject(), at),
+            "Authorization": key.authorization(to.endpoint, self.subject, at),
             "Content-Encoding": "aes128gcm",
             "Content-Type": "application/octet-stream",
             "TTL": str(min(left, MAX_TTL)),

@@ -24,7 +24,7 @@ from answerback.core.view import SentCall
 from answerback.ports.person_key import is_personal
 from answerback.presentation.sent_call import sent_call_text
 from answerback.runtime.config_file import load_settings
-from answerback.service.responder_rules import DEFAULT_SURFACE
+from answerback.service.submission_request import DEFAULT_SURFACE
 from answerback_client import (
     Ask,
     AsyncClient,

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from socket import socket
 from typing import Any, Literal
 
 from aiohttp import web
@@ -14,7 +15,7 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import SOLE_CLAIM, SharedLeases
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
-from answerback.runtime.sockets import chat_http_session
+from answerback.runtime.sockets import bind_socket, chat_http_session, socket_url
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Submission
 from answerback.testing.example_commands import EXAMPLE_COMMANDS
@@ -93,10 +94,11 @@ async def run_surface(
             claim=claim,
             commands=EXAMPLE_COMMANDS,
         )
-        address: list[str] = []
+        bound = await bind_socket("127.0.0.1", 0, "public") if mode == "http" else None
+        address = socket_url(bound) if bound else None
         settings = {"bot_token": telegram.token, "api_url": telegram.url, "webhook": mode == "http"}
         shared = None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder)
-        host = create_host(http, public_url=lambda: address[0], shared=shared)
+        host = create_host(http, public_url=address, shared=shared)
         surface = surfaces["telegram"] = await adapter.build(
             TelegramSettings.model_validate({**settings, **options}), host, service
         )
@@ -104,10 +106,10 @@ async def run_surface(
         message_sync = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=call_later)
         await stack.enter_async_context(follow_other_replicas(service, message_sync))
         stack.push_async_callback(message_sync.stop)
-        if mode == "http":
-            address.append(await _serve_endpoint(surface, stack))
+        if bound is not None:
+            await _serve_endpoint(surface, bound, stack)
             if serves is not None:
-                await serves(address[0] + PATH)
+                await serves(f"{address}{PATH}")
         stack.push_async_callback(surface.stop)
         await surface.start()
         if mode == "http":
@@ -115,15 +117,13 @@ async def run_surface(
         yield surface, service, store, message_sync
 
 
-async def _serve_endpoint(surface: TelegramSurface, stack: AsyncExitStack) -> str:
+async def _serve_endpoint(surface: TelegramSurface, bound: socket, stack: AsyncExitStack) -> None:
     app = web.Application()
     app.add_routes(surface.public_routes())
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2, auto_decompress=False)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    host, port = runner.addresses[0][:2]
-    return f"http://{host}:{port}"
+    await web.SockSite(runner, bound).start()
 
 
 @asynccontextmanager

@@ -23,6 +23,7 @@ from answerback.ports.push import PushDesk, PushRules
 from answerback.ports.store_values import StoredDelivery
 from answerback.ports.surface import Acted, Actor, Surface
 from answerback.runtime.push_desks import PushDesks
+from answerback.runtime.sockets import bind_socket, socket_url
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes, Submission
 from answerback.webhooks.outbox import WebhookDispatcher
@@ -151,12 +152,13 @@ async def push_rig(
 ) -> AsyncIterator[Rig]:
     """A rig in a folder, with a chat beside the page."""
     keys: dict[str, Person] = dict(KEYS)
-    urls: list[str] = []
 
     async def holders() -> tuple[KeyHolder, ...]:
         return tuple(operator_holder(key, person) for key, person in keys.items())
 
     async with AsyncExitStack() as stack:
+        bound = await bind_socket("127.0.0.1", 0, "server")
+        stack.callback(bound.close)
         store, clock = WatchedStore(folder / "asks.db"), ManualClock()
         await store.open()
         stack.push_async_callback(store.close)
@@ -165,21 +167,20 @@ async def push_rig(
         routes = Routes(by_name={"slow": Route(to="web", push_after=push_after)}, people=people)
         service = Service(store, clock, surfaces, known_surfaces=frozenset({"web"}), routes=routes)
         allowed = rules or PushRules(allow=LOOPBACK)
-        desks = PushDesks(service, holders, lambda: urls[0], stack)
+        desks = PushDesks(service, holders, socket_url(bound), stack)
         compose = partial(push_text.push_message, labels=Labels(), rules=allowed)
         desk = await desks.open("web", allowed, compose)
         surface = surfaces["web"] = WebSurface(
             service,
             secret=SECRET,
             labels=Labels(),
-            local_url=lambda: urls[0],
+            local_url=socket_url(bound),
             now=clock.now,
             holders=holders,
             desk=desk,
         )
-        runner, url = await listen(surface.routes(), local=True)
+        runner, url = await listen(surface.routes(), local=True, bound=bound)
         stack.push_async_callback(runner.cleanup)
         stack.callback(service.stop_waiting)
-        urls.append(url)
         http = await stack.enter_async_context(aiohttp.ClientSession())
         yield Rig(store, clock, service, desk, desks, keys, url, http, chat)

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import aiohttp
@@ -17,6 +18,7 @@ from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod, Person
 from answerback.ports.agent_tokens import AskingProgram, OnboardingRules, RulesInForce
 from answerback.ports.person_key import KeyHolder, operator_holder
+from answerback.runtime.sockets import bind_socket, socket_url
 from answerback.service.service import Service
 from answerback.service.sign_ins import WRONG_CODES, Codes, Issued, SignIns
 from answerback_storage.sqlite.store import SqliteStore
@@ -66,14 +68,17 @@ class Rig:
 
 
 @asynccontextmanager
-async def rig_of(folder: Path, keys: dict[str, Person], **more: Any) -> AsyncIterator[Rig]:
+async def rig_of(
+    folder: Path, keys: dict[str, Person], bound: socket | None = None, **more: Any
+) -> AsyncIterator[Rig]:
     async def holders() -> tuple[KeyHolder, ...]:
         return tuple(operator_holder(key, person) for key, person in keys.items())
 
     async def no_credential(_person: Person) -> str | None:
         return ""
 
-    store, clock, urls = SqliteStore(folder / "asks.db"), ManualClock(), [""]
+    store, clock = SqliteStore(folder / "asks.db"), ManualClock()
+    bound = bound or await bind_socket("127.0.0.1", 0, "server")
     await store.open()
     service = Service(store, clock, {}, known_surfaces=frozenset({"web"}))
     desk = SignIns(
@@ -84,15 +89,15 @@ async def rig_of(folder: Path, keys: dict[str, Person], **more: Any) -> AsyncIte
         service,
         secret=SECRET,
         labels=Labels(),
-        local_url=lambda: urls[0],
-        public_url=lambda: urls[0],
+        local_url=socket_url(bound),
+        public_url=socket_url(bound),
         now=clock.now,
         holders=holders,
         sign_ins=desk,
         **more,
     )
-    runner, urls[0] = await listen(surface.public_routes(), local=False)
-    async with aiohttp.ClientSession(urls[0]) as http:
+    runner, url = await listen(surface.public_routes(), local=False, bound=bound)
+    async with aiohttp.ClientSession(url) as http:
         yield Rig(desk, http, store, clock)
     service.stop_waiting()
     await runner.cleanup()
@@ -101,13 +106,11 @@ async def rig_of(folder: Path, keys: dict[str, Person], **more: Any) -> AsyncIte
 
 @pytest.fixture
 async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
-    addresses: list[str] = []
-    proxies = TrustedProxies(
-        "X-User", [ipaddress.ip_network("127.0.0.1")], lambda: addresses[0] if addresses else None
-    )
+    bound = await bind_socket("127.0.0.1", 0, "server")
+    networks = [ipaddress.ip_network("127.0.0.1")]
+    proxies = TrustedProxies("X-User", networks, socket_url(bound))
     keys = {KEY: OPERATOR, "abp_ann": ANN}
-    async with rig_of(tmp_path, keys, proxies=proxies) as running:
-        addresses.append(str(running.http._base_url))
+    async with rig_of(tmp_path, keys, bound, proxies=proxies) as running:
         yield running
 
 

@@ -174,7 +174,7 @@ def test_the_fields_of_a_post() -> None:
 @edge("MAX_POST")
 def test_the_bytes_of_a_post() -> None:
     unused: Any = None
-    page = site.Site(unused, LABELS, str, lambda: None, float, unused, {}, unused)
+    page = site.Site(unused, LABELS, "", None, float, unused, {}, unused)
     for size, taken in ((MIB, True), (MIB + 1, False)):
         content = SimpleNamespace(is_eof=lambda: True, read_nowait=lambda size=size: b"x" * size)
         request: Any = SimpleNamespace(headers={}, content_length=None, content=content)

@@ -6,7 +6,7 @@ import pytest
 
 from answerback.agents.pipe import origins
 from answerback.agents.pipe.origins import Folders, origin_of
-from answerback.service import submitted_origin
+from answerback.service import submission_request
 
 
 @pytest.mark.rule("ASK-8")
@@ -15,7 +15,7 @@ def test_what_does_not_fit_is_cut_at_its_start() -> None:
     origin = origin_of(long, "s" * 200)
     assert origin == {"folder": long[-100:], "session": "s" * 100}
     assert origin_of(None, "") == origin_of(7, ["s"]) == {}
-    assert origins.MAX_PLACE == submitted_origin.MAX_PLACE
+    assert origins.MAX_PLACE == submission_request.MAX_PLACE
 
 
 def test_the_folders_of_the_newest_sessions_are_remembered() -> None:

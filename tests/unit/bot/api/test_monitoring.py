@@ -19,7 +19,8 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Destination, Outcome, Status
 from answerback.core.escalation import move
 from answerback.ports.store import Decision, Write
-from answerback.service.submission_request import Plan, Route, Routes, Submission, plan
+from answerback.service.submission_plan import Plan, plan
+from answerback.service.submission_request import Route, Routes, Submission
 from answerback.testing.store_examples import new_ask
 from tests.meta.project import ROOT
 from tests.service_support import actor, boolean

@@ -19,7 +19,8 @@ from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.dialects.registry import parse_call
-from answerback.service.submission_request import Routes, plan, read_submission
+from answerback.service.submission_plan import plan
+from answerback.service.submission_request import Routes, read_submission
 from answerback.service.wire import ask_json
 from answerback.testing.store_examples import new_ask
 from answerback_discord import preview as discord

@@ -22,8 +22,8 @@ from answerback.core.walker import Phase
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.service.question_routing import Rules
 from answerback.service.repeated_calls import join_key
-from answerback.service.responder_rules import find_confirmation_problem, plan_confirmation
 from answerback.service.service import Service
+from answerback.service.submission_plan import find_confirmation_problem, plan_confirmation
 from answerback.service.submission_request import Agent, Route, Routes, Submission
 from answerback.testing.store_examples import new_ask
 from answerback.workers.message_sync import MessageSync

@@ -9,16 +9,8 @@ from pydantic import ValidationError
 
 from answerback.core.ask import Destination
 from answerback.core.errors import ConfigError, InvalidCallError, Problem
-from answerback.service.submission_request import (
-    Agent,
-    Plan,
-    Route,
-    Routes,
-    To,
-    parse_destination,
-    plan,
-    read_submission,
-)
+from answerback.service.submission_plan import Plan, parse_destination, plan
+from answerback.service.submission_request import Agent, Route, Routes, To, read_submission
 from tests.timing import BLOCKED, seconds
 
 SURFACES = frozenset({"chat", "web"})
