@@ -3,6 +3,7 @@
 `python -m tests.meta.generated_docs` regenerates them. Each is between two comments on its page.
 """
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator
@@ -16,9 +17,12 @@ from tests.meta.project import RECIPES, ROOT
 
 
 def labels() -> str:
-    """Build the table of all texts that a surface shows, with their defaults."""
-    rows = [f"| `labels.{name}` | {field.default} |" for name, field in Labels.model_fields.items()]
-    return "\n".join(["| key | default |", "|---|---|", *rows])
+    """Build a configuration with all texts that a surface shows, as they are by default."""
+    rows = [
+        f"{name} = {json.dumps(field.default, ensure_ascii=False)}"
+        for name, field in Labels.model_fields.items()
+    ]
+    return "\n".join(["```toml", "[labels]", *rows, "```"])
 
 
 def layers() -> str:

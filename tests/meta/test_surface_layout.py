@@ -1,32 +1,30 @@
-"""The surfaces' folders have the same file names for the same things, as the tables in docs/architecture.md say."""
+"""The surfaces' folders have the same file names for the same things, as the table in docs/architecture.md says."""
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from answerback.runtime.plugins import installed_plugins
 from tests.meta.project import ROOT, sources, tree
 
 CHAT = "answerback_chat"
 _ROW = re.compile(r"^\| `(\w+\.py)` \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 
 
-def _rows(heading: str) -> dict[str, str]:
-    """Return the last column of a table by the file names in its first."""
+def _rows() -> dict[str, str]:
+    """Return where each file of the table is, by its name."""
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    _, _, after = page.partition(f"| file | holds | {heading} |\n")
+    _, _, after = page.partition("| file | holds | in |\n")
     rows = _ROW.findall(after.partition("\n\n")[0])
     assert len(rows) == len({name for name, _, _ in rows}) > 0
     return {name: where for name, _, where in rows}
 
 
-SHARED = _rows("in")
-OWN = _rows("only in")
-TITLES = {type(plugin).__module__.partition(".")[0]: plugin.title for plugin in installed_plugins()}
+SHARED = _rows()
 
 
 def _folders() -> dict[str, set[str]]:
@@ -54,24 +52,17 @@ BASES: Final = tuple((ROOT / "adapters" / "answerback_chat").glob("*_surface.py"
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_each_file_of_a_surface_has_the_name_of_what_it_holds(name: str) -> None:
-    own = {file for file, where in OWN.items() if where == TITLES[name]}
+def test_each_surface_has_the_files_that_all_have(name: str) -> None:
     needed = {"every surface"}
     if CHAT in _imports(ROOT / "adapters" / name):
         needed.add("every chat")
     assert {file for file, where in SHARED.items() if where in needed} <= FOLDERS[name]
-    assert FOLDERS[name] - SHARED.keys() == own
 
 
-@pytest.mark.parametrize("file", SHARED)
-def test_a_shared_name_is_used_by_several_surfaces(file: str) -> None:
-    assert SHARED[file] in {"every surface", "every chat", "some"}
-    assert sum(file in files for files in FOLDERS.values()) > 1, "list it as one surface's own"
-
-
-def test_a_file_of_one_surface_has_a_name_of_its_own() -> None:
-    assert OWN.keys().isdisjoint(SHARED)
-    assert set(OWN.values()) <= set(TITLES.values())
+def test_exactly_the_names_that_several_surfaces_use_are_in_the_table() -> None:
+    assert set(SHARED.values()) <= {"every surface", "every chat", "some"}
+    used = Counter(file for files in FOLDERS.values() for file in files)
+    assert SHARED.keys() == {file for file, count in used.items() if count > 1}
 
 
 @pytest.mark.rule("PLUGIN-6")
