@@ -102,7 +102,7 @@ class TickedInbox:
         if control.argument != digest_of(shown.ticked):
             label = labels.allow_once if allow else labels.deny
             return shown, labels.selection_changed.format(submit=label)
-        batch = Batch(self._surface, shown.ticked, allow, click.delivery, self._shows_whole)
+        batch = Batch(shown.ticked, allow, click.delivery, self._shows_whole)
         left = await self._asks.decide_batch(batch, click.actor, fence=self._fence())
         note = labels.batch_left.format(count=left) if left else ""
         return shown._replace(ticked=()), note

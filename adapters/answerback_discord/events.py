@@ -5,6 +5,7 @@ Shapes: https://docs.discord.com/developers/events/gateway-events
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,6 +30,12 @@ class ThreadState(_Part):
     locked: bool = False
 
 
+class Place(_Part):
+    """A channel."""
+
+    id: Snowflake
+
+
 class Event(_Part):
     """The fields of all events that are used."""
 
@@ -41,4 +48,6 @@ class Event(_Part):
     type: int | None = None
     unavailable: bool = False
     thread_metadata: ThreadState | None = None
+    joined_at: datetime | None = Field(None, strict=False)
+    channels: tuple[Place, ...] = Field((), strict=False)
     user: User | None = None

@@ -74,13 +74,9 @@ class Inbox:
 
     async def _decide(self, used: Interaction, *, allow: bool) -> int:
         """Decide about what was ticked in the modal; returns how many asks are left undecided."""
-        batch = Batch(
-            parse.SURFACE,
-            [str(tick) for each in used.inputs.values() if isinstance(each, list) for tick in each],
-            allow,
-            used.delivery,
-            lambda ask: inbox_view.batch_rows([ask])[0].shown is not None,
-        )
+        boxes = [each for each in used.inputs.values() if isinstance(each, list)]
+        ticked = [str(tick) for each in boxes for tick in each]
+        batch = Batch(ticked, allow, used.delivery, inbox_view.shows_whole_context)
         return await self._asks.decide_batch(batch, _actor(used), fence=self._fence())
 
 

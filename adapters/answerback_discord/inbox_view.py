@@ -14,7 +14,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import Prompt, view_of
 from answerback.ports.store_values import Page
 from answerback.presentation import wording
-from answerback.presentation.batch_rows import BatchRow
+from answerback.presentation.batch_rows import BatchRow, shows_whole
 from answerback.presentation.batch_rows import batch_rows as rows_of
 from answerback_chat.control_codec import NO_ASK, Control, Verb, encode
 from answerback_chat.inbox_reader import is_empty
@@ -61,7 +61,7 @@ def page(
     several = [
         _inbox_button(labels.allow_several, after, Verb.ALLOW_SEVERAL, c.ButtonStyle.PRIMARY)
     ]
-    several = several if any(row.shown is not None for row in rows) else []
+    several = several if shows_whole(rows) else []
     several += [_inbox_button(labels.deny_several, after, Verb.DENY_SEVERAL)] if rows else []
     buttons = [*several, *_paging_buttons(asks.after, labels)]
     return c.message([*note, heading, *entries, *c.rows(buttons)], private=True)
@@ -69,7 +69,12 @@ def page(
 
 def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[str]]:
     """Return the permissions that can be decided together; a row shows a whole context as Markdown."""
-    return rows_of(asks, SURFACE, _whole_context)
+    return rows_of(asks, _whole_context)
+
+
+def shows_whole_context(ask: Ask) -> bool:
+    """Whether the modal shows the whole context of an ask."""
+    return shows_whole(batch_rows([ask]))
 
 
 def _whole_context(prompt: Prompt) -> str | None:

@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 _REMOVED: Final = "the app was removed from the server."
 _RECORD_SECONDS: Final = 120.0
 """Seconds within which a post is recorded, with the difference between the clocks."""
+_JOINED_SECONDS: Final = 600.0
+"""Seconds after the app was added to a server within which Discord reports that, with the difference between clocks."""
 _TRIES: Final = 6
 """How often to handle an event, which Discord does not send again."""
 _NO_RESPONDERS_LEFT: Final = (
@@ -147,13 +149,17 @@ class EventHandler:
                 logger.warning(text, extra=extra)
             return
         async for ask in self._asks.each_outdated(SURFACE):
-            message = ask.message or {}
-            if data.id in {message.get("channel"), message.get("parent"), message.get("thread")}:
+            message, to = ask.message or {}, ask.destination
+            places = {message.get(each) for each in ("channel", "parent", "thread")}
+            if data.id in places | {to.channel, to.thread}:
                 await self._asks.show_again(ask.id)
 
     async def _guild_added(self, data: Event) -> None:
-        """Show what could not be shown while the app was not in the server."""
+        """Show what could not be shown while the app was not in the server, or while we were not connected."""
         await self._guild_changed(data.model_copy(update={"guild_id": data.id}))
+        joined = data.joined_at.timestamp() if data.joined_at else 0.0
+        if joined > self._now() - _JOINED_SECONDS:
+            await self._asks.show_reopened(SURFACE, [each.id for each in data.channels])
 
     async def _guild_changed(self, data: Event) -> None:
         async for ask in self._asks.each_outdated(SURFACE):

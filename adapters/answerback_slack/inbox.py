@@ -127,14 +127,15 @@ class HomeTabs:
 
     async def decide_batch(self, used: Submission) -> int:
         """Decide about what was ticked in that modal; returns how many asks are left undecided."""
-        batch = Batch(
-            "slack",
-            [tick for tick, boxes in used.values.items() if boxes],
-            BATCH_VERBS[used.control.verb],
-            used.delivery,
-            lambda ask: inbox_view.batch_rows([ask])[0].shown is not None,
+        ticked = [tick for tick, boxes in used.values.items() if boxes]
+        allow = BATCH_VERBS[used.control.verb]
+        left = await self._asks.decide_batch(
+            Batch(ticked, allow, used.delivery, inbox_view.shows_whole_context), used.actor
         )
-        return await self._asks.decide_batch(batch, used.actor)
+        # What was decided may be shown on another surface, which then updates no Home.
+        self._enqueue(used.person.user_id, 0.0)
+        self._start_worker()
+        return left
 
     def refresh_for(self, ask: Ask) -> None:
         """Refresh the opened Homes of everybody who may answer or confirm an ask that has changed."""

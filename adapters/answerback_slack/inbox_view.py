@@ -12,7 +12,7 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View, view_of
 from answerback.presentation import text_fitting, wording
-from answerback.presentation.batch_rows import BatchRow
+from answerback.presentation.batch_rows import BatchRow, shows_whole
 from answerback.presentation.batch_rows import batch_rows as rows_of
 from answerback.presentation.context_layout import fit_context
 from answerback.presentation.sanitize import one_line, visible
@@ -76,7 +76,7 @@ def build_home_view(
         blocks += _waiting_blocks(ask, labels)
     rows = batch_rows(waiting)
     several = []
-    if any(row.shown is not None for row in rows):
+    if shows_whole(rows):
         several.append(_batch_button(labels.allow_several, Verb.ALLOW_SEVERAL, "primary"))
     if rows:
         several.append(_batch_button(labels.deny_several, Verb.DENY_SEVERAL))
@@ -100,7 +100,12 @@ def _batch_button(label: str, verb: Verb, style: ButtonStyle = None) -> Block:
 
 def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[list[Block]]]:
     """Return the permissions that can be decided together; a row shows a whole context as blocks."""
-    return rows_of(asks, "slack", _whole_context)
+    return rows_of(asks, _whole_context)
+
+
+def shows_whole_context(ask: Ask) -> bool:
+    """Whether the modal shows the whole context of an ask."""
+    return shows_whole(batch_rows([ask]))
 
 
 def _whole_context(prompt: Prompt) -> list[Block] | None:

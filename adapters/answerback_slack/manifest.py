@@ -35,9 +35,12 @@ EVENTS: Final[Mapping[str, str | None]] = {
     "channel_deleted": "channels:read",
     "channel_id_changed": "groups:read",
     "channel_left": "channels:read",
+    "channel_unarchive": "channels:read",
     "group_archive": "groups:read",
     "group_deleted": "groups:read",
     "group_left": "groups:read",
+    "group_unarchive": "groups:read",
+    "member_joined_channel": "channels:read",
     "member_left_channel": "channels:read",
     "message.channels": "channels:history",
     "message.groups": "groups:history",
@@ -49,8 +52,8 @@ EVENTS: Final[Mapping[str, str | None]] = {
 }
 """The events to subscribe to, each with the scope that it needs.
 
-They report opened Homes, typed answers, deleted messages, channels that become unreachable, and changes of who may
-answer.
+They report opened Homes, typed answers, deleted messages, channels that become unreachable or reachable again, and
+changes of who may answer.
 """
 COMMAND_SCOPE: Final = "commands"
 """The scope of slash commands, without which everything else works."""

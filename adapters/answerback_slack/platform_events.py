@@ -38,6 +38,8 @@ _CLOSED: Final[Mapping[object, str]] = {
     "member_left_channel": LEFT,
 }
 """Events after which nobody can be asked in a channel any more: what happened, and what to do next."""
+_REOPENED: Final = frozenset({"channel_unarchive", "group_unarchive", "member_joined_channel"})
+"""Events after which people can be asked in a channel again."""
 _SKEW_SECONDS: Final = 10.0
 _TRIES: Final = 3
 """How often to look whose message was deleted: together shorter than Slack waits for an acknowledgement."""
@@ -131,10 +133,14 @@ class EventHandler:
 
     async def _handle_workspace_event(self, event: Event) -> None:
         match event:
-            case Event(type="member_left_channel") if event.user != self._identity.bot_user:
+            case Event(type="member_left_channel" | "member_joined_channel") if (
+                event.user != self._identity.bot_user
+            ):
                 pass
             case Event(type=kind, channel=str(channel)) if kind in _CLOSED:
                 await self._fail_asks_in(channel, _CLOSED[kind], self._event_time(event))
+            case Event(type=kind, channel=str(channel)) if kind in _REOPENED:
+                await self._asks.show_reopened("slack", [channel])
             case Event(type="channel_id_changed", old_channel_id=str(old), new_channel_id=str(new)):
                 async for ask in self._asks.each_open("slack", old):
                     await self._asks.change_channel_id(ask.id, old, new)

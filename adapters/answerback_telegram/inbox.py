@@ -36,7 +36,7 @@ class Inbox:
         self._asks = asks
         self._helpers = helpers
         self._labels = labels
-        self._ticks = TickedInbox(SURFACE, asks, labels, inbox_view.shows_whole, fence)
+        self._ticks = TickedInbox(SURFACE, asks, labels, inbox_view.shows_whole_context, fence)
 
     async def send(self, typed: TypedMessage) -> None:
         """Answer the command, where only this person sees it."""

@@ -17,7 +17,7 @@ from answerback.core.view import Prompt, view_of
 from answerback.ports.commands import COMMAND
 from answerback.ports.store_values import Page
 from answerback.presentation import wording
-from answerback.presentation.batch_rows import BatchRow
+from answerback.presentation.batch_rows import BatchRow, shows_whole
 from answerback.presentation.batch_rows import batch_rows as rows_of
 from answerback_chat.control_codec import NO_ASK, Verb
 from answerback_chat.inbox_reader import is_empty
@@ -25,7 +25,7 @@ from answerback_chat.ticked_inbox import digest_of
 from answerback_telegram import keyboards, limits, question_context
 from answerback_telegram.html_text import escape, fit_line, shorten_line
 from answerback_telegram.keyboards import Json
-from answerback_telegram.parse import INBOX, SURFACE
+from answerback_telegram.parse import INBOX
 from answerback_telegram.people_text import timestamp
 from answerback_telegram.private_notes import destination_text, link_to
 from answerback_telegram.render import compose
@@ -83,7 +83,7 @@ def page(
 
 def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[str]]:
     """Return the permissions that can be decided together; a row shows a whole context as HTML."""
-    return rows_of(asks, SURFACE, _whole_context)
+    return rows_of(asks, _whole_context)
 
 
 def _whole_context(prompt: Prompt) -> str | None:
@@ -93,9 +93,9 @@ def _whole_context(prompt: Prompt) -> str | None:
     return context.text if whole and context.text.count("</") <= _MOST_MARKS else None
 
 
-def shows_whole(ask: Ask) -> bool:
+def shows_whole_context(ask: Ask) -> bool:
     """Whether an ask's row shows its whole context."""
-    return batch_rows([ask])[0].shown is not None
+    return shows_whole(batch_rows([ask]))
 
 
 def commands(labels: Labels, *, offered: bool) -> list[JsonValue]:
@@ -129,7 +129,7 @@ def _decision_row(
     """The buttons that decide about what is ticked; allowing only if some of that is shown whole."""
     chosen = [row for row in rows if row.tick in ticked]
     verbs = [(labels.deny, Verb.DENY_SEVERAL, keyboards.DANGER)] if chosen else []
-    if any(row.shown is not None for row in chosen):
+    if shows_whole(chosen):
         verbs.insert(0, (labels.allow_once, Verb.ALLOW_SEVERAL, ""))
     digest = digest_of(ticked)
     return [

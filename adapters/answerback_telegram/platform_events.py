@@ -58,7 +58,4 @@ class EventHandler:
             async for ask in self._asks.each_open(SURFACE, chat):
                 await self._asks.fail_unreachable(ask, _REMOVED)
             return
-        await self._asks.show_ended(SURFACE, chat)
-        async for ask in self._asks.each_outdated(SURFACE):  # now the bot may write there
-            if chat in {(ask.message or {}).get("channel"), ask.destination.channel}:
-                await self._asks.show_again(ask.id)
+        await self._asks.show_reopened(SURFACE, [chat])  # now the bot may write there

@@ -6,7 +6,7 @@ from typing import Final
 
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Batch
-from answerback.presentation import batch_rows
+from answerback.presentation.batch_rows import whole_prompt
 from answerback_web.parse import Post
 from answerback_web.site import NAME
 
@@ -18,11 +18,6 @@ async def decide(service: Asks, person: Person, post: Post) -> int:
     allow, ticked = _DECISIONS.get(post.first("do")), post.all_values("ask")
     if allow is None:
         return max(len(ticked), 1)
-    batch = Batch(
-        NAME,
-        ticked,
-        allow,
-        f"{NAME}:{person.user_id}:{post.digest}",
-        lambda ask: batch_rows.whole_prompt(ask) is not None,
-    )
+    delivery = f"{NAME}:{person.user_id}:{post.digest}"
+    batch = Batch(ticked, allow, delivery, lambda ask: whole_prompt(ask) is not None)
     return await service.decide_batch(batch, Actor(person))

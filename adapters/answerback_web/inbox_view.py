@@ -20,7 +20,6 @@ from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.text_fitting import shorten
 from answerback_web import limits, people_text, push_text, question_context
 from answerback_web.history_filters import Filters
-from answerback_web.site import NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,7 @@ class _Decidable(TypedDict, total=False):
 
 def _decidable(ask: Ask, labels: Labels) -> _Decidable:
     """Return what a row needs so that its ask can be decided together with others."""
-    for row in batch_rows.batch_rows([ask], NAME, lambda prompt: prompt):
+    for row in batch_rows.batch_rows([ask], lambda prompt: prompt):
         if row.shown is None:
             return {"pick": row.tick}
         context = question_context.render_context(row.shown, labels)

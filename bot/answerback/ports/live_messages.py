@@ -36,8 +36,8 @@ class LiveMessages(Protocol):
     async def show_outdated(self, surface: str) -> None:
         """Show at once whatever waits to be shown on a surface: its platform can be reached again."""
 
-    async def show_ended(self, surface: str, channel: str) -> None:
-        """Show again the asks that ended lately in a channel: the bot was out of it, and could not show that."""
+    async def show_reopened(self, surface: str, channels: Sequence[str]) -> None:
+        """Show what could not be shown in channels while the bot was out of them: what waits, and how asks ended."""
 
     async def note_seen(self, asks: Iterable[Ask]) -> None:
         """Note that people see these asks now, other than by their live messages."""

@@ -76,7 +76,6 @@ class Rejected(NamedTuple):
 class Batch(NamedTuple):
     """One decision about the permissions that a person has ticked in a list."""
 
-    surface: str
     ticked: Sequence[str]
     """Of each ask its id and the revision that the person saw, as `answerback.presentation.batch_rows` writes them."""
     allow: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from answerback.core.ask import Ask
@@ -33,10 +33,8 @@ class BatchRow(NamedTuple, Generic[R]):
         return f"{self.ask.id}:{self.ask.revision}"
 
 
-def batch_rows(
-    asks: Iterable[Ask], surface: str, show: Callable[[Prompt], R | None]
-) -> list[BatchRow[R]]:
-    """Return the permissions among asks that can be decided together on a surface.
+def batch_rows(asks: Iterable[Ask], show: Callable[[Prompt], R | None]) -> list[BatchRow[R]]:
+    """Return the permissions among asks that can be decided together.
 
     Args:
         show: returns a whole context as the surface shows it in a row, or None if it does not fit.
@@ -46,10 +44,14 @@ def batch_rows(
             ask, question.text, None if (prompt := whole_prompt(ask)) is None else show(prompt)
         )
         for ask in asks
-        if ask.destination.surface == surface
-        and (question := ask.question) is not None
+        if (question := ask.question) is not None
         and not isinstance(decide_in_batch(ask, allow=False), Refusal)
     ]
+
+
+def shows_whole(rows: Sequence[BatchRow[R]]) -> bool:
+    """Whether any of these rows holds a whole context, so that its permission can be allowed."""
+    return any(row.shown is not None for row in rows)
 
 
 def whole_prompt(ask: Ask) -> Prompt | None:

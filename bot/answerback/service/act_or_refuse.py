@@ -330,6 +330,8 @@ class AskActions:
         here = ask.destination.surface
         if actor.person.surface == here and actor.ids is None:
             return actor
+        if actor.ids is None and actor.person.via is None:
+            actor = Actor(actor.person)  # the groups that a surface knows of somebody are its own
         return actor._replace(ids=self._commits.people.ids_of(actor.person, here))
 
     def _change(

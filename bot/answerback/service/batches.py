@@ -33,13 +33,8 @@ async def _decide_one(
     if not (revision.isascii() and revision.isdecimal() and len(revision) < 10):
         return False
     # A double click sends the same decision twice: it counts once, and succeeds both times.
-    intent = Intent(
-        ask_id,
-        Decide(allow=batch.allow),
-        int(revision),
-        f"{batch.delivery}:{ask_id}",
-        surface=batch.surface,
-    )
+    wanted, delivery = Decide(allow=batch.allow), f"{batch.delivery}:{ask_id}"
+    intent = Intent(ask_id, wanted, int(revision), delivery)
     try:
         if batch.allow:
             ask = await asks.get(ask_id)

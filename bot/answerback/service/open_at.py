@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Final
 
 from answerback.core.ask import Ask
@@ -45,13 +45,26 @@ async def list_open_at(
 
 
 async def show_ended(
-    store: Store, show: Callable[[Ask], None], surface: str, channel: str, now: float
+    store: Store, show: Callable[[Ask], None], surface: str, channels: Sequence[str], now: float
 ) -> None:
-    """Show the asks again that ended lately in a channel."""
+    """Show the asks again that ended lately in some channels."""
     since = now - _LATELY_SECONDS
-    for ask in await store.messages.find_ended(surface, channel, None, since, _MAX_ENDED):
-        await store.asks.change(ask.id, decide_outdated)
-        show(ask)
+    for channel in channels:
+        for ask in await store.messages.find_ended(surface, channel, None, since, _MAX_ENDED):
+            await store.asks.change(ask.id, decide_outdated)
+            show(ask)
+
+
+async def show_waiting(
+    outdated: AsyncIterator[Ask],
+    show: Callable[[Ask], None],
+    channels: Sequence[str] | None = None,
+) -> None:
+    """Show the asks with an outdated message: all of them, or those that belong in some channels."""
+    async for ask in outdated:
+        places = {ask.destination.channel, (ask.message or {}).get("channel")}
+        if channels is None or not places.isdisjoint(channels):
+            show(ask)
 
 
 def decide_outdated(ask: Ask | None) -> Decision[None]:

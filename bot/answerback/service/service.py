@@ -244,12 +244,12 @@ class Service(AskActions):
 
     async def show_outdated(self, surface: str) -> None:
         """Show what waits (see `answerback.ports.live_messages.LiveMessages`)."""
-        async for ask in self.each_outdated(surface):
-            self.hooks.show(ask)
+        await open_at.show_waiting(self.each_outdated(surface), self.hooks.show)
 
-    async def show_ended(self, surface: str, channel: str) -> None:
-        """Show how asks ended (see `answerback.ports.live_messages.LiveMessages`)."""
-        await open_at.show_ended(self.store, self.hooks.show, surface, channel, self.clock.now())
+    async def show_reopened(self, surface: str, channels: Sequence[str]) -> None:
+        """Show what could not be shown (see `answerback.ports.live_messages.LiveMessages`)."""
+        await open_at.show_ended(self.store, self.hooks.show, surface, channels, self.clock.now())
+        await open_at.show_waiting(self.each_outdated(surface), self.hooks.show, channels)
 
     async def note_seen(self, asks: Iterable[Ask]) -> None:
         """Note that people see asks (see `answerback.ports.live_messages.LiveMessages`)."""

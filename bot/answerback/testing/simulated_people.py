@@ -33,6 +33,7 @@ class Capability(StrEnum):
     BATCHES = "batches"
     GRANTS = "grants"
     COMMANDS = "commands"
+    REMOVAL = "removal"
 
 
 class Stage(Protocol):
@@ -302,6 +303,17 @@ class HasCommands(Protocol):
         """Press a button of the last answer; return what replaces it."""
 
 
+@runtime_checkable
+class HasRemoval(Protocol):
+    """The bot can be removed from the stage's place, and added again. The stage implements this, not a person."""
+
+    async def remove_bot(self) -> None:
+        """Remove the bot; the platform tells the service."""
+
+    async def add_bot(self) -> None:
+        """Add it again; the platform tells the service."""
+
+
 CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.BUTTONS: HasButtons,
     Capability.MODALS: HasModals,
@@ -320,12 +332,13 @@ CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.BATCHES: HasBatches,
     Capability.GRANTS: HasGrants,
     Capability.COMMANDS: HasCommands,
+    Capability.REMOVAL: HasRemoval,
 }
 """The protocol that a simulated person, or the stage, implements for each capability."""
 STAGE_CAPABILITIES: Final = frozenset(
     {
         *(Capability.RATE_LIMITS, Capability.PAYLOADS, Capability.LATE_EDITS),
-        *(Capability.TOKENS, Capability.UNNOTICED_CHANGES),
+        *(Capability.TOKENS, Capability.UNNOTICED_CHANGES, Capability.REMOVAL),
     }
 )
 """The capabilities of the stage."""

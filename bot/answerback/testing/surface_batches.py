@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import Ask, Destination, Status
 from answerback.core.clarification import CLARIFY
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
+from answerback.core.people import People
 from answerback.testing.simulated_people import (
     Capability,
     HasBatches,
@@ -112,6 +113,34 @@ class BatchesContract:
         stored = await stage.harness.store.asks.get(asks[0].id)
         assert stored is not None
         assert stored.status is Status.WITHDRAWN
+
+    @requires_capability(Capability.BATCHES)
+    @pytest.mark.rule("BATCH-7", "PEOPLE-4")
+    @pytest.mark.parametrize("allow", [True, False])
+    async def test_a_list_decides_what_waits_for_another_account_of_the_person(
+        self, stage: Stage, ada: SimulatedPerson, allow: bool
+    ) -> None:
+        harness, surfaces = stage.harness, (stage.place.surface, "elsewhere")
+        accounts = tuple(f"{surface}:{ada.user_id}" for surface in surfaces)
+        for each in (harness, *harness.other_replicas):
+            each.service.people.update_from(People({"ada": accounts}))
+        own = await _ask(stage, ada, _permission("make here"))
+        place = Destination(surface="elsewhere", channel="C1")
+        request = {"dialect": "approval", "accepts": (CLARIFY,)}
+        others = [
+            await harness.create_ask(_permission(command), place, (ada.user_id,), request=request)
+            for command in ("make there", _LONG)
+        ]
+        reader = _has_batches(ada)
+        rows = await reader.list_tickable(allow=allow)
+        shown = [own, *others[: 1 if allow else 2]]
+        assert [*rows] == [ask.id for ask in shown]
+        assert "make there" in rows[others[0].id]
+        await reader.decide_ticked([ask.id for ask in shown], allow=allow)
+        value = "allow" if allow else "deny"
+        assert await _decisions(stage, shown) == [[value]] * len(shown)
+        rest = await reader.list_tickable(allow=False)
+        assert [*rest] == [ask.id for ask in others[len(shown) - 1 :]]
 
 
 class ManyContract:

@@ -8,8 +8,10 @@ from collections.abc import Callable
 import pytest
 
 from answerback.core.ask import Ask, Status
+from answerback.core.form import Form
 from answerback.testing.simulated_people import (
     Capability,
+    HasRemoval,
     HasUnnoticedChanges,
     SimulatedPerson,
     Stage,
@@ -59,6 +61,32 @@ class GapsContract:
             await stage.harness.wait_until_shown(asks[0].id)
         finally:
             stage.close_place_unnoticed(closed=False)
+
+    @requires_capability(Capability.REMOVAL)
+    @pytest.mark.rule("PLACE-7")
+    async def test_a_bot_that_is_added_again_shows_how_asks_ended_and_what_waits(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        asks = [await create_viewed_ask(stage, [GO, WHY], ada) for _ in range(2)]
+        assert isinstance(stage, HasRemoval)
+        await stage.remove_bot()
+        for ask in asks:
+            assert (await _until(stage, ask, lambda each: not each.open)).status is Status.FAILED
+        unseen = await stage.harness.create_ask(
+            Form(questions=(GO, WHY)), stage.place, (ada.user_id,)
+        )
+        await stage.add_bot()
+        for ask in asks:
+            async with asyncio.timeout(_WAIT):
+                await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+                while ada.available_actions():
+                    await asyncio.sleep(0.02)
+                    await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        if unseen.open:
+            await _until(stage, unseen, lambda each: each.seen)
+        again = await create_viewed_ask(stage, [GO, WHY], ada)
+        await ada.answer(GO, True)
+        await wait_for_steps(stage, again, ada, after=1)
 
 
 async def _until(stage: Stage, ask: Ask, holds: Callable[[Ask], bool]) -> Ask:

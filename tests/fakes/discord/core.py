@@ -307,6 +307,13 @@ class Discord:
         self.gateway.dispatch("GUILD_DELETE", {"id": str(guild.id)}, GUILDS, guild.id)
         self.bell.ring()
 
+    def add_bot_again(self, guild: Guild) -> None:
+        """Add the bot to a server that it was removed from, with its role."""
+        [role] = [each.id for each in guild.roles.values() if each.name == "answerback"]
+        guild.members[self.bot.id] = {role}
+        guild.joined_at = self.clock.now()
+        self.gateway.guild_added(guild)
+
     def outage(self, guild: Guild) -> None:
         """A server becomes unavailable for a while."""
         body: Payload = {"id": str(guild.id), "unavailable": True}

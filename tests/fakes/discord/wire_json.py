@@ -197,7 +197,7 @@ def guild_json(world: World, guild: Guild, bot_id: int) -> Payload:
         "nsfw_level": 0,
         "premium_progress_bar_enabled": False,
         "large": False,
-        "joined_at": "2026-01-01T00:00:00+00:00",
+        "joined_at": stamp(guild.joined_at),
         "safety_alerts_channel_id": None,
         "vanity_url_code": None,
         "nsfw": False,

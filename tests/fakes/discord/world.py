@@ -79,6 +79,8 @@ class Guild:
     name: str
     roles: dict[int, Role] = field(default_factory=dict)
     members: dict[int, set[int]] = field(default_factory=dict)
+    joined_at: float = 1_767_225_600.0
+    """When the bot joined."""
 
 
 @dataclass(eq=False)

@@ -43,6 +43,19 @@ def leave(slack: "FakeSlack", channel: str, user: str) -> None:
     _tell(slack, left | {"channel_type": "C", "team": TEAM})
 
 
+def join(slack: "FakeSlack", channel: str, user: str) -> None:
+    """Add a person or the app to a channel."""
+    slack.workspace.channels[channel].members.add(user)
+    joined = {"type": "member_joined_channel", "user": user, "channel": channel}
+    _tell(slack, joined | {"channel_type": "C", "team": TEAM})
+
+
+def unarchive(slack: "FakeSlack", channel: str, by: str) -> None:
+    """Unarchive a channel."""
+    slack.workspace.channels[channel].archived = False
+    _tell(slack, {"type": "channel_unarchive", "channel": channel, "user": by})
+
+
 def renumber(slack: "FakeSlack", old: str, new: str) -> None:
     """Share a private channel with another workspace, which gives it another id."""
     room = slack.workspace.channels.pop(old)

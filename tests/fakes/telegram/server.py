@@ -112,6 +112,18 @@ class FakeTelegram(UpdateDelivery):
         self.chats[user.id] = chat
         return user
 
+    async def change_membership(self, group: Chat, status: str) -> int:
+        """Add the bot to a group, or remove it, and tell it so; return the update's number."""
+        user, [someone, *_] = self.bot.json(), self.users.values()
+        before, after = (
+            {"user": user, "status": each} | ({"until_date": 0} if each == "kicked" else {})
+            for each in (group.members.get(self.bot.id, "left"), status)
+        )
+        group.members[self.bot.id] = status
+        changed = {"chat": group.json(), "from": someone.json(), "date": 1}
+        changed |= {"old_chat_member": before, "new_chat_member": after}
+        return await self.send_update({"my_chat_member": changed})
+
     def add_group(self, title: str = "ops", **more: Any) -> Chat:
         """Add a group with the bot in it."""
         chat = Chat(-1_000_000_000_000 - next(self._ids), title=title, **more)

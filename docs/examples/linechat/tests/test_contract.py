@@ -33,6 +33,7 @@ UNSUPPORTED = {
     Capability.GROUPS: "Nobody is in a group.",
     Capability.LATE_EDITS: "Lines are sent, and never edited.",
     Capability.TOKENS: "There is no token.",
+    Capability.REMOVAL: "The chat is its own server.",
     Capability.UNNOTICED_CHANGES: "Sent lines stay as they are, and so does the channel.",
     Capability.RATE_LIMITS: "The chat is its own server.",
 }

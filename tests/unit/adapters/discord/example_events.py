@@ -15,6 +15,10 @@ EXAMPLE_EVENTS: dict[str, dict[str, JsonValue]] = {
     "MESSAGE_DELETE_BULK": {**ELSEWHERE, "ids": ["1700000000000000003"]},
     "CHANNEL_DELETE": {"id": "1700000000000000002", "type": 0},
     "THREAD_DELETE": {"id": "1700000000000000003", "parent_id": "1700000000000000002", "type": 11},
+    "GUILD_CREATE": {
+        "id": "1700000000000000001", "joined_at": "2026-01-01T00:00:00+00:00",
+        "channels": [{"id": "1700000000000000002", "type": 0}],
+    },
     "GUILD_DELETE": {"id": "1700000000000000001"},
     "GUILD_ROLE_DELETE": {"guild_id": "1700000000000000001", "role_id": "1700000000000000006"},
     "CHANNEL_UPDATE": {"id": "1700000000000000002", "type": 0},

@@ -102,6 +102,12 @@ class DiscordStage:
         for number in self._closed:
             del known[number]
 
+    async def remove_bot(self) -> None:
+        self.discord.remove_guild(self.guild)
+
+    async def add_bot(self) -> None:
+        self.discord.add_bot_again(self.guild)
+
     async def restart_after_gap(self) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)

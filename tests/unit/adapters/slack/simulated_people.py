@@ -29,13 +29,14 @@ from tests.unit.adapters.slack.batch_lists import SlackBatches
 from tests.unit.adapters.slack.command_answers import SlackCommands
 from tests.unit.adapters.slack.example_events import example_payloads
 from tests.unit.adapters.slack.offers import OFFERS
+from tests.unit.adapters.slack.removal import SlackRemoval
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Mode, belongs, run_app, workspace
 from tests.unit.adapters.slack.shown_buttons import shown_button
 
 _CLICKED = {"button", "checkboxes", "multi_static_select"}
 
 
-class SlackStage:
+class SlackStage(SlackRemoval):
     """See `answerback.testing.simulated_people.Stage`."""
 
     place = Destination(surface="slack", channel=CHANNEL)

@@ -171,6 +171,20 @@ async def test_closing_a_channel_fails_all_of_its_asks(up: Rig, how: str, said: 
     await _all_delivered(up)
 
 
+@pytest.mark.rule("PLACE-7")
+async def test_the_messages_in_a_channel_that_is_unarchived_say_how_their_asks_ended(
+    up: Rig,
+) -> None:
+    ask = await up.submit(APPLY)
+    admin.archive(up.slack, CHANNEL, up.bob.id)
+    await _ended(up, ask)
+    assert LABELS.yes in up.ada.sees(up.live(ask)).buttons
+    admin.join(up.slack, CHANNEL, up.bob.id)
+    admin.unarchive(up.slack, CHANNEL, up.bob.id)
+    await up.slack.until(lambda: LABELS.yes not in up.ada.sees(up.live(ask)).buttons)
+    assert (await up.submit(APPLY)).open
+
+
 async def test_an_ask_made_after_a_channel_was_reopened_survives_a_late_archive_event(
     up: Rig,
 ) -> None:

@@ -84,6 +84,12 @@ class TelegramStage:
     def close_place_unnoticed(self, *, closed: bool) -> None:
         self.group.members[self.telegram.bot.id] = "kicked" if closed else "member"
 
+    async def remove_bot(self) -> None:
+        await self.telegram.change_membership(self.group, "kicked")
+
+    async def add_bot(self) -> None:
+        await self.telegram.change_membership(self.group, "member")
+
     async def restart_after_gap(self) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)

@@ -120,23 +120,13 @@ async def test_an_ask_fails_where_nobody_can_be_reached(tmp_path: Path, how: str
 async def test_an_ask_fails_as_soon_as_the_bot_is_removed(tmp_path: Path) -> None:
     async with rig(tmp_path) as at:
         ask = await at.submit([GO])
-        about = {"user": at.telegram.bot.json(), "status": "kicked", "until_date": 0}
-        before = {"user": at.telegram.bot.json(), "status": "member"}
-        changed = {"chat": at.group.json(), "from": at.ann.json(), "date": 1}
-        changed |= {"old_chat_member": before, "new_chat_member": about}
-        number = await at.telegram.send_update({"my_chat_member": changed})
-        await at.telegram.until(lambda: at.telegram.is_handled(number))
+        await membership(at, "kicked")
         assert (await at.shown(ask)).status is Status.FAILED
 
 
 async def membership(at: Rig, status: str) -> None:
-    """Change whether the bot is in the group, or blocked by Ann; Telegram tells the bot."""
-    user = at.telegram.bot.json()
-    about = {"user": user, "status": status} | ({"until_date": 0} if status == "kicked" else {})
-    at.group.members[at.telegram.bot.id] = status
-    changed = {"chat": at.group.json(), "from": at.ann.json(), "date": 1}
-    changed |= {"old_chat_member": {"user": user, "status": "left"}, "new_chat_member": about}
-    number = await at.telegram.send_update({"my_chat_member": changed})
+    """Change whether the bot is in the group; return once the service knows."""
+    number = await at.telegram.change_membership(at.group, status)
     await at.telegram.until(lambda: at.telegram.is_handled(number))
 
 

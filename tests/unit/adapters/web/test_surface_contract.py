@@ -37,6 +37,7 @@ UNSUPPORTED = {
     Capability.LATE_EDITS: "There is no platform in between.",
     Capability.TOKENS: "There is no platform in between.",
     Capability.UNNOTICED_CHANGES: "There is no platform in between.",
+    Capability.REMOVAL: "There is no platform in between.",
 }
 
 

@@ -114,3 +114,16 @@ async def test_the_history_has_what_any_account_answered(service: Service) -> No
     page = await service.search_for(ANN, Search(status=Status.OPEN), None, 50)
     assert [ask.id for ask in page.rows] == [open_one.id]
     assert (await service.search_for(ANN, by_ann._replace(status=Status.OPEN), None, 50)).rows == ()
+
+
+async def test_groups_that_one_surface_knows_of_somebody_are_none_of_another(
+    parts: Parts, service: Service
+) -> None:
+    ask = await submit(service, "@leads")
+    namesake = Actor(ANN, frozenset({"leads"}), frozenset({"leads"}), all_groups=True)
+    done = await service.act(ask.id, Answer(value=True), namesake)
+    assert isinstance(done, Rejected)
+    assert done.why is RejectReason.NOT_ALLOWED
+    parts.chat.groups["U7"] = frozenset({"leads"})
+    stranger_there = Actor(ANN, all_groups=True)
+    assert isinstance(await service.act(ask.id, Answer(value=True), stranger_there), Acted)

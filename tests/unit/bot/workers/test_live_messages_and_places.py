@@ -84,6 +84,27 @@ async def test_using_an_older_copy_ends_the_backoff(parts: Parts, error: Excepti
         await sync.wait_until_idle()
 
 
+@pytest.mark.rule("PLACE-7")
+async def test_what_could_not_be_shown_in_a_place_is_shown_once_it_is_open_again(
+    parts: Parts,
+) -> None:
+    async with running(parts, first_pause=3_600.0, max_pause=3_600.0) as (service, sync):
+        ended, here = [await submit(service, boolean("a"), boolean("b")) for _ in range(2)]
+        there = await submit(service, boolean("a"), boolean("b"), to="chat:C9")
+        await service.withdraw(ended.id)
+        await sync.wait_until_idle()
+        for ask in (here, there):
+            parts.chat.failures.append(UnauthorizedError("removed"))
+            await service.act(ask.id, Answer(value=True), actor())
+            await sync.wait_until_idle()
+        before = parts.chat.shows
+        await service.show_reopened("chat", ["C1", "C2"])
+        await parts.chat.until(shows(parts, here, 2))
+        await sync.wait_until_idle()
+        assert parts.chat.shows == before + 2
+        assert not shows(parts, there, 2)()
+
+
 @pytest.mark.rule("PLACE-2")
 async def test_a_place_that_is_closed_fails_its_asks_and_no_others(parts: Parts) -> None:
     async with running(parts, routes=escalating_routes("chat:C2")) as (service, sync):
