@@ -26,6 +26,7 @@ from tests import postgres, quarantine
 from tests.meta.project import PACKAGES, variable_prefixes
 
 pytest_plugins = ["answerback.testing.pytest_plugin"]
+pytest.register_assert_rewrite("tests.stores")
 
 settings.register_profile(
     "ci",

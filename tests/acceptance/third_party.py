@@ -24,7 +24,12 @@ def run_tests(example: Path, folder: Path, path: str, *options: str, **variables
     """Run a package's own tests, without other pytest plug-ins than its author has; return what they print."""
     tests = shutil.copytree(example / "tests", folder / "tests")
     shutil.copy(example / "pyproject.toml", folder)
-    environment = {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
+    environment = {
+        "PYTHONPATH": path,
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "TMPDIR": str(folder),  # perhaps in memory
+        **variables,
+    }
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *options, str(tests)],
         cwd=folder,

@@ -27,7 +27,7 @@ from rich.table import Table
 
 from answerback.core.ask import ANYONE, Destination
 from answerback.ports.store import Store, Write
-from answerback.testing.store_examples import new_ask
+from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres.connections import MAX_CONNECTIONS, connect
 from answerback_storage.sqlite.store import SqliteStore
 from tests import postgres

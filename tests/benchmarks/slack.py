@@ -41,7 +41,6 @@ from answerback.ports.surface import Surface
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.interpreter_tuning import tune_interpreter
 from answerback.service.service import Service
-from answerback.testing.store_examples import ANN
 from answerback.workers.message_sync import MessageSync
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack.adapter import SlackSurface
@@ -50,6 +49,7 @@ from answerback_slack.render import render
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import TEAM
+from tests.stores.examples import ANN
 
 SECONDS = 2.0
 ROUNDS = 3

@@ -18,22 +18,23 @@ from pydantic import TypeAdapter
 from answerback.api.action_bodies import ActionBody, action_from_body
 from answerback.core.actions import Action
 from answerback.core.ask import (
+    ANYONE,
     Ask,
     Change,
     Destination,
     Reason,
-    Request,
     Status,
     apply_action,
     end_ask,
 )
 from answerback.core.errors import InvalidCallError
 from answerback.core.json_schema import schemas
-from answerback.core.walker import Person, start
+from answerback.core.walker import Person
 from answerback.dialects import registry
 from answerback.dialects.dialect import Dialect
 from answerback.dialects.installed import installed_dialects
 from answerback.service.wire import ask_json
+from answerback.testing.example_asks import new_ask
 
 _BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)
 _JSON: st.SearchStrategy[Any] = st.recursive(
@@ -52,22 +53,14 @@ def open_ask(call: dict[str, Any]) -> Ask:
         InvalidCallError: with every mistake in it.
     """
     parsed = registry.parse_call(call["name"], call["arguments"])
-    request = Request(
-        name=call["name"],
-        dialect=parsed.dialect,
-        arguments=parsed.arguments,
-        repaired=parsed.repaired,
-        form=parsed.form,
-    )
-    return Ask(
-        id="ask_1",
-        created_at=0,
-        updated_at=0,
-        request=request,
-        destination=Destination(surface="web"),
-        responders=("anyone",),
-        walk=start(parsed.form),
-    )
+    request = {
+        "name": call["name"],
+        "dialect": parsed.dialect,
+        "arguments": parsed.arguments,
+        "repaired": parsed.repaired,
+    }
+    to = Destination(surface="web")
+    return new_ask(to=to, form=parsed.form, responders=(ANYONE,), at=0, request=request)
 
 
 def act(ask: Ask, body: dict[str, Any]) -> Ask | None:

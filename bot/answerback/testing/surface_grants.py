@@ -12,6 +12,7 @@ from answerback.core.grants import GrantOffer, Match
 from answerback.core.walker import Source
 from answerback.ports.store import Write
 from answerback.ports.store_values import NO_LIMITS, Created
+from answerback.testing.example_asks import new_ask
 from answerback.testing.simulated_people import (
     Capability,
     HasGrants,
@@ -19,7 +20,6 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.store_examples import new_ask
 from answerback.testing.surface_people import read_normalized_text
 from answerback.testing.surface_questions import LABELS
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from answerback.core.ask import ANYONE, Ask, Destination
@@ -15,17 +16,14 @@ from answerback.core.form import Form
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Store, Write
 from answerback.ports.surface import Asks, SupportsReminders, Surface
-from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.replica_lifecycle import release_claims
 from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
+from answerback.testing.example_asks import new_ask
 from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
-from answerback.testing.memory_store.database import Tables
-from answerback.testing.memory_store.store import MemoryStore
-from answerback.testing.store_examples import new_ask
 from answerback.workers.message_sync import MessageSync, SyncPace
 
 _NUMBERS = count(1)
@@ -154,15 +152,16 @@ class HarnessStage:
 
     Args:
         make: creates the surface with its service; called on each start.
-        url: a ``storage.url`` of a PostgreSQL database; without it, the store is in memory.
+        url: a ``storage.url`` of a PostgreSQL database; without it, the store is an SQLite file of the stage's own.
         replicas: how many services share that database, each with its own surface.
     """
 
     def __init__(
         self, make: Callable[[Asks], Surface], url: str | None = None, replicas: int = 1
     ) -> None:
-        self._make, self._url, self._replicas = make, url, replicas
-        self._tables = Tables()
+        self._make, self._replicas = make, replicas
+        self._folder = TemporaryDirectory()
+        self._storage = StorageSettings(url=url or f"sqlite:///{self._folder.name}/answerback.db")
         self._up = AsyncExitStack()
         self.surface: Surface
         self.surfaces: Sequence[Surface]
@@ -175,6 +174,7 @@ class HarnessStage:
 
     async def __aexit__(self, *_: object) -> None:
         await self._up.aclose()
+        self._folder.cleanup()
 
     async def restart(self) -> None:
         """Stop everything and start it again."""
@@ -188,11 +188,6 @@ class HarnessStage:
 
     async def _start(self) -> SurfaceHarness:
         enter = self._up.enter_async_context
-        if self._url is not None:
-            opened = await enter(open_configured_store(StorageSettings(url=self._url)))
-        else:
-            store = MemoryStore(self._tables)
-            await store.open()
-            self._up.push_async_callback(store.close)
-            opened = OpenStore(store, SOLE_CLAIM, SystemClock())
-        return await enter(run_surface(self._make, opened))
+        return await enter(
+            run_surface(self._make, await enter(open_configured_store(self._storage)))
+        )

@@ -19,7 +19,7 @@ from answerback.core.errors import (
     UnauthorizedError,
 )
 from answerback.core.form import AnswerType, Form, Question
-from answerback.testing.store_examples import new_ask
+from answerback.testing.example_asks import new_ask
 from answerback_chat import missed_changes
 from answerback_chat.missed_changes import MissedChangeFinder
 

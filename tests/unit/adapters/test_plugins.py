@@ -13,11 +13,11 @@ from answerback.core.ask import Destination
 from answerback.ports.plugin import DoctorContext, Finding, Host
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
-from answerback.testing.memory_store.database import Tables
-from answerback.testing.memory_store.store import MemoryStore
 from answerback_discord.plugin import DiscordPlugin, DiscordSettings
 from answerback_slack.plugin import SlackPlugin, SlackSettings
 from answerback_web.plugin import WebPlugin, WebSettings
+from tests.stores.memory.database import Tables
+from tests.stores.memory.store import MemoryStore
 from tests.surface_setups import create_host
 
 KEY = "0" * 64

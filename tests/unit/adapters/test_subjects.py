@@ -14,7 +14,7 @@ from answerback.core.labels import ENGLISH
 from answerback.core.view import view_of
 from answerback.core.walker import Phase
 from answerback.ports.store_values import Page
-from answerback.testing.store_examples import new_ask
+from answerback.testing.example_asks import new_ask
 from answerback_discord import inbox_view as discord_inbox
 from answerback_slack import fallback_text, reminders
 from answerback_slack import inbox_view as slack_home

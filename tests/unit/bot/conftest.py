@@ -15,10 +15,10 @@ from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Routes
 from answerback.testing.manual_timers import ManualTimers
-from answerback.testing.memory_store.database import Tables
-from answerback.testing.memory_store.store import MemoryStore
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_support import FakePage, FakeSurface, ManualClock
+from tests.stores.memory.database import Tables
+from tests.stores.memory.store import MemoryStore
 from tests.unit.bot.receipt_support import Signed
 
 

@@ -13,9 +13,10 @@ from answerback.core.ask import Change, Reason, Status, Thread, apply_action, en
 from answerback.core.form import Form, When
 from answerback.core.walker import start
 from answerback.ports.message_state import record_shown
-from answerback.testing.store_examples import ANN, new_ask
+from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
 from answerback_storage.sqlite.change_batches import RecentAskCache
+from tests.stores.examples import ANN
 
 
 def test_an_ask_is_cached_in_its_latest_state_until_it_ends() -> None:

@@ -23,24 +23,24 @@ from answerback.ports.store_values import DeliveryState, Existing, Idempotency, 
 from answerback.ports.surface import Shown
 from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipts import ReceiptBody
-from answerback.testing.store_agent_tokens import ANNS, approve, new_token
-from answerback.testing.store_examples import (
-    answer_decision,
-    delivery_result,
-    end_decision,
-    new_ask,
-    new_delivery,
-    read_only_decision,
-)
-from answerback.testing.store_grants import new_grant
-from answerback.testing.store_links import new_link
-from answerback.testing.store_push import new_subscription
-from answerback.testing.store_receipts import end_with_receipt, take_lease
+from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
 from answerback_storage.copy import TABLES, CopyEndpoint, TableDigest, copy
 from answerback_storage.postgres.copy import PostgresCopyEndpoint, PostgresCopyTransaction
 from answerback_storage.sqlite.copy import SqliteCopyEndpoint
 from tests.postgres import store_at
+from tests.stores.agent_tokens import ANNS, approve, new_token
+from tests.stores.examples import (
+    answer_decision,
+    delivery_result,
+    end_decision,
+    new_delivery,
+    read_only_decision,
+)
+from tests.stores.grants import new_grant
+from tests.stores.links import new_link
+from tests.stores.push import new_subscription
+from tests.stores.receipts import end_with_receipt, take_lease
 from tests.unit.bot.receipt_support import Signed
 
 ODD = "ü\x00\x1a\x1a0😀"

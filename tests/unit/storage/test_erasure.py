@@ -19,13 +19,14 @@ from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Idempotency, RememberedAnswer
-from answerback.testing.store_erasure import SECRET, answer_secretly, secret_ask
-from answerback.testing.store_examples import ANN, new_ask, new_delivery
+from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite import connections
 from answerback_storage.sqlite.store import SqliteStore
 from tests.postgres import Server
 from tests.service_support import WAIT
+from tests.stores.erasure import SECRET, answer_secretly, secret_ask
+from tests.stores.examples import ANN, new_delivery
 
 
 def files_with(text: str, folder: Path) -> list[str]:

@@ -16,8 +16,9 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.errors import CommitUnknownError, StoreError
 from answerback.ports.store import Decision, Write
-from answerback.testing.store_examples import answer_decision, new_ask, new_delivery
+from answerback.testing.example_asks import new_ask
 from answerback_storage.sqlite.store import SqliteStore
+from tests.stores.examples import answer_decision, new_delivery
 
 
 @pytest.fixture
@@ -158,7 +159,8 @@ from answerback.core.ask import Ask
 from answerback.core.errors import CommitUnknownError
 from answerback.ports.store import Write
 from answerback_storage.sqlite.store import SqliteStore
-from answerback.testing.store_examples import answer_decision, read_only_decision, new_ask
+from answerback.testing.example_asks import new_ask
+from tests.stores.examples import answer_decision, read_only_decision
 
 async def main(path):
     store = SqliteStore(path)

@@ -13,9 +13,10 @@ import pytest
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.store import Write
-from answerback.testing.store_examples import answer_decision, new_ask, new_delivery
+from answerback.testing.example_asks import new_ask
 from answerback_storage.sqlite.connections import _use_wal
 from answerback_storage.sqlite.store import SqliteStore
+from tests.stores.examples import answer_decision, new_delivery
 
 
 @pytest.fixture

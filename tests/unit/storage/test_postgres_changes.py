@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.ask import RecordEntry
 from answerback.ports.store import Write
-from answerback.testing.store_examples import new_ask
+from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres.store import PostgresStore
 
 

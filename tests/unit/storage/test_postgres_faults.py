@@ -12,11 +12,12 @@ import pytest
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import CommitUnknownError, DatabaseTooNewError, StoreError
 from answerback.ports.store import Decision, Write
-from answerback.testing.store_examples import answer_decision, new_ask, read_only_decision
+from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres import connections, listen_notify, server_check
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.proxy import Proxy, proxy
+from tests.stores.examples import answer_decision, read_only_decision
 
 SOON = 60.0
 

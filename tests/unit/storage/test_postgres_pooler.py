@@ -10,11 +10,12 @@ import pytest
 
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
-from answerback.testing.store_examples import answer_if_at_revision, new_ask, read_only_decision
+from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres import listen_notify
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import pooler, program
+from tests.stores.examples import answer_if_at_revision, read_only_decision
 
 SOON = 60.0
 

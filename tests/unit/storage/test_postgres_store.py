@@ -19,16 +19,16 @@ from answerback.ports.late_answers import LateAnswerQuery, SeenState
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import AskLimits, Created, Existing, Idempotency
 from answerback.ports.surface import Shown
-from answerback.testing.store_examples import (
-    answer_decision,
-    answer_if_at_revision,
-    new_ask,
-    new_delivery,
-    read_only_decision,
-)
+from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres import change_batches, connections, maintenance
 from answerback_storage.postgres.store import PostgresStore
 from tests.service_support import WAIT
+from tests.stores.examples import (
+    answer_decision,
+    answer_if_at_revision,
+    new_delivery,
+    read_only_decision,
+)
 
 ANN = Claim("ann", 60.0)
 INDEXED = """SELECT DISTINCT attname AS name FROM pg_index

@@ -15,11 +15,12 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.errors import CommitUnknownError, StoreError
 from answerback.ports.store import Write
-from answerback.testing.store_examples import answer_decision, new_ask
+from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import Pooler, pooler, program
+from tests.stores.examples import answer_decision
 
 SOON = 60.0
 _ROOM = 64

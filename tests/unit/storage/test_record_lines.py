@@ -13,13 +13,9 @@ from answerback.core.ask import RecordEntry
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
 from answerback.ports.store_values import StoredEntry
-from answerback.testing.store_examples import (
-    answer_decision,
-    answer_if_at_revision,
-    end_decision,
-    new_ask,
-)
+from answerback.testing.example_asks import new_ask
 from answerback_storage.sqlite.store import SqliteStore
+from tests.stores.examples import answer_decision, answer_if_at_revision, end_decision
 
 MANY = 42
 """Asks that change together. With two lines each, they need more than one statement."""

@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Request
-from answerback.testing.store_examples import new_ask
+from answerback.testing.example_asks import new_ask
 from answerback_storage.rows import RequestCache, estimate_parsed_bytes
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from answerback.ports.store import Store
-from answerback.testing.memory_store.database import Tables
-from answerback.testing.memory_store.store import MemoryStore
-from answerback.testing.store_claims import SharedStoreContract
-from answerback.testing.store_contract import StoreContract
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
+from tests.stores.claims import SharedStoreContract
+from tests.stores.contract import StoreContract
+from tests.stores.memory.database import Tables
+from tests.stores.memory.store import MemoryStore
 
 
 class TestSqliteStore(StoreContract):

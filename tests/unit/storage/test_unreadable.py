@@ -15,15 +15,10 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Write
 from answerback.ports.store_values import Idempotency, RememberedAnswer
-from answerback.testing.store_examples import (
-    answer_decision,
-    end_decision,
-    new_ask,
-    new_delivery,
-    read_only_decision,
-)
+from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
 from answerback_storage.sqlite.store import SqliteStore
+from tests.stores.examples import answer_decision, end_decision, new_delivery, read_only_decision
 
 SPOILT = {
     "a field of another version": "UPDATE asks SET state = json_set(state, '$.newer', 1) WHERE id = 'ask_1'",

@@ -13,7 +13,7 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback.testing.store_examples import FORM
+from answerback.testing.example_asks import FORM
 from answerback_discord import pending_edits as answers_module
 from answerback_discord.api_client import ResponseResult
 from answerback_discord.pending_edits import PendingEdits

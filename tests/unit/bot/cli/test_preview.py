@@ -22,7 +22,7 @@ from answerback.dialects.registry import parse_call
 from answerback.service.submission_plan import plan
 from answerback.service.submission_request import Routes, read_submission
 from answerback.service.wire import ask_json
-from answerback.testing.store_examples import new_ask
+from answerback.testing.example_asks import new_ask
 from answerback_discord import preview as discord
 from answerback_discord.render import message
 from answerback_slack import preview as slack

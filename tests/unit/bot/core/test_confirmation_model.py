@@ -33,7 +33,7 @@ from answerback.ports.store_values import StoredEntry
 from answerback.service.record_wire import build_webhook, entry_json
 from answerback.service.secrecy import entries_for_agent
 from answerback.service.wire import ask_json
-from answerback.testing.store_examples import new_ask
+from answerback.testing.example_asks import new_ask
 
 pytestmark = [
     pytest.mark.rule("CONFIRM-1", "CONFIRM-3", "CONFIRM-5", "CONFIRM-8"),

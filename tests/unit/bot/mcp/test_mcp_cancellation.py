@@ -9,7 +9,7 @@ import pytest
 
 from answerback.mcp import cancellation
 from answerback.mcp.cancellation import CancellableCall, CancellableCalls, call_key
-from answerback.testing.memory_store.store import MemoryStore
+from tests.stores.memory.store import MemoryStore
 
 
 @pytest.mark.rule("MCP-14")

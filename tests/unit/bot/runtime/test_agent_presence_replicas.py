@@ -17,13 +17,13 @@ from answerback.runtime.replica_lifecycle import Replica
 from answerback.service import agent_presence
 from answerback.service.agent_presence import GRACE, HANDOVER, LEASE
 from answerback.service.service import Service
-from answerback.testing.memory_store.database import Tables
-from answerback.testing.memory_store.store import MemoryStore
 from answerback.webhooks.outbox import WebhookDispatcher
 from answerback.webhooks.sender import WebhookSender
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from tests.service_support import WAIT, FakePage, ManualClock, ask_user
+from tests.stores.memory.database import Tables
+from tests.stores.memory.store import MemoryStore
 from tests.unit.bot.service.test_agent_presence import StoredPresence, waiting
 
 

@@ -18,9 +18,9 @@ from answerback.ports.store import Store
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
-from answerback.testing.memory_store.store import MemoryStore
 from tests.postgres import database_of, store_at
 from tests.service_support import FakeSurface, ManualClock, ask_user
+from tests.stores.memory.store import MemoryStore
 
 ROUNDS = 30
 ROUTES = Routes(

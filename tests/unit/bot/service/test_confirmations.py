@@ -25,7 +25,7 @@ from answerback.service.repeated_calls import join_key
 from answerback.service.service import Service
 from answerback.service.submission_plan import find_confirmation_problem, plan_confirmation
 from answerback.service.submission_request import Agent, Route, Routes, Submission
-from answerback.testing.store_examples import new_ask
+from answerback.testing.example_asks import new_ask
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from tests.service_support import ask_user

@@ -14,7 +14,7 @@ from answerback.core.errors import UnreadableRowError
 from answerback.ports.receipts import StoredReceipt
 from answerback.service import receipt_checks
 from answerback.service.receipt_checks import ChainVerdict, check, check_store, parse
-from answerback.testing.memory_store.database import Tables
+from tests.stores.memory.database import Tables
 from tests.unit.bot.receipt_support import Signed, chain_of
 
 

@@ -15,11 +15,11 @@ from answerback.core.errors import RateLimitedError, StoreError
 from answerback.ports.claims import Claim
 from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
-from answerback.testing.memory_store.claims import MemoryRemoteChanges
-from answerback.testing.memory_store.database import Tables
-from answerback.testing.memory_store.store import MemoryStore
 from answerback.workers.message_sync import MessageSync, SyncPace
 from tests.service_support import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
+from tests.stores.memory.claims import MemoryRemoteChanges
+from tests.stores.memory.database import Tables
+from tests.stores.memory.store import MemoryStore
 
 AT_ONCE = 0.01
 SELDOM = 1_000.0

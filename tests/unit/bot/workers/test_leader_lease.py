@@ -12,10 +12,10 @@ from answerback.core.actions import Answer
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.core.intents import Intent
 from answerback.ports.claims import Claim, Fence, SharedLeases
-from answerback.testing.memory_store.claims import MemoryLeases
-from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback_chat.leader_lease import LeaderLease
 from tests.service_support import WAIT, actor, ask_user, boolean
+from tests.stores.memory.claims import MemoryLeases
+from tests.stores.memory.database import MemoryDatabase, Tables
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.replica_support import LASTING
 

@@ -16,9 +16,9 @@ from answerback.ports.search import (
     question_words,
 )
 from answerback.ports.store_values import Page
-from answerback.testing.memory_store.database import MemoryDatabase
 from answerback_storage import rows
 from answerback_storage.base_store import BaseSearch
+from tests.stores.memory.database import MemoryDatabase
 
 T = TypeVar("T")
 

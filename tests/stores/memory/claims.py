@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from answerback.core.ask import Ask
 from answerback.ports.claims import Claim, ClaimKind, Claims, Leases, RemoteChanges
-from answerback.testing.memory_store.database import MemoryDatabase
 from answerback_storage.base_store import Part
+from tests.stores.memory.database import MemoryDatabase
 
 
 class MemoryClaims(Part[MemoryDatabase], Claims):

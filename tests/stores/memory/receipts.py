@@ -12,8 +12,8 @@ from answerback.ports.receipts import (
     chain_broken_error,
     is_next_key,
 )
-from answerback.testing.memory_store.database import MemoryDatabase
 from answerback_storage.base_store import Part
+from tests.stores.memory.database import MemoryDatabase
 
 
 class MemoryReceipts(Part[MemoryDatabase], ReceiptStore):

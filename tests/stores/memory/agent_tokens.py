@@ -12,8 +12,8 @@ from answerback.ports.agent_tokens import (
     SignIn,
     account_of,
 )
-from answerback.testing.memory_store.database import MemoryDatabase
 from answerback_storage.base_store import Part
+from tests.stores.memory.database import MemoryDatabase
 
 
 class MemoryAgentTokens(Part[MemoryDatabase], AgentTokenStore):

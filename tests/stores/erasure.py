@@ -17,11 +17,11 @@ from answerback.core.walker import Person
 from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Created, DeliveryState, Idempotency, RememberedAnswer
-from answerback.testing.store_examples import (
+from answerback.testing.example_asks import new_ask
+from tests.stores.examples import (
     ANN,
     delivery_result,
     end_decision,
-    new_ask,
     new_delivery,
     read_only_decision,
 )

@@ -27,11 +27,11 @@ from answerback.ports.store_values import (
     LimitReached,
     Page,
 )
-from answerback.testing.memory_store import grants
-from answerback.testing.memory_store.database import MemoryDatabase, Tables
-from answerback.testing.memory_store.search import build_page, matches
 from answerback_storage import rows
 from answerback_storage.base_store import BaseAsks, Filters, Part
+from tests.stores.memory import grants
+from tests.stores.memory.database import MemoryDatabase, Tables
+from tests.stores.memory.search import build_page, matches
 
 T = TypeVar("T")
 

@@ -17,7 +17,8 @@ from answerback.ports.store_values import (
     Idempotency,
     LimitReached,
 )
-from answerback.testing.store_examples import end_decision, new_ask
+from answerback.testing.example_asks import new_ask
+from tests.stores.examples import end_decision
 
 _AGENT = "coder"
 

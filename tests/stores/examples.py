@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
-from answerback.core import walker
 from answerback.core.actions import Answer
-from answerback.core.ask import Ask, Destination, Reason, RecordEntry, Request, Status
-from answerback.core.form import AnswerType, Form, Option, Question, When
+from answerback.core.ask import Ask, Reason, RecordEntry, Status
 from answerback.core.walker import Person
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
@@ -21,51 +18,6 @@ PATIENCE = 60.0
 """Seconds that a test waits at most for something that should happen soon."""
 
 ANN = Person(surface="slack", user_id="U1", name="Ann")
-
-FORM = Form(
-    questions=(
-        Question(id="apply", text="Apply the migration?", answer_type=AnswerType.BOOLEAN),
-        Question(
-            id="env",
-            text="Which environment?",
-            answer_type=AnswerType.SELECT,
-            options=(Option(value="staging", label="staging"), Option(value="prod", label="prod")),
-            default="staging",
-            has_default=True,
-            when=When(question_id="apply", equals=True),
-        ),
-        Question(id="why", text="Why?", answer_type=AnswerType.TEXT),
-    )
-)
-
-
-def new_ask(
-    number: int | str = 1,
-    *,
-    to: Destination | None = None,
-    at: float = 1_000.0,
-    form: Form = FORM,
-    request: dict[str, Any] | None = None,
-    **fields: Any,
-) -> Ask:
-    """Return an open ask at its first question, by default in ``#C1`` on Slack."""
-    sent: dict[str, Any] = {
-        "dialect": "ask_user",
-        "arguments": {"questions": []},
-        "repaired": ("/questions",),
-        **(request or {}),
-    }
-    asked = Request(name="ask_user", form=form, **sent)
-    values: dict[str, Any] = {
-        "id": f"ask_{number}",
-        "created_at": at,
-        "updated_at": at,
-        "request": asked,
-        "destination": to or Destination(surface="slack", channel="C1"),
-        "responders": ("U1", "@S9"),
-        "walk": walker.start(form),
-    }
-    return Ask(**(values | fields))
 
 
 def new_delivery(number: int = 1, *, ask: str = "ask_1", at: float = 1_000.0) -> Delivery:

@@ -21,22 +21,22 @@ from answerback.ports.late_answers import (
 from answerback.ports.push import PushSubscription, PushSubscriptions
 from answerback.ports.store import AccountLinkStore, Maintenance, Record, Store
 from answerback.ports.store_values import ChangedAsks, DeliveryState, StoredEntry
-from answerback.testing.memory_store import grants
-from answerback.testing.memory_store.agent_tokens import MemoryAgentTokens
-from answerback.testing.memory_store.asks import MemoryAsks, MemoryMessageQueries
-from answerback.testing.memory_store.claims import (
+from answerback_storage import change_cursors, rows
+from answerback_storage.base_store import BaseDrafts, Part
+from tests.stores.memory import grants
+from tests.stores.memory.agent_tokens import MemoryAgentTokens
+from tests.stores.memory.asks import MemoryAsks, MemoryMessageQueries
+from tests.stores.memory.claims import (
     MemoryClaims,
     MemoryLeases,
     MemoryRemoteChanges,
 )
-from answerback.testing.memory_store.database import MemoryDatabase, Tables
-from answerback.testing.memory_store.erasure import MemoryErasure
-from answerback.testing.memory_store.grants import MemoryGrants
-from answerback.testing.memory_store.outbox import MemoryOutbox
-from answerback.testing.memory_store.receipts import MemoryReceipts
-from answerback.testing.memory_store.search import MemorySearch
-from answerback_storage import change_cursors, rows
-from answerback_storage.base_store import BaseDrafts, Part
+from tests.stores.memory.database import MemoryDatabase, Tables
+from tests.stores.memory.erasure import MemoryErasure
+from tests.stores.memory.grants import MemoryGrants
+from tests.stores.memory.outbox import MemoryOutbox
+from tests.stores.memory.receipts import MemoryReceipts
+from tests.stores.memory.search import MemorySearch
 
 
 class MemoryStore(Store):

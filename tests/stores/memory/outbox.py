@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from answerback.core.ask import RecordEntry
 from answerback.ports.claims import Claim, ClaimKind
 from answerback.ports.store_values import DeliveryState, Page, StoredDelivery
-from answerback.testing.memory_store.database import MemoryDatabase
-from answerback.testing.memory_store.search import build_page, matches
 from answerback_storage.base_store import BaseOutbox, Filters
+from tests.stores.memory.database import MemoryDatabase
+from tests.stores.memory.search import build_page, matches
 
 _KIND = ClaimKind.DELIVERY
 

@@ -18,11 +18,11 @@ from answerback.ports.store_values import (
     Idempotency,
     RememberedAnswer,
 )
-from answerback.testing.store_examples import (
+from answerback.testing.example_asks import new_ask
+from tests.stores.examples import (
     ANN,
     answer_decision,
     answer_if_at_revision,
-    new_ask,
     new_delivery,
     read_only_decision,
 )

@@ -21,12 +21,12 @@ from answerback.ports.store_values import (
     Idempotency,
     RememberedAnswer,
 )
-from answerback.testing.store_examples import (
+from answerback.testing.example_asks import new_ask
+from tests.stores.examples import (
     PATIENCE,
     answer_decision,
     delivery_result,
     end_decision,
-    new_ask,
     new_delivery,
     read_only_decision,
 )

@@ -10,10 +10,10 @@ from answerback.core.erasure import erase_ask, erase_entry
 from answerback.ports.claims import ClaimKind
 from answerback.ports.store import Erasure
 from answerback.ports.store_values import DeliveryState, StoredEntry
-from answerback.testing.memory_store import grants
-from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback_storage import rows
 from answerback_storage.base_store import Part
+from tests.stores.memory import grants
+from tests.stores.memory.database import MemoryDatabase, Tables
 
 
 class MemoryErasure(Part[MemoryDatabase], Erasure):

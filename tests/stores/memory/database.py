@@ -15,8 +15,8 @@ from answerback.ports.claims import Claim, ClaimKind, Fence
 from answerback.ports.push import PushSubscription
 from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store_values import StoredDelivery, StoredEntry
-from answerback.testing.memory_store.late_answers import LateAnswersTable
 from answerback_storage.rate_limit_pauses import RateLimitPauses
+from tests.stores.memory.late_answers import LateAnswersTable
 
 
 @dataclass(slots=True)

@@ -11,21 +11,21 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from answerback.ports.store import Store
-from answerback.testing.store_agent_tokens import AgentTokensContract
-from answerback.testing.store_asks import AsksContract
-from answerback.testing.store_changes import ChangesContract
-from answerback.testing.store_claims import ClaimsContract
-from answerback.testing.store_erasure import ErasureContract
-from answerback.testing.store_grants import GrantsContract
-from answerback.testing.store_late_answers import LateAnswersContract
-from answerback.testing.store_limits import AskLimitsContract
-from answerback.testing.store_links import LinksContract
-from answerback.testing.store_lists import ListsContract
-from answerback.testing.store_maintenance import MaintenanceContract
-from answerback.testing.store_places import PlacesContract
-from answerback.testing.store_push import PushContract
-from answerback.testing.store_receipts import ReceiptsContract
-from answerback.testing.store_search import SearchContract
+from tests.stores.agent_tokens import AgentTokensContract
+from tests.stores.asks import AsksContract
+from tests.stores.changes import ChangesContract
+from tests.stores.claims import ClaimsContract
+from tests.stores.erasure import ErasureContract
+from tests.stores.grants import GrantsContract
+from tests.stores.late_answers import LateAnswersContract
+from tests.stores.limits import AskLimitsContract
+from tests.stores.links import LinksContract
+from tests.stores.lists import ListsContract
+from tests.stores.maintenance import MaintenanceContract
+from tests.stores.places import PlacesContract
+from tests.stores.push import PushContract
+from tests.stores.receipts import ReceiptsContract
+from tests.stores.search import SearchContract
 
 
 class StoreContract(

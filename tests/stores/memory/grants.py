@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from answerback.core.grants import Grant, GrantChange, GrantEnd, GrantUse
 from answerback.ports.store import GrantStore
-from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback_storage.base_store import Part
+from tests.stores.memory.database import MemoryDatabase, Tables
 
 
 def store(tables: Tables, change: GrantChange) -> bool:

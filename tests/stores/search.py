@@ -16,7 +16,8 @@ from answerback.core.origin import Origin
 from answerback.core.walker import Person
 from answerback.ports.search import Search, project_word, split_words
 from answerback.ports.store import Decision, Store, Write
-from answerback.testing.store_examples import ANN, end_decision, new_ask
+from answerback.testing.example_asks import new_ask
+from tests.stores.examples import ANN, end_decision
 
 
 def search_for(text: str = "", **more: object) -> Search:

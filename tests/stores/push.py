@@ -11,7 +11,8 @@ from answerback.ports.claims import Claim
 from answerback.ports.push import PushSubscription
 from answerback.ports.store import Store, Write
 from answerback.ports.store_values import DeliveryState
-from answerback.testing.store_examples import new_ask, new_delivery
+from answerback.testing.example_asks import new_ask
+from tests.stores.examples import new_delivery
 
 
 def new_subscription(number: int = 1) -> PushSubscription:

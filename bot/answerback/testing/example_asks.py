@@ -1,0 +1,53 @@
+"""Asks for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from answerback.core import walker
+from answerback.core.ask import Ask, Destination, Request
+from answerback.core.form import AnswerType, Form, Option, Question, When
+
+FORM = Form(
+    questions=(
+        Question(id="apply", text="Apply the migration?", answer_type=AnswerType.BOOLEAN),
+        Question(
+            id="env",
+            text="Which environment?",
+            answer_type=AnswerType.SELECT,
+            options=(Option(value="staging", label="staging"), Option(value="prod", label="prod")),
+            default="staging",
+            has_default=True,
+            when=When(question_id="apply", equals=True),
+        ),
+        Question(id="why", text="Why?", answer_type=AnswerType.TEXT),
+    )
+)
+
+
+def new_ask(
+    number: int | str = 1,
+    *,
+    to: Destination | None = None,
+    at: float = 1_000.0,
+    form: Form = FORM,
+    request: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Ask:
+    """Return an open ask at its first question, by default in ``#C1`` on Slack."""
+    sent: dict[str, Any] = {
+        "name": "ask_user",
+        "dialect": "ask_user",
+        "arguments": {"questions": []},
+        "repaired": ("/questions",),
+    }
+    values: dict[str, Any] = {
+        "id": f"ask_{number}",
+        "created_at": at,
+        "updated_at": at,
+        "request": Request(form=form, **(sent | (request or {}))),
+        "destination": to or Destination(surface="slack", channel="C1"),
+        "responders": ("U1", "@S9"),
+        "walk": walker.start(form),
+    }
+    return Ask(**(values | fields))
