@@ -21,7 +21,9 @@ def used() -> frozenset[str]:
         path
         for folder in _PRODUCT
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in {".py", ".html"} and path != _HOME and "testing" not in path.parts
+        if path.suffix in {".py", ".html"}
+        and path != _HOME
+        and "testing" not in path.relative_to(ROOT).parts
     ]
     within = re.findall(r"self\.(\w+)", _HOME.read_text())
     return frozenset([name for path in files for name in _USE.findall(path.read_text())] + within)
