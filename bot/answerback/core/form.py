@@ -125,6 +125,10 @@ class Question(_Frozen):
         """Return the option with this value, or None."""
         return next((o for o in self.options if o.value == value), None)
 
+    def with_default(self, value: JsonValue) -> Question:
+        """Return this question with a default."""
+        return self.model_copy(update={"default": value, "has_default": True})
+
     def kind_of(self, value: JsonValue) -> OptionKind | None:
         """Return what a choice of this question does, in an approval."""
         chosen = self.option(value) if isinstance(value, str) else None

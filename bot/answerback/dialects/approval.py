@@ -85,10 +85,9 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
     return ToolCall(name, one.tool, one.server, kind, one.arguments, {**one.notes, **folder})
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
-    if ask.status is Status.FAILED:
-        return results.failure_result(ask)
     variant, answers = VARIANTS[ask.request.name], ask.walk.values
     arguments = ask.request.arguments
     if ask.status is Status.ANSWERED:

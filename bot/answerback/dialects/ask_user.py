@@ -6,7 +6,7 @@ from typing import Final
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_QUESTIONS, Form, Question
-from answerback.dialects import question_reader, results
+from answerback.dialects import choice_forms, question_reader, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback.dialects.tool_definitions import BY_DIALECT
@@ -24,11 +24,7 @@ def parse(call: ArgumentNode) -> Form | None:
             continue
         question_id = node.label("id")
         if question_id in by_id:
-            node.fail(
-                "duplicate_id",
-                f'{node.name}.id "{question_id}" is already used; ids must be unique.',
-                "id",
-            )
+            node.at("id").already_used(question_id or "", "duplicate_id")
         if question_id == results.CANCEL_MARKER:
             node.fail(
                 "reserved_id",
@@ -40,19 +36,16 @@ def parse(call: ArgumentNode) -> Form | None:
         questions.append(question)
         if question_id is not None:
             by_id.setdefault(question_id, question)
-    return None if call.problems.found else Form(questions=tuple(q for q in questions if q))
+    return choice_forms.form_of(call, *questions)
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
-    match ask.status:
-        case Status.ANSWERED:
-            answers = ask.walk.values
-            return results.json_result({q.id: answers.get(q.id) for q in ask.form.questions})
-        case Status.FAILED:
-            return results.failure_result(ask)
-        case _:
-            return results.json_result(results.cancelled_fields(ask))
+    if ask.status is not Status.ANSWERED:
+        return results.json_result(results.cancelled_fields(ask))
+    answers = ask.walk.values
+    return results.json_result({q.id: answers.get(q.id) for q in ask.form.questions})
 
 
 DIALECT: Final = Dialect(

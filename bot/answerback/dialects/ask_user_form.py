@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
-from answerback.core.form import MAX_QUESTIONS, AnswerType, Form, Question
+from answerback.core.form import AnswerType, Form, Question
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect, Shape
@@ -16,36 +16,29 @@ from answerback.dialects.tool_definitions import BY_DIALECT
 
 def parse(call: ArgumentNode) -> Form | None:
     """Parse a call's arguments into a form, or return None if problems were recorded."""
-    call.is_object()
-    questions: list[Question] = []
-    for i, node in enumerate(
-        call.items("questions", min_items=1, max_items=MAX_QUESTIONS, noun="questions")
-    ):
-        if not node.is_object():
-            continue
-        text = node.text("question")
-        multiple = node.flag("multiSelect", default=False)
-        options = choice_forms.read_label_options(node, min_items=2)
-        if text is None or not options:
-            continue
-        question = Question(
-            id=f"q{i + 1}",
-            text=text,
-            answer_type=AnswerType.MULTI_SELECT if multiple else AnswerType.SELECT,
-            options=options,
-            other=True,
-            other_beside=multiple,
-        )
-        if not multiple:  # in a single choice, the first option is the agent's recommendation
-            question = question.model_copy(
-                update={"default": options[0].value, "has_default": True}
-            )
-        questions.append(question)
-    if call.problems.found:
+    return choice_forms.read_form(call, _question, reply_needs_text=True, reply_is_free_text=True)
+
+
+def _question(node: ArgumentNode, question_id: str) -> Question | None:
+    text = node.text("question")
+    kind = choice_forms.read_multiple(node, "multiSelect")
+    options = choice_forms.read_options(node, min_items=2)
+    if text is None or not options:
         return None
-    return Form(questions=tuple(questions), reply_needs_text=True, reply_is_free_text=True)
+    several = kind is AnswerType.MULTI_SELECT
+    question = Question(
+        id=question_id,
+        text=text,
+        answer_type=kind,
+        options=options,
+        other=True,
+        other_beside=several,
+    )
+    # In a single choice, the first option is the agent's recommendation.
+    return question if several else question.with_default(options[0].value)
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
     by_id = ask.walk.values
@@ -53,8 +46,6 @@ def render(ask: Ask) -> ToolResult:
     match ask.status:
         case Status.ANSWERED:
             return results.json_result({"answers": answers})
-        case Status.FAILED:
-            return results.failure_result(ask)
         case Status.CANCELLED:
             return results.json_result({"freeText": ask.walk.reply or ""})
         case _:

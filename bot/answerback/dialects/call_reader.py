@@ -120,6 +120,11 @@ class ArgumentNode:
         path = schemas.json_pointer([*self.path, *below])
         self.problems.add(Problem(pointer=path, code=code, message=message))
 
+    def already_used(self, value: str, code: str) -> None:
+        """Record that this has the value of an earlier one."""
+        shown = format_value(value)
+        self.fail(code, f"{self.name} {shown} is already used; each must be different.")
+
     def at(self, key: str | int) -> ArgumentNode:
         """Return the child with this key or index; its value is null if it is missing."""
         value: JsonValue = None

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-from answerback.core.answers import format_value
 from answerback.core.form import (
     MAX_LABEL,
     MAX_OPTIONS,
@@ -23,24 +22,39 @@ _RECOMMENDED: Final = "(Recommended)"
 
 
 def read_form(
-    call: ArgumentNode, read: Callable[[ArgumentNode, str], Question | None]
+    call: ArgumentNode,
+    read: Callable[[ArgumentNode, str], Question | None],
+    **more: bool,
 ) -> Form | None:
     """Read a call that has ``questions`` into a form, or return None if problems were recorded.
 
     Args:
         read: reads one question; its second argument is an id derived from the question's position.
+        more: rules for walking the form.
     """
     call.is_object()
     nodes = call.items("questions", min_items=1, max_items=MAX_QUESTIONS, noun="questions")
     questions = [read(node, f"q{i}") for i, node in enumerate(nodes, 1) if node.is_object()]
-    return None if call.problems.found else Form(questions=tuple(q for q in questions if q))
+    return form_of(call, *questions, **more)
 
 
-def require_unique(node: ArgumentNode, key: str, value: str | None, seen: set[str]) -> None:
-    """Record a problem if a field that identifies a question is not unique; otherwise add its value to ``seen``."""
+def form_of(call: ArgumentNode, *questions: Question | None, **more: Any) -> Form | None:
+    """Return the form of a call with these questions, or None if problems were recorded."""
+    valid = tuple(question for question in questions if question is not None)
+    is_whole = len(valid) == len(questions) and not call.problems.found
+    return Form(questions=valid, **more) if is_whole else None
+
+
+def require_unique(
+    node: ArgumentNode,
+    key: str,
+    value: str | None,
+    seen: set[str],
+    code: str = "duplicate_id",
+) -> None:
+    """Record a problem if a field that identifies its object is not unique; otherwise add its value to ``seen``."""
     if value in seen:
-        message = f"{node.name}.{key} {format_value(value)} is already used; each question must have its own."
-        node.fail("duplicate_id", message, key)
+        node.at(key).already_used(value, code)
     elif value is not None:
         seen.add(value)
 
@@ -62,106 +76,65 @@ def read_multiple(node: ArgumentNode, name: str) -> AnswerType:
     return AnswerType.MULTI_SELECT if node.flag(name, default=False) else AnswerType.SELECT
 
 
-def read_label_options(
+def read_options(
     node: ArgumentNode,
+    key: str = "options",
+    fields: Sequence[str] = ("label",),
     *,
     min_items: int,
     max_items: int = MAX_OPTIONS,
-    described: bool = False,
     required: bool = True,
+    previews: bool = False,
+    blank: bool = False,
 ) -> tuple[Option, ...]:
-    """Read options that are objects with a ``label`` (also used as the value), a description and perhaps a preview.
+    """Read the options of a question.
 
     Args:
-        described: whether options may have a preview.
-        required: whether ``options`` is required.
+        fields: an option's fields with its value and its label, which may be one; none if options are strings.
+        required: whether the array is required.
+        previews: whether options may have a preview.
+        blank: whether a value may be blank.
     """
-    options: list[Option] = []
-    seen: set[str] = set()
+    options: dict[str, Option] = {}
     for item in node.items(
-        "options", min_items=min_items, max_items=max_items, noun="options", required=required
+        key, min_items=min_items, max_items=max_items, noun="options", required=required
     ):
-        if not item.is_object():
-            continue
-        label = item.label("label")
-        description = item.text("description", required=False, blank=True)
-        preview = item.text("preview", required=False, blank=True) if described else None
-        if label is None:
-            continue
-        if label in seen:
-            item.fail(
-                "duplicate_option",
-                f"{item.name}.label {format_value(label)} is already used; labels must be unique.",
-                "label",
-            )
-        seen.add(label)
-        options.append(
-            Option(
-                value=label, label=label, description=description or None, preview=preview or None
-            )
-        )
-    return tuple(options)
+        option = _read_option(item, fields, previews=previews, blank=blank)
+        if option is not None and options.setdefault(option.value, option) is not option:
+            place = item.at(fields[0]) if fields else item
+            place.already_used(option.value, "duplicate_option")
+    return tuple(options.values())
 
 
-def read_valued_options(
-    node: ArgumentNode, key: str, value_key: str, label_key: str, *, required: bool
-) -> tuple[Option, ...]:
-    """Read options that are objects with a value and a label, which may be the same field.
-
-    Args:
-        required: whether the array is required and must have at least one item.
-    """
-    options: list[Option] = []
-    seen: set[str] = set()
-    for item in node.items(
-        key, min_items=int(required), max_items=MAX_OPTIONS, noun="options", required=required
-    ):
-        if not item.is_object():
-            continue
-        value = item.label(value_key)
-        label = value if label_key == value_key else item.label(label_key)
-        description = item.text("description", required=False, blank=True)
-        if value is None or label is None:
-            continue
-        if value in seen:
-            message = f"{item.name}.{value_key} {format_value(value)} is already used; options must be unique."
-            item.fail("duplicate_option", message, value_key)
-        seen.add(value)
-        options.append(Option(value=value, label=label, description=description or None))
-    return tuple(options)
+def _read_option(
+    item: ArgumentNode, fields: Sequence[str], *, previews: bool, blank: bool
+) -> Option | None:
+    if not fields:
+        text = item.string(max_chars=MAX_LABEL)
+        return None if text is None else Option(value=text, label=text)
+    if not item.is_object():
+        return None
+    value = item.label(fields[0], blank=blank)
+    label = value if len(fields) == 1 else item.label(fields[1])
+    description = item.text("description", required=False, blank=True)
+    preview = item.text("preview", required=False, blank=True) if previews else None
+    if value is None or label is None:
+        return None
+    return Option(
+        value=value, label=label, description=description or None, preview=preview or None
+    )
 
 
 def read_plain_options(
-    node: ArgumentNode, key: str, field: str | None = None, *, required: bool = True
+    node: ArgumentNode, key: str, *, required: bool = True
 ) -> tuple[Option, ...]:
-    """Read options that are strings.
-
-    Args:
-        field: the field that holds the string, if the items are objects.
-        required: whether the array is required and must have at least one item.
-    """
-    options: list[Option] = []
-    seen: set[str] = set()
-    for item in node.items(
-        key, min_items=int(required), max_items=MAX_OPTIONS, noun="options", required=required
-    ):
-        if field is not None and not item.is_object():
-            continue
-        value = item.string(max_chars=MAX_LABEL) if field is None else item.label(field)
-        if value is None:
-            continue
-        if value in seen:
-            path = () if field is None else (field,)
-            message = f"{item.name} {format_value(value)} is already used; options must be unique."
-            item.fail("duplicate_option", message, *path)
-        seen.add(value)
-        options.append(Option(value=value, label=value))
-    return tuple(options)
+    """Read options that are strings; if they are required, there must be at least one."""
+    return read_options(node, key, (), min_items=int(required), required=required)
 
 
 def with_recommended_default(question: Question) -> Question:
     """Return the question with its first option labelled "… (Recommended)", if any, as the default."""
     for option in question.options:
         if option.label.endswith(_RECOMMENDED):
-            return question.model_copy(update={"default": option.value, "has_default": True})
+            return question.with_default(option.value)
     return question

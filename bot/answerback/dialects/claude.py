@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core.answers import format_value
 from answerback.core.form import MAX_LABEL, AnswerType, Form, Question
-from answerback.dialects import claude_extended, claude_results, qwen
+from answerback.dialects import choice_forms, claude_extended, claude_results, qwen
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.claude_choices import CLAUDE, OTHERS, Limits, read_multiple, read_options
 from answerback.dialects.claude_extended import CHOICE
@@ -39,7 +39,7 @@ def parse(call: ArgumentNode) -> Form | None:
         for i, node in enumerate(nodes, 1)
         if node.is_object()
     ]
-    return None if call.problems.found else Form(questions=tuple(q for q in questions if q))
+    return choice_forms.form_of(call, *questions)
 
 
 def _question(

@@ -27,11 +27,11 @@ def read_options(node: ArgumentNode, kind: str | None, limits: Limits) -> tuple[
     if kind != CHOICE:
         claude_extended.forbid_options(node, kind)
         return ()
-    return choice_forms.read_label_options(
+    return choice_forms.read_options(
         node,
         min_items=limits.min_options,
         max_items=limits.options,
-        described=True,
+        previews=True,
         required=limits is CLAUDE,
     )
 

@@ -56,8 +56,7 @@ def read_number(node: ArgumentNode, kind: str | None, header: str | None) -> Jso
 
 def with_number(question: Question, node: ArgumentNode, schema: Json) -> Question:
     """Return the question for a number of this schema, with its default if that is valid."""
-    update: dict[str, object] = {"answer_type": AnswerType.SCHEMA, "json_schema": schema}
+    question = question.model_copy(update={"answer_type": AnswerType.SCHEMA, "json_schema": schema})
     default = node.at("defaultValue").value
-    if default is not None and not violations(schema, default):
-        update |= {"default": default, "has_default": True}
-    return question.model_copy(update=update)
+    is_valid = default is not None and not violations(schema, default)
+    return question.with_default(default) if is_valid else question

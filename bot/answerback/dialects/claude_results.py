@@ -14,10 +14,9 @@ from answerback.dialects import qwen, results
 Json = dict[str, JsonValue]
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
-    if ask.status is Status.FAILED:
-        return results.failure_result(ask)
     if ask.request.name == qwen.NAME:
         return qwen.render(ask)
     given = [(question, ask.walk.answer(question.id)) for question in ask.form.questions]

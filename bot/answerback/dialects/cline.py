@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
@@ -22,22 +22,19 @@ def parse(call: ArgumentNode) -> Form | None:
     call.is_object()
     text = call.text("question")
     options = _options(call)
-    if text is None or call.problems.found:
-        return None
     question = Question(
         id=QUESTION_ID,
-        text=text,
+        text=text or "",
         answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
         options=options,
         other=bool(options),
     )
-    return Form(questions=(question,))
+    return choice_forms.form_of(call, question)
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended: the answer itself."""
-    if ask.status is Status.FAILED:
-        return results.failure_result(ask)
     given = ask.walk.answer(QUESTION_ID)
     answer = str(given.value) if given else ask.walk.reply or results.unanswered_text(ask)
     return ToolResult(content=answer, structured=answer)
@@ -47,7 +44,7 @@ def _options(call: ArgumentNode) -> tuple[Option, ...]:
     """Read the options, or else the suggestions in ``follow_up``."""
     sent = call.at("options").value
     if sent is None or sent == [] or (isinstance(sent, str) and not sent.strip()):
-        return choice_forms.read_plain_options(call, "follow_up", "text", required=False)
+        return choice_forms.read_options(call, "follow_up", ("text",), min_items=0, required=False)
     return choice_forms.read_plain_options(call, "options")
 
 

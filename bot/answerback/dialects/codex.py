@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, codex_async, results
@@ -35,10 +35,9 @@ def parse(call: ArgumentNode) -> Form | None:
     return choice_forms.read_form(call, read)
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
-    if ask.status is Status.FAILED:
-        return results.failure_result(ask)
     if ask.request.name == codex_async.TOOL:
         return codex_async.render_message(ask)
     marker = results.unanswered_text(ask)
@@ -56,7 +55,7 @@ def _question(node: ArgumentNode, fallback: str, ids: set[str]) -> Question | No
     question_id = node.label("id") if node.has("id") else fallback
     choice_forms.require_unique(node, "id", question_id, ids)
     text = node.text("question")
-    options = choice_forms.read_label_options(node, min_items=0, required=False)
+    options = choice_forms.read_options(node, min_items=0, required=False)
     other = node.flag("isOther", default=node.tool != _REQUEST)
     if node.flag("isSecret", default=False):
         message = (

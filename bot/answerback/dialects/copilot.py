@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.dialects import choice_forms, elicitation, elicitation_form, results
 from answerback.dialects.call_reader import ArgumentNode
@@ -25,22 +25,19 @@ def parse(call: ArgumentNode) -> Form | None:
     text = call.text("question")
     options = choice_forms.read_plain_options(call, "choices", required=False)
     allow_other = call.flag("allowFreeform", default=True)
-    if text is None or call.problems.found:
-        return None
     question = Question(
         id=QUESTION_ID,
-        text=text,
+        text=text or "",
         answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
         options=options,
         other=bool(options) and allow_other,
     )
-    return Form(questions=(question,))
+    return choice_forms.form_of(call, question)
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
-    if ask.status is Status.FAILED:
-        return results.failure_result(ask)
     (question,) = ask.form.questions
     given = ask.walk.answer(question.id)
     if ask.request.arguments.get("requestedSchema") is not None:

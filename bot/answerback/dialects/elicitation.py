@@ -13,12 +13,8 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
-from answerback.core.form import (
-    AnswerType,
-    Form,
-    Question,
-)
-from answerback.dialects import elicitation_form, results
+from answerback.core.form import AnswerType, Form, Question
+from answerback.dialects import choice_forms, elicitation_form, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect
 
@@ -44,10 +40,10 @@ def _link(call: ArgumentNode) -> Form | None:
     message, address = call.text("message"), call.text("url")
     if address is not None and not _is_web_address(address):
         call.fail("unknown_value", "url must be an http or https address.", "url")
-    if message is None or address is None or call.problems.found:
-        return None
-    question = Question(id=URL_ID, text=message, context=address, answer_type=AnswerType.BOOLEAN)
-    return Form(questions=(question,))
+    question = Question(
+        id=URL_ID, text=message or "", context=address, answer_type=AnswerType.BOOLEAN
+    )
+    return choice_forms.form_of(call, question)
 
 
 def _is_web_address(text: str) -> bool:
@@ -58,17 +54,13 @@ def _is_web_address(text: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
-    match ask.status:
-        case Status.ANSWERED:
-            return results.json_result(_decision(ask))
-        case Status.FAILED:
-            return results.failure_result(ask)
-        case Status.CANCELLED:
-            return results.json_result({"action": "decline"})
-        case _:
-            return results.json_result({"action": "cancel"})
+    if ask.status is Status.ANSWERED:
+        return results.json_result(_decision(ask))
+    refused = ask.status is Status.CANCELLED
+    return results.json_result({"action": "decline" if refused else "cancel"})
 
 
 def _decision(ask: Ask) -> JsonValue:

@@ -20,6 +20,7 @@ from answerback.core.form import (
 )
 from answerback.core.json_schema.schemas import violations
 from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
+from answerback.dialects import choice_forms
 from answerback.dialects.call_reader import ArgumentNode
 
 QUESTION_ID: Final = "content"
@@ -56,8 +57,7 @@ def parse_form(call: ArgumentNode) -> Form | None:
             "requestedSchema is missing: it must be the JSON Schema of an object.",
         )
         return None
-    question = _question(message or "", schema)
-    return None if question is None or call.problems.found else Form(questions=(question,))
+    return choice_forms.form_of(call, _question(message or "", schema))
 
 
 def _question(message: str, sent: ArgumentNode) -> Question | None:

@@ -29,10 +29,9 @@ def parse(call: ArgumentNode) -> Form | None:
     return choice_forms.read_form(call, _question)
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
-    if ask.status is Status.FAILED:
-        return results.failure_result(ask)
     texts = [_text(question, ask.walk.answer(question.id)) for question in ask.form.questions]
     answers: dict[str, JsonValue] = {str(i): text for i, text in enumerate(texts) if text}
     if ask.status is Status.ANSWERED:
@@ -52,7 +51,7 @@ def _question(node: ArgumentNode, question_id: str) -> Question | None:
         kind, options = AnswerType.SELECT, _YES_AND_NO
     elif kind_name == _CHOICE:
         kind = choice_forms.read_multiple(node, "multiSelect")
-        options = choice_forms.read_label_options(node, min_items=2)
+        options = choice_forms.read_options(node, min_items=2)
     hint = node.text("placeholder", required=False, blank=True)
     if text is None:
         return None

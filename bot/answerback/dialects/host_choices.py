@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.dialects import choice_forms, host_choice_results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect, Json, Shape
-from answerback.dialects.results import failure_result
+from answerback.dialects.results import unless_failed
 from answerback.dialects.tool_definitions import BY_DIALECT
 
 _TYPES: Final = ("text", "multiple_choice", "multi_select")
@@ -55,8 +55,7 @@ class Row:
 
         if call.has("questions") or not call.has(self.text):
             return choice_forms.read_form(call, read)
-        question = read(call, "answer")
-        return None if question is None or call.problems.found else Form(questions=(question,))
+        return choice_forms.form_of(call, read(call, "answer"))
 
     def _context(self, call: ArgumentNode) -> str | None:
         if self.title is not None:
@@ -95,25 +94,15 @@ class Row:
             if kind is None or kind == self.types[0]:
                 return (), AnswerType.TEXT
             several, required = kind == self.types[-1], True
-        if self.labels:
-            options = choice_forms.read_valued_options(
-                node, self.options, self.labels[0], self.labels[-1], required=required
-            )
-        else:
-            options = choice_forms.read_plain_options(node, self.options, required=False)
+        options = choice_forms.read_options(
+            node, self.options, self.labels, min_items=int(required), required=required
+        )
         return options, AnswerType.MULTI_SELECT if several else AnswerType.SELECT
 
     def _with_default(self, node: ArgumentNode, question: Question) -> Question:
         sent = node.at(self.default).value if self.default is not None else None
         fits = isinstance(sent, str) and (not question.options or question.option(sent) is not None)
-        if not fits:
-            return question
-        return question.model_copy(update={"default": sent, "has_default": True})
-
-
-def _rendered(render: Callable[[Ask], ToolResult]) -> Callable[[Ask], ToolResult]:
-    """Return the renderer of a dialect whose failures are error results."""
-    return lambda ask: failure_result(ask) if ask.status is Status.FAILED else render(ask)
+        return question.with_default(sent) if fits else question
 
 
 def _runs_async(_name: str, arguments: Json) -> bool:
@@ -134,7 +123,7 @@ def _dialect(
         name=name,
         calls=tuple(CallRule((tool,), shape, at, options) for tool, shape, at in calls),
         parse=row.parse,
-        render=_rendered(render),
+        render=unless_failed(render),
         tool=BY_DIALECT.get(name),
         order=order,
         is_async=is_async,

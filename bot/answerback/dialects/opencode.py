@@ -10,7 +10,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
@@ -22,14 +22,12 @@ def parse(call: ArgumentNode) -> Form | None:
     """Parse a call's arguments into a form, or return None if problems were recorded."""
     if call.has("questions") or not call.has("question"):
         return choice_forms.read_form(call, _question)
-    question = _question(call, "answer")
-    return None if question is None or call.problems.found else Form(questions=(question,))
+    return choice_forms.form_of(call, _question(call, "answer"))
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended, as the host itself would for these answers."""
-    if ask.status is Status.FAILED:
-        return results.failure_result(ask)
     reply: list[JsonValue] = [] if ask.walk.reply is None else [ask.walk.reply]
     rows = results.answer_values_per_question(ask, reply)
     structured: JsonValue = {"answers": [*rows], **results.reason_field(ask)}
@@ -56,7 +54,7 @@ def _content(ask: Ask, rows: list[list[JsonValue]]) -> str:
 
 def _question(node: ArgumentNode, question_id: str) -> Question | None:
     text = node.text("question")
-    options = choice_forms.read_label_options(node, min_items=0)
+    options = choice_forms.read_options(node, min_items=0)
     kind = choice_forms.read_multiple(node, "multiple")
     custom = node.flag("custom", default=True)
     if not custom and node.at("options").value == []:

@@ -161,14 +161,14 @@ def _with_default(node: ArgumentNode, question: Question) -> Question:
                 "default_type",
                 f"{child.name} contains half a surrogate pair, which is not valid text.",
             )
-        return question.model_copy(update={"default": child.value, "has_default": True})
+        return question.with_default(child.value)
     checked = check_answer(question, child.value)
     if isinstance(checked, Invalid):
         first = checked.problems[0]
         code = "default_not_in_options" if first.code == "unknown_value" else "default_type"
         child.fail(code, f"{child.name} does not fit the question: {first.message}")
         return question
-    return question.model_copy(update={"default": checked.value, "has_default": True})
+    return question.with_default(checked.value)
 
 
 def _can_be(question: Question, value: JsonValue) -> bool:

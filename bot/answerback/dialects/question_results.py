@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import Question
 from answerback.core.walker import GivenAnswer
-from answerback.dialects.results import failure_result, source_remark
+from answerback.dialects.results import failure_result, reply_and_reason_fields, source_remark
 
 QUESTIONNAIRE: Final = "questionnaire"
 NO_QUESTIONS: Final = ToolResult(
@@ -31,12 +31,7 @@ def render(ask: Ask) -> ToolResult:
     }
     if failed:
         return ToolResult(content=failure_result(ask).content, structured=structured)
-    if ask.status is not Status.ANSWERED:
-        if ask.walk.reply is not None:
-            structured["reply"] = ask.walk.reply
-        if ask.status in {Status.EXPIRED, Status.WITHDRAWN}:
-            structured["reason"] = ask.status.value
-    return ToolResult(content=_content(ask), structured=structured)
+    return ToolResult(content=_content(ask), structured=structured | reply_and_reason_fields(ask))
 
 
 def _question(ask: Ask, given: GivenAnswer) -> Question:

@@ -26,6 +26,11 @@ def json_result(structured: JsonValue) -> ToolResult:
     return ToolResult(content=json.dumps(structured, ensure_ascii=False), structured=structured)
 
 
+def unless_failed(render: Callable[[Ask], ToolResult]) -> Callable[[Ask], ToolResult]:
+    """Return a renderer of ended asks whose result for one that has failed is an error."""
+    return lambda ask: failure_result(ask) if ask.status is Status.FAILED else render(ask)
+
+
 def source_remark(given: GivenAnswer) -> str | None:
     """Return whose answer this is, if not a person's: a host's words for answers claim that its user gave them."""
     return _REMARKS.get(given.source)

@@ -6,7 +6,7 @@ from typing import Final
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form
-from answerback.dialects import question_reader, results
+from answerback.dialects import choice_forms, question_reader, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback.dialects.tool_definitions import BY_DIALECT
@@ -29,20 +29,17 @@ def parse(call: ArgumentNode) -> Form | None:
         types=question_reader.NON_SCHEMA_TYPES,
         default_type=AnswerType.TEXT,
     )
-    return None if question is None or call.problems.found else Form(questions=(question,))
+    return choice_forms.form_of(call, question)
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
-    match ask.status:
-        case Status.ANSWERED:
-            question = ask.form.questions[0]
-            value = ask.walk.values[question.id]
-            return results.json_result({"answer_type": question.answer_type.value, "answer": value})
-        case Status.FAILED:
-            return results.failure_result(ask)
-        case _:
-            return results.json_result(results.cancelled_fields(ask))
+    if ask.status is not Status.ANSWERED:
+        return results.json_result(results.cancelled_fields(ask))
+    [question] = ask.form.questions
+    value = ask.walk.values[question.id]
+    return results.json_result({"answer_type": question.answer_type.value, "answer": value})
 
 
 DIALECT: Final = Dialect(
@@ -52,7 +49,7 @@ DIALECT: Final = Dialect(
             ("ask_user",),
             Shape(
                 # Even without a question: a call with one of these gets the message that the question is missing.
-                has_any=frozenset({"question", "answer_type", "options", "default", "context"}),
+                has_any=frozenset(FIELDS),
                 lacks=frozenset({"questions"}),
             ),
             20,

@@ -27,239 +27,191 @@ _WHEN: Final = (
 _BY_DEFAULT: Final = (
     'make it the default; among options, put it first, where it may end with "(Recommended)".'
 )
+_FIRST: Final = 'put it first and end its label with "(Recommended)".'
 _REPLIED: Final = (
     'If the user replies instead: {"cancelled": true, "answered": {…}, "reply": "their message"}.'
 )
+_ONE: Final = "Ask the user one question and wait for the answer."
+_SEVERAL: Final = "Ask the user questions and wait for the answers."
+_CHOICES: Final = "Ask the user multiple-choice questions and wait for the answers."
 
 
-def _description(purpose: str, result: str, recommend: str) -> str:
-    """Compose a description: the tool's purpose, when to use it, its result, and how to recommend an answer."""
-    return f"{purpose} {_WHEN} Returns {result} To recommend an answer, {recommend}"
+def _tool(
+    dialect: str,
+    name: str,
+    parameters: dict[str, JsonValue],
+    purpose: str,
+    result: str,
+    *,
+    recommend: str = _FIRST,
+    title: str = "Ask the user",
+    shape: str = "",
+) -> Tool:
+    """Return a tool that is described by its purpose, when to use it, its result, and how to recommend an answer."""
+    description = f"{purpose} {_WHEN} Returns {result} To recommend an answer, {recommend}"
+    return Tool(dialect, name, title, description, parameters, shape)
 
 
 TOOLS: Final = (
-    Tool(
+    _tool(
         "ask_user",
         "ask_user",
-        "Ask the user",
-        _description(
-            "Ask the user a form of typed questions and wait for the answers.",
-            "an object with a key for each question's id: true or false, the chosen option, an array of the chosen "
-            f"options, a string, a value that the schema allows, or null if it was skipped. {_REPLIED}",
-            _BY_DEFAULT,
-        ),
         tool_schemas.ASK_USER,
-        "questions with id, text and answer_type, which return a value for each id",
+        "Ask the user a form of typed questions and wait for the answers.",
+        "an object with a key for each question's id: true or false, the chosen option, an array of the chosen "
+        f"options, a string, a value that the schema allows, or null if it was skipped. {_REPLIED}",
+        recommend=_BY_DEFAULT,
+        shape="questions with id, text and answer_type, which return a value for each id",
     ),
-    Tool(
+    _tool(
         "single",
         "ask_user",
-        "Ask the user",
-        _description(
-            "Ask the user one question and wait for the answer.",
-            f'{{"answer_type": …, "answer": …}}, the answer in the type of answer_type. {_REPLIED}',
-            _BY_DEFAULT,
-        ),
         tool_schemas.SINGLE,
-        'one question, which returns {"answer_type": …, "answer": …}',
+        _ONE,
+        f'{{"answer_type": …, "answer": …}}, the answer in the type of answer_type. {_REPLIED}',
+        recommend=_BY_DEFAULT,
+        shape='one question, which returns {"answer_type": …, "answer": …}',
     ),
-    Tool(
+    _tool(
         "ask_user_form",
         "ask_user",
-        "Ask the user multiple-choice questions",
-        _description(
-            "Ask the user one to three multiple-choice questions and wait for the answers.",
-            '{"answers": […]} in the order of the questions: a label, or the user\'s own words; with multiSelect an '
-            'array of them. If the user replies instead: {"freeText": "their message"}.',
-            'put it first; its label may end with "(Recommended)".',
-        ),
         host_schemas.ASK_USER_FORM,
-        'questions with question and options, which return {"answers": […]} in their order',
+        "Ask the user one to three multiple-choice questions and wait for the answers.",
+        '{"answers": […]} in the order of the questions: a label, or the user\'s own words; with multiSelect an '
+        'array of them. If the user replies instead: {"freeText": "their message"}.',
+        recommend='put it first; its label may end with "(Recommended)".',
+        title="Ask the user multiple-choice questions",
+        shape='questions with question and options, which return {"answers": […]} in their order',
     ),
-    Tool(
+    _tool(
         "claude",
         "AskUserQuestion",
-        "Ask the user multiple-choice questions",
-        _description(
-            "Ask the user one to four multiple-choice questions and wait for the answers.",
-            "each question with the chosen label, with several labels, or with the user's own words; or "
-            "[cancelled by user] and their reply.",
-            'put it first and end its label with "(Recommended)".',
-        ),
         host_schemas.CLAUDE,
+        "Ask the user one to four multiple-choice questions and wait for the answers.",
+        "each question with the chosen label, with several labels, or with the user's own words; or "
+        "[cancelled by user] and their reply.",
+        title="Ask the user multiple-choice questions",
     ),
-    Tool(
+    _tool(
         "question",
         "question",
-        "Ask the user to choose",
-        _description(
-            "Ask the user questions with fixed choices; they review their answers before submitting.",
-            '{"answers": [{"id", "value", "label", "wasCustom", "index"}], "cancelled": false}; the user\'s own words '
-            "are in value and label, with wasCustom true. If they did not submit, cancelled is true, with their reply.",
-            'put it first and end its label with "(recommended)".',
-        ),
         host_schemas.QUESTION,
-        "questions with id, prompt and options, which return an object for each id",
+        "Ask the user questions with fixed choices; they review their answers before submitting.",
+        '{"answers": [{"id", "value", "label", "wasCustom", "index"}], "cancelled": false}; the user\'s own words '
+        "are in value and label, with wasCustom true. If they did not submit, cancelled is true, with their reply.",
+        recommend='put it first and end its label with "(recommended)".',
+        title="Ask the user to choose",
+        shape="questions with id, prompt and options, which return an object for each id",
     ),
-    Tool(
+    _tool(
         "tool_question",
         "tool_question",
-        "Ask the user on behalf of a tool",
-        _description(
-            "Ask one question on behalf of a tool that is about to act.",
-            f'{{"answer_type": …, "answer": …}}, the answer in the type of answer_type. {_REPLIED}',
-            _BY_DEFAULT,
-        ),
         tool_schemas.TOOL_QUESTION,
+        "Ask one question on behalf of a tool that is about to act.",
+        f'{{"answer_type": …, "answer": …}}, the answer in the type of answer_type. {_REPLIED}',
+        recommend=_BY_DEFAULT,
+        title="Ask the user on behalf of a tool",
     ),
-    Tool(
+    _tool(
         "gemini",
         "ask_user",
-        "Ask the user",
-        _description(
-            "Ask the user choice, text and yes/no questions, and wait for the answers.",
-            '{"answers": {"0": …}}, keyed by the position of the question: a label, several joined by commas, or the '
-            "user's own words; empty answers are left out. If the user replies instead: cancelled, with their reply.",
-            'put it first and end its label with "(Recommended)".',
-        ),
         host_schemas.GEMINI,
-        'questions with question and type, which return {"answers": {"0": …}} by position',
+        "Ask the user choice, text and yes/no questions, and wait for the answers.",
+        '{"answers": {"0": …}}, keyed by the position of the question: a label, several joined by commas, or the '
+        "user's own words; empty answers are left out. If the user replies instead: cancelled, with their reply.",
+        shape='questions with question and type, which return {"answers": {"0": …}} by position',
     ),
-    Tool(
+    _tool(
         "copilot",
         "ask_user",
-        "Ask the user",
-        _description(
-            "Ask the user one question and wait for the answer.",
-            '{"answer": …, "wasFreeform": …}: a choice, or the user\'s own words, also if they reply instead.',
-            'put it first and end it with "(Recommended)".',
-        ),
         host_schemas.COPILOT,
-        'one question with choices, which returns {"answer": …, "wasFreeform": …}',
+        _ONE,
+        '{"answer": …, "wasFreeform": …}: a choice, or the user\'s own words, also if they reply instead.',
+        recommend='put it first and end it with "(Recommended)".',
+        shape='one question with choices, which returns {"answer": …, "wasFreeform": …}',
     ),
-    Tool(
+    _tool(
         "opencode",
         "question",
-        "Ask the user",
-        _description(
-            "Ask the user questions and wait for the answers.",
-            '{"answers": [[…]]}, for each question the labels or the user\'s own words; an empty list if unanswered. '
-            "If the user replies instead, the reply is the answer to the question that was open.",
-            'put it first and end its label with "(Recommended)".',
-        ),
         host_schemas.OPENCODE,
-        'questions with question and options, which return {"answers": [[…]]} in their order',
+        _SEVERAL,
+        '{"answers": [[…]]}, for each question the labels or the user\'s own words; an empty list if unanswered. '
+        "If the user replies instead, the reply is the answer to the question that was open.",
+        shape='questions with question and options, which return {"answers": [[…]]} in their order',
     ),
-    Tool(
+    _tool(
         "codex",
         "request_user_input",
-        "Ask the user",
-        _description(
-            "Ask the user questions and wait for the answers.",
-            '{"answers": {id: {"answers": […]}}}: a label or text, and perhaps a "user_note: …"; own words are a note '
-            'after "None of the above". If the user replies, the open question has [cancelled by user] and their note.',
-            'put it first and end its label with "(Recommended)".',
-        ),
         host_schemas.CODEX,
+        _SEVERAL,
+        '{"answers": {id: {"answers": […]}}}: a label or text, and perhaps a "user_note: …"; own words are a note '
+        'after "None of the above". If the user replies, the open question has [cancelled by user] and their note.',
     ),
-    Tool(
+    _tool(
         "vscode",
         "vscode_askQuestions",
-        "Ask the user",
-        _description(
-            "Ask the user questions and wait for the answers.",
-            '{"answers": {header: {"selected": […], "freeText": …, "skipped": …}}}. If the user replies instead, their '
-            "message is the freeText of the question that was open, and the rest is skipped.",
-            "set recommended on the option.",
-        ),
         host_schemas.VSCODE,
+        _SEVERAL,
+        '{"answers": {header: {"selected": […], "freeText": …, "skipped": …}}}. If the user replies instead, their '
+        "message is the freeText of the question that was open, and the rest is skipped.",
+        recommend="set recommended on the option.",
     ),
-    Tool(
+    _tool(
         "cline",
         "ask_question",
-        "Ask the user",
-        _description(
-            "Ask the user one question and wait for the answer.",
-            "the answer itself: the option, or the user's own words, also if they reply instead.",
-            'put it first; it may end with "(Recommended)".',
-        ),
         host_schemas.CLINE,
+        _ONE,
+        "the answer itself: the option, or the user's own words, also if they reply instead.",
+        recommend='put it first; it may end with "(Recommended)".',
     ),
-    Tool(
+    _tool(
         "openclaw",
         "ask_user",
-        "Ask the user",
-        _description(
-            "Ask the user multiple-choice questions and wait for the answers.",
-            '{"status": "answered", "answers": {"answers": {id: […]}}}: labels and own words; or status no_answer.',
-            'put it first and end its label with "(Recommended)".',
-        ),
         host_schemas.OPENCLAW,
-        "questions with id, header, question and options, which return lists by id",
+        _CHOICES,
+        '{"status": "answered", "answers": {"answers": {id: […]}}}: labels and own words; or status no_answer.',
+        shape="questions with id, header, question and options, which return lists by id",
     ),
-    Tool(
+    _tool(
         "deepagents",
         "ask_user",
-        "Ask the user",
-        _description(
-            "Ask the user questions and wait for the answers.",
-            "each question after Q: with its answer after A:, several joined by commas; (cancelled) if there is none.",
-            'put it first and end its label with "(Recommended)".',
-        ),
         host_schemas.DEEPAGENTS,
-        "questions with question, type multiple_choice or multi_select and choices, which return Q: and A: lines",
+        _SEVERAL,
+        "each question after Q: with its answer after A:, several joined by commas; (cancelled) if there is none.",
+        shape="questions with question, type multiple_choice or multi_select and choices, which return Q: and A: lines",
     ),
-    Tool(
+    _tool(
         "auggie",
         "ask-user",
-        "Ask the user",
-        _description(
-            "Ask the user one question and wait for the answer.",
-            "User responded: and the response, or the user's own words; or Declined to answer.",
-            'put it first and end its label with "(Recommended)".',
-        ),
         host_schemas.AUGGIE,
-        "",
+        _ONE,
+        "User responded: and the response, or the user's own words; or Declined to answer.",
     ),
-    Tool(
+    _tool(
         "continue",
         "AskQuestion",
-        "Ask the user",
-        _description(
-            "Ask the user one question and wait for the answer.",
-            "which option the user selected, or their own words, also if they reply instead.",
-            'make it the default answer; it may end with "(Recommended)".',
-        ),
         host_schemas.CONTINUE,
-        "one question with options, which returns a sentence",
+        _ONE,
+        "which option the user selected, or their own words, also if they reply instead.",
+        recommend='make it the default answer; it may end with "(Recommended)".',
+        shape="one question with options, which returns a sentence",
     ),
-    Tool(
+    _tool(
         "cursor",
         "AskQuestion",
-        "Ask the user",
-        _description(
-            "Ask the user multiple-choice questions and wait for the answers.",
-            '{"success": {"answers": [{"questionId", "selectedOptionIds", "freeformText"}]}}, or rejected and why.',
-            'put it first and end its label with "(Recommended)".',
-        ),
         host_schemas.CURSOR,
-        "questions with id, prompt and options, which return the ids of options",
+        _CHOICES,
+        '{"success": {"answers": [{"questionId", "selectedOptionIds", "freeformText"}]}}, or rejected and why.',
+        shape="questions with id, prompt and options, which return the ids of options",
     ),
-    Tool(
+    _tool(
         "hermes",
         "clarify",
-        "Ask the user",
-        _description(
-            "Ask the user questions and wait for the answers.",
-            '{"responses": [{"question", "choices_offered", "status", "user_response"}], "outcome": …} in their order.',
-            'put it first and end its label with "(Recommended)".',
-        ),
         host_schemas.HERMES,
-        "",
+        _SEVERAL,
+        '{"responses": [{"question", "choices_offered", "status", "user_response"}], "outcome": …} in their order.',
     ),
 )
-
-
 BY_DIALECT: Final = {tool.dialect: tool for tool in TOOLS}
 
 

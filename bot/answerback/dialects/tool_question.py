@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import Form, Persistence
-from answerback.dialects import question_reader, single
+from answerback.dialects import choice_forms, question_reader, single
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect
 from answerback.dialects.tool_definitions import BY_DIALECT
 
-_FIELDS: Final = (
-    "id",
-    "text",
-    "context",
-    "answer_type",
-    "options",
-    "default",
-    "exclusive",
-    "persistence",
-)
-
+_FIELDS: Final = ("id", "text", *single.FIELDS[1:], "exclusive", "persistence")
 _PERSISTENCE: Final = tuple(kind.value for kind in Persistence)
 
 
@@ -47,21 +36,14 @@ def parse(call: ArgumentNode) -> Form | None:
         exclusive=exclusive,
         persistence=Persistence(persistence or Persistence.NONE),
     )
-    return (
-        None if question is None or call.problems.found else Form(questions=(question,), tool=tool)
-    )
-
-
-def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended, as for `single`."""
-    return single.render(ask)
+    return choice_forms.form_of(call, question, tool=tool)
 
 
 DIALECT: Final = Dialect(
     name="tool_question",
     calls=(CallRule(("tool_question",), options=question_reader.OPTIONS, question="question"),),
     parse=parse,
-    render=render,
+    render=single.render,
     tool=BY_DIALECT["tool_question"],
     order=6,
 )

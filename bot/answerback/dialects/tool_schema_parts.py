@@ -6,27 +6,28 @@ without ``null``, whose alternatives have the descriptions. No object has ``addi
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
-TEXT: Final[dict[str, JsonValue]] = {"type": "string", "minLength": 1, "maxLength": 20_000}
-LABEL: Final[dict[str, JsonValue]] = {"type": "string", "minLength": 1, "maxLength": 1_000}
+Schema: TypeAlias = dict[str, JsonValue]
+TEXT: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 20_000}
+LABEL: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 1_000}
 
 
-def with_description(schema: dict[str, JsonValue], description: str) -> dict[str, JsonValue]:
+def with_description(schema: Schema, description: str) -> Schema:
     """Return a schema with a description for the model."""
     return {**schema, "description": description}
 
 
-def object_schema(properties: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:
+def object_schema(properties: dict[str, JsonValue], *required: str) -> Schema:
     """Return the schema of an object."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def array_schema(
     items: JsonValue, description: str, min_items: int = 1, max_items: int = 100
-) -> dict[str, JsonValue]:
+) -> Schema:
     """Return the schema of an array, with a description for the model."""
     return {
         "type": "array",
@@ -37,10 +38,17 @@ def array_schema(
     }
 
 
+def flag_schema(description: str, **default: bool) -> Schema:
+    """Return the schema of a flag, perhaps with a ``default``, with a description for the model."""
+    return {"type": "boolean", **default, "description": description}
+
+
+QUESTION_TEXT: Final = with_description(TEXT, "The question, as the user reads it.")
+IN_ORDER: Final = "The questions, in the order in which they are asked."
 CONTEXT: Final = with_description(
     TEXT, "What the user needs to know to decide; shown with the question."
 )
-JSON_SCHEMA: Final[dict[str, JsonValue]] = {
+JSON_SCHEMA: Final[Schema] = {
     "type": "object",
     "properties": {"type": {"type": "string"}},
     "description": "Only for schema: the JSON Schema of the answer, with any of its keywords. A flat object becomes a "

@@ -3,54 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, assert_never
-
-from pydantic import JsonValue
+from typing import Final
 
 from answerback.core.form import AnswerType
 from answerback.dialects.question_reader import NON_SCHEMA_TYPES
 from answerback.dialects.tool_schema_parts import (
     CONTEXT,
+    IN_ORDER,
     JSON_SCHEMA,
     LABEL,
+    QUESTION_TEXT,
     TEXT,
+    Schema,
     array_schema,
+    flag_schema,
     object_schema,
     with_description,
 )
 
 
-def _answer_type(kinds: Iterable[AnswerType]) -> dict[str, JsonValue]:
+def _answer_type(kinds: Iterable[AnswerType]) -> Schema:
     return {
         "type": "string",
-        "enum": [_answer_type_name(kind) for kind in kinds],
+        "enum": [kind.value for kind in kinds],
         "description": "The type of the answer.",
     }
-
-
-def _answer_type_name(kind: AnswerType) -> str:
-    """Return the name of an answer type; a new type fails the type check until the schemas below describe it."""
-    match kind:
-        case AnswerType.BOOLEAN | AnswerType.TEXT:
-            return kind.value
-        case AnswerType.SELECT | AnswerType.MULTI_SELECT:  # with _OPTIONS
-            return kind.value
-        case AnswerType.SCHEMA:  # with ``schema``, in ASK_USER only
-            return kind.value
-        case _:
-            assert_never(kind)
 
 
 _OPTIONS: Final = array_schema(
     LABEL, "The choices, all different; only for select and multi_select.", max_items=1_000
 )
-_LABELS: Final[dict[str, JsonValue]] = {"type": "array", "items": {"type": "string"}}
-_DEFAULT: Final[dict[str, JsonValue]] = {
+_LABELS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
+_DEFAULT: Final[Schema] = {
     "anyOf": [
-        {
-            "type": "boolean",
-            "description": "For boolean: pre-selected for the user, who still has to confirm it.",
-        },
+        flag_schema("For boolean: pre-selected for the user, who still has to confirm it."),
         {
             "type": "string",
             "description": "For select, the option that is pre-selected; for text, what is pre-filled.",
@@ -58,7 +44,7 @@ _DEFAULT: Final[dict[str, JsonValue]] = {
         with_description(_LABELS, "For multi_select: the options that are pre-selected."),
     ]
 }
-_EXPECTED: Final[dict[str, JsonValue]] = {
+_EXPECTED: Final[Schema] = {
     "anyOf": [{"type": "boolean"}, {"type": "string"}, _LABELS, {"type": "number"}]
 }
 
@@ -70,7 +56,7 @@ ASK_USER: Final = object_schema(
                     "id": with_description(
                         LABEL, "The key of this question's answer in the result; unique."
                     ),
-                    "text": with_description(TEXT, "The question, as the user reads it."),
+                    "text": QUESTION_TEXT,
                     "context": CONTEXT,
                     "answer_type": _answer_type(AnswerType),
                     "options": _OPTIONS,
@@ -87,7 +73,7 @@ ASK_USER: Final = object_schema(
                 "text",
                 "answer_type",
             ),
-            "The questions, in the order in which they are asked.",
+            IN_ORDER,
         )
     },
     "questions",
@@ -107,20 +93,13 @@ TOOL_QUESTION: Final = object_schema(
         "tool": with_description(LABEL, "The tool on whose behalf the question is asked."),
         "question": object_schema(
             {
-                "id": with_description(
-                    LABEL,
-                    "The tool's key for the question.",
-                ),
-                "text": with_description(TEXT, "The question, as the user reads it."),
+                "id": with_description(LABEL, "The tool's key for the question."),
+                "text": QUESTION_TEXT,
                 "context": CONTEXT,
                 "answer_type": _answer_type(NON_SCHEMA_TYPES),
                 "options": _OPTIONS,
                 "default": _DEFAULT,
-                "exclusive": {
-                    "type": "boolean",
-                    "default": False,
-                    "description": "Whether only a person may answer it.",
-                },
+                "exclusive": flag_schema("Whether only a person may answer it.", default=False),
                 "persistence": {
                     "type": "string",
                     "enum": ["none", "turn"],

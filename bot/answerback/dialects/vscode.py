@@ -9,7 +9,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
@@ -26,10 +26,9 @@ def parse(call: ArgumentNode) -> Form | None:
     return choice_forms.read_form(call, lambda node, _: _question(node, headers))
 
 
+@results.unless_failed
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
-    if ask.status is Status.FAILED:
-        return results.failure_result(ask)
     answers = {
         question.id: _answer(question, ask.walk.answer(question.id))
         for question in ask.form.questions
@@ -44,7 +43,7 @@ def _question(node: ArgumentNode, headers: set[str]) -> Question | None:
     choice_forms.require_unique(node, "header", header, headers)
     text = node.text("question")
     message = node.text("message", required=False, blank=True)
-    options = choice_forms.read_label_options(node, min_items=0, required=False)
+    options = choice_forms.read_options(node, min_items=0, required=False)
     kind = choice_forms.read_multiple(node, "multiSelect")
     allow_other = node.flag("allowFreeformInput", default=True)
     if len(options) == 1 and not allow_other:
@@ -75,7 +74,7 @@ def _with_default(question: Question, sent: JsonValue) -> Question:
     if not chosen:
         return question
     default = chosen if question.answer_type is AnswerType.MULTI_SELECT else chosen[0]
-    return question.model_copy(update={"default": default, "has_default": True})
+    return question.with_default(default)
 
 
 def _answer(question: Question, given: GivenAnswer | None) -> JsonValue:
