@@ -65,7 +65,7 @@ def parse(call: ArgumentNode) -> Form | None:
         problem = Problem(pointer="/name", code="unknown_value", message=message)
         call.problems.add(problem)
         return None
-    requests = variant.read(call)
+    requests = [*variant.read(call)]
     if call.problems.found:
         return None
     questions = tuple(question for each in requests for question in each.questions())
@@ -74,7 +74,7 @@ def parse(call: ArgumentNode) -> Form | None:
 
 def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | None:
     """Return the one use of a tool that a valid call asks for; None if it asks for anything else as well."""
-    requests = VARIANTS[name].read(ArgumentNode(arguments, ProblemCollector(arguments, name)))
+    requests = [*VARIANTS[name].read(ArgumentNode(arguments, ProblemCollector(arguments, name)))]
     if len(requests) != 1 or requests[0].headline is not None or requests[0].lead:
         return None
     [one] = requests

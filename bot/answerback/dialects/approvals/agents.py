@@ -24,6 +24,7 @@ from answerback.dialects.approvals.approval_request import (
     Variant,
     kind_of_value,
     notes,
+    one_field,
     option_for,
     optional_items,
     options,
@@ -55,20 +56,19 @@ _LABELLED_FIELDS: Final = frozenset(
 """The fields of a suggestion that its label covers."""
 
 
-def _read_claude(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_claude(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     suggested = [
         _suggestion(node, i)
         for i, node in enumerate(optional_items(call, _SUGGESTIONS, "suggestions"), 1)
         if node.is_object()
     ]
     [allow, deny] = options(allow="Allow once", deny="Deny")
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=read_tool_name((call, "tool_name")),
         arguments=call.at("tool_input").value,
         notes=notes(call, "mcp_server"),
         options=(allow, *suggested, deny),
     )
-    return [request]
 
 
 def _suggestion(node: ArgumentNode, number: int) -> Option:
@@ -135,26 +135,17 @@ def _claude_no_decision(_answers: AnswersById, _arguments: Json, reason: str) ->
     return _hook(behavior="deny", message=reason)
 
 
-def _read_copilot(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_copilot(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     name = read_tool_name((call, "toolName"))
     server, _, tool = name.rpartition("/")
     if headline.kind_of(name) is not ToolKind.OTHER:
         server, tool = "", name  # a slash may also belong to a known name
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=tool,
         server=server or None,
         arguments=call.at("toolInput").value,
         options=options(allow="Allow", deny="Deny"),
     )
-    return [request]
-
-
-def _copilot_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
-    return {"behavior": answers[DECISION]}
-
-
-def _copilot_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
-    return {"behavior": "deny", "message": reason}
 
 
 # --- ACP and opencode -----------------------------------------------------------------------------
@@ -196,14 +187,14 @@ def _read_options(
     return [*offered.values()]
 
 
-def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_acp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     offered = _read_options(call, "optionId", "name")
     subject = call.at("subject")
     tool_call = subject.at("toolCall") if subject.has("toolCall") else call.at("toolCall")
     name_fields = [
         (tool_call, key) for key in ("name", "title", "kind", "toolCallId") if tool_call.has(key)
     ]
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=read_tool_name(*name_fields, (call, "title")),
         arguments=_subject(subject.value) or tool_call.at("rawInput").value,
         acp_kind="execute" if subject.has("command") else tool_call.at("kind").value,
@@ -213,7 +204,6 @@ def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
         },
         options=tuple(_with_kinds(offered)),
     )
-    return [request]
 
 
 def _with_kinds(options: Sequence[tuple[Option, JsonValue]]) -> Iterator[Option]:
@@ -246,32 +236,23 @@ def _acp_no_decision(_answers: AnswersById, arguments: Json, _reason: str) -> Js
     return {"outcome": {"outcome": "cancelled"}}
 
 
-def _read_opencode(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_opencode(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     [once, reject] = options(once="Allow once", reject="Deny")
     patterns = [node.value for node in optional_items(call, "always", "patterns")]
     label = f"Always allow {', '.join(map(str, patterns))} until opencode ends"
     always = option_for("always", label, patterns, OptionKind.ALLOW_ALWAYS, whole=True)
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=read_tool_name((call, "permission")),
         arguments=call.at("metadata").value,
         notes=notes(call, "patterns"),
         options=(once, always, reject) if patterns else (once, reject),
     )
-    return [request]
-
-
-def _opencode_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
-    return {"reply": answers[DECISION]}
-
-
-def _opencode_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
-    return {"reply": "reject", "message": reason}
 
 
 # --- Factory Droid --------------------------------------------------------------------------------
 
 
-def _read_droid(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     """Read a request about one or several uses of tools, which are decided together."""
     uses: list[tuple[JsonValue, Json]] = []
     tools: list[str] = []
@@ -284,25 +265,16 @@ def _read_droid(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     ]
     [(arguments, details), *_] = uses or [(None, {})]
     is_one = len(uses) <= 1
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=", ".join(dict.fromkeys(tools))[:MAX_LABEL],
         arguments=arguments if is_one else several,
         notes=details if is_one else {},
         options=tuple(option for option, _ in _read_options(call, "value", "label")),
     )
-    return [request]
 
 
-def _droid_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
-    return {"selectedOption": answers[DECISION]}
-
-
-def _droid_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
-    return {"selectedOption": "cancel", "comment": reason}
-
-
-DROID: Final = Variant(_read_droid, _droid_decision, _droid_no_decision)
+DROID: Final = one_field(_read_droid, "selectedOption", "cancel", reason="comment")
 CLAUDE: Final = Variant(_read_claude, _claude_decision, _claude_no_decision)
-COPILOT: Final = Variant(_read_copilot, _copilot_decision, _copilot_no_decision)
+COPILOT: Final = one_field(_read_copilot, "behavior", "deny", reason="message")
 ACP: Final = Variant(_read_acp, _acp_decision, _acp_no_decision)
-OPENCODE: Final = Variant(_read_opencode, _opencode_decision, _opencode_no_decision)
+OPENCODE: Final = one_field(_read_opencode, "reply", "reject", reason="message")

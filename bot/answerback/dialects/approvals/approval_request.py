@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -79,12 +79,33 @@ class ApprovalRequest:
 class Variant(NamedTuple):
     """How to read one host's requests and render its results."""
 
-    read: Callable[[ArgumentNode], Sequence[ApprovalRequest]]
+    read: Callable[[ArgumentNode], Iterable[ApprovalRequest]]
     """Reads the approval requests of a call and records problems."""
     render_decision: Callable[[AnswersById, Json], JsonValue]
     """Renders a decision in the host's format, from the answers and the call's arguments."""
     render_no_decision: Callable[[AnswersById, Json, str], JsonValue]
     """Renders the lack of a decision in the host's format, with the person's reply or the reason."""
+
+
+def one_field(
+    read: Callable[[ArgumentNode], Iterable[ApprovalRequest]],
+    name: str,
+    no: str,
+    *,
+    reason: str | None = None,
+) -> Variant:
+    """Return the variant of a host whose result is one field.
+
+    Args:
+        name: the field with the decision.
+        no: its value without a decision.
+        reason: the field that then says why, if there is one.
+    """
+    return Variant(
+        read,
+        lambda answers, _arguments: {name: answers[DECISION]},
+        lambda _answers, _arguments, why: {name: no, **({} if reason is None else {reason: why})},
+    )
 
 
 _DENYING: Final = frozenset({"deny", "reject", "decline", "cancel", "reject_always"})

@@ -7,7 +7,7 @@ elicitation that has no fields, and describes the call in its ``_meta``.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -22,6 +22,7 @@ from answerback.dialects.approvals.approval_request import (
     kind_of_value,
     mcp_tool_name,
     notes,
+    one_field,
     option_for,
     optional_items,
     options,
@@ -119,10 +120,11 @@ def _amendment_kind(sent: Json) -> OptionKind:
             return OptionKind.OTHER
 
 
-def _read_command(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_command(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     arguments = call.value if isinstance(call.value, dict) else {}
     if _is_human_command(arguments):
-        return [_request(call, "commandExecution", _HUMAN)]
+        yield _request(call, "commandExecution", _HUMAN)
+        return
     for node in optional_items(call, "availableDecisions", "decisions"):
         if not isinstance(node.value, str) and not (
             isinstance(node.value, dict) and len(node.value) == 1
@@ -137,7 +139,7 @@ def _read_command(call: ArgumentNode) -> Sequence[ApprovalRequest]:
             node.fail("duplicate_option", f"{node.name} is already used; decisions must be unique.")
     if not by_value and not call.problems.found:
         listed.fail("too_few", f"{listed.name} must have a decision other than cancel.")
-    return [_request(call, "commandExecution", tuple(by_value.values()))]
+    yield _request(call, "commandExecution", tuple(by_value.values()))
 
 
 def shown_fields(call: ArgumentNode) -> Json:
@@ -161,16 +163,8 @@ def _command_decision(answers: AnswersById, arguments: Json) -> JsonValue:
     return {"decision": sent[str(answers[DECISION])]}
 
 
-def _read_file_change(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    return [_request(call, "fileChange", _FILE_CHANGE)]
-
-
-def _file_change_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
-    return {"decision": answers[DECISION]}
-
-
-def _no_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
-    return {"decision": "decline"}
+def _read_file_change(call: ArgumentNode) -> Iterator[ApprovalRequest]:
+    yield _request(call, "fileChange", _FILE_CHANGE)
 
 
 # --- tools of MCP servers -------------------------------------------------------------------------
@@ -179,19 +173,18 @@ _PERSIST: Final = {"session": "Allow tool this session", "always": "Always allow
 """How long Codex remembers an approval, as far as it offers that."""
 
 
-def _read_mcp_tool(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_mcp_tool(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     meta = call.at("_meta")
     persist = meta.at("persist").value
     offered = persist if isinstance(persist, list) else [persist]
     labels = {each: label for each, label in _PERSIST.items() if each in offered}
     tool = read_tool_name((meta, "tool_name"), (meta, "tool_title"), (call, "message"))
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=mcp_tool_name(call.label("serverName"), tool),
         arguments=meta.at("tool_params").value,
         notes=notes(meta, "tool_title", "tool_description", "connector_name"),
         options=options(accept="Allow once", **labels, decline="Deny"),
     )
-    return [request]
 
 
 def _mcp_tool_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
@@ -202,10 +195,6 @@ def _mcp_tool_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
     return {"action": "accept", "content": {}, **persist}
 
 
-def _no_mcp_tool_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
-    return {"action": "decline"}
-
-
-MCP_TOOL: Final = Variant(_read_mcp_tool, _mcp_tool_decision, _no_mcp_tool_decision)
-COMMAND: Final = Variant(_read_command, _command_decision, _no_decision)
-FILE_CHANGE: Final = Variant(_read_file_change, _file_change_decision, _no_decision)
+MCP_TOOL: Final = Variant(_read_mcp_tool, _mcp_tool_decision, lambda *_: {"action": "decline"})
+COMMAND: Final = Variant(_read_command, _command_decision, lambda *_: {"decision": "decline"})
+FILE_CHANGE: Final = one_field(_read_file_change, "decision", "decline")

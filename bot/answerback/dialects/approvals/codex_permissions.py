@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from pydantic import JsonValue
@@ -32,16 +32,15 @@ _SPECIAL: Final = {
 }
 
 
-def _read(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     wanted = require_object(call, "permissions").value
     offered = options(turn="Allow for this turn", session="Allow for this session", decline="Deny")
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool="permissions",
         headline=headline.fit(_described(wanted if isinstance(wanted, dict) else {}), "Allow "),
         notes=shown_fields(call),
         options=offered,
     )
-    return [request]
 
 
 def _described(wanted: Json) -> str:
@@ -125,8 +124,4 @@ def _without_nulls(value: JsonValue) -> JsonValue:
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
-def _no_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
-    return _DENIED
-
-
-PERMISSIONS: Final = Variant(_read, _decision, _no_decision)
+PERMISSIONS: Final = Variant(_read, _decision, lambda *_: _DENIED)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core.answers import format_value
 from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Question
+from answerback.dialects import choice_forms
 from answerback.dialects.approvals.approval_request import (
     DECISION,
     AnswersById,
@@ -41,8 +42,8 @@ _QUESTIONS_PER_ACTION: Final = 3
 _ANY_OBJECT: Final[Json] = {"type": "object"}
 
 
-def _read_langchain(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    return [_langchain_request(call, _allowed_decisions(call))]
+def _read_langchain(call: ArgumentNode) -> Iterator[ApprovalRequest]:
+    yield _langchain_request(call, _allowed_decisions(call))
 
 
 def _langchain_request(
@@ -63,7 +64,7 @@ def _langchain_request(
     )
 
 
-def _read_langchain_batch(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_langchain_batch(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     """Read all actions of a model's turn. What is allowed is said by the name of the action."""
     allowed: dict[str, Sequence[str]] = {}
     for config in call.items(
@@ -73,11 +74,10 @@ def _read_langchain_batch(call: ArgumentNode) -> Sequence[ApprovalRequest]:
             allowed[name] = _allowed_decisions(config)
     most = MAX_QUESTIONS // _QUESTIONS_PER_ACTION
     actions = call.items("action_requests", min_items=1, max_items=most, noun="actions")
-    return [
-        _langchain_request(action, allowed.get(str(action.at("name").value), _DEFAULT), f"_{i}")
-        for i, action in enumerate(actions, 1)
-        if action.is_object()
-    ]
+    for i, action in enumerate(actions, 1):
+        if action.is_object():
+            offered = allowed.get(str(action.at("name").value), _DEFAULT)
+            yield _langchain_request(action, offered, f"_{i}")
 
 
 def _allowed_decisions(call: ArgumentNode) -> Sequence[str]:
@@ -133,11 +133,14 @@ def _prefilled(
 ) -> Question:
     decided = f"{DECISION}{suffix}"
     question = follow_up_question(
-        decision, f"{question_id}{suffix}", text, AnswerType.SCHEMA, after=decided
+        decision,
+        f"{question_id}{suffix}",
+        text,
+        AnswerType.SCHEMA,
+        after=decided,
+        json_schema=schema,
     )
-    return question.model_copy(
-        update={"json_schema": schema, "default": value, "has_default": True}
-    )
+    return question.with_default(value)
 
 
 def _langchain_decision(answers: AnswersById, arguments: Json, suffix: str = "") -> JsonValue:
@@ -184,14 +187,13 @@ def _is_decided(answers: AnswersById, suffix: str) -> bool:
 # --- OpenAI: MCP tools of the Responses API, and the Agents SDK -----------------------------------
 
 
-def _read_openai_mcp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_openai_mcp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     call.label("id")
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=mcp_tool_name(call.label("server_label"), read_tool_name((call, "name"))),
         arguments=parse_json_arguments(call.at("arguments").value),
         options=_YES_NO,
     )
-    return [request]
 
 
 def _openai_mcp_response(arguments: Json, *, approve: bool, **more: str) -> JsonValue:
@@ -215,15 +217,14 @@ _OPENAI: Final = options(
 )
 
 
-def _read_openai(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_openai(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     item = call.at("raw_item")
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=read_tool_name((call, "tool_name"), (item, "name")),
         arguments=parse_json_arguments(item.at("arguments").value),
         server=_server_label(item),
         options=_OPENAI,
     )
-    return [request]
 
 
 def _server_label(item: ArgumentNode) -> str | None:
@@ -243,19 +244,18 @@ def _openai_no_decision(_answers: AnswersById, _arguments: Json, reason: str) ->
 # --- Vercel's AI SDK ------------------------------------------------------------------------------
 
 
-def _read_ai_sdk(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_ai_sdk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     call.label("approvalId")
     tool_call = require_object(call, "toolCall")
     if call.flag("isAutomatic", default=False):
         message = "isAutomatic is true: this is decided already, and nobody need be asked."
         call.fail("unknown_value", message, "isAutomatic")
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=read_tool_name((tool_call, "toolName")),
         arguments=tool_call.at("input").value,
         notes=notes(call, "reason"),
         options=_YES_NO,
     )
-    return [request]
 
 
 def _ai_sdk_response(arguments: Json, *, approved: bool, **more: str) -> JsonValue:
@@ -276,26 +276,20 @@ def _ai_sdk_no_decision(_answers: AnswersById, arguments: Json, reason: str) -> 
 _DENIAL_MESSAGE: Final = "The tool call was denied."
 
 
-def _read_pydantic(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    requests: list[ApprovalRequest] = []
+def _read_pydantic(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     ids: set[str] = set()
     for node in call.items("approvals", min_items=1, max_items=MAX_QUESTIONS, noun="approvals"):
         if not node.is_object():
             continue
         call_id = node.label("tool_call_id") or "?"
-        if call_id in ids:
-            message = f"{node.name}.tool_call_id {format_value(call_id)} is already used; ids must be unique."
-            node.fail("duplicate_id", message, "tool_call_id")
-        ids.add(call_id)
-        request = ApprovalRequest(
+        choice_forms.require_unique(node, "tool_call_id", call_id, ids)
+        yield ApprovalRequest(
             id=call_id,
             tool=read_tool_name((node, "tool_name")),
             arguments=parse_json_arguments(node.at("args").value),
             notes=notes(call.at("metadata"), call_id),
             options=options(approve="Approve", deny="Deny"),
         )
-        requests.append(request)
-    return requests
 
 
 def _pydantic_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
@@ -325,7 +319,7 @@ def _pydantic_no_decision(answers: AnswersById, arguments: Json, reason: str) ->
 # --- Google ADK -----------------------------------------------------------------------------------
 
 
-def _read_adk(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_adk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     function = require_object(call, "originalFunctionCall")
     confirmation = call.at("toolConfirmation")
     payload = confirmation.at("payload").value
@@ -334,23 +328,18 @@ def _read_adk(call: ArgumentNode) -> Sequence[ApprovalRequest]:
         if payload is None
         else [_prefilled("approve", "payload", "With which payload?", {}, payload)]
     )
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=read_tool_name((function, "name")),
         arguments=function.at("args").value,
         notes=notes(confirmation, "hint", "payload"),
         options=_YES_NO,
         further=tuple(more),
     )
-    return [request]
 
 
 def _adk_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
     more: Json = {"payload": answers["payload"]} if "payload" in answers else {}
     return {"confirmed": answers[DECISION] == "approve", **more}
-
-
-def _adk_no_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
-    return {"confirmed": False}
 
 
 LANGCHAIN: Final = Variant(_read_langchain, _langchain_decision, _langchain_no_decision)
@@ -359,4 +348,4 @@ OPENAI_MCP: Final = Variant(_read_openai_mcp, _openai_mcp_decision, _openai_mcp_
 OPENAI_AGENTS: Final = Variant(_read_openai, _openai_decision, _openai_no_decision)
 AI_SDK: Final = Variant(_read_ai_sdk, _ai_sdk_decision, _ai_sdk_no_decision)
 PYDANTIC_AI: Final = Variant(_read_pydantic, _pydantic_decision, _pydantic_no_decision)
-ADK: Final = Variant(_read_adk, _adk_decision, _adk_no_decision)
+ADK: Final = Variant(_read_adk, _adk_decision, lambda *_: {"confirmed": False})

@@ -6,18 +6,13 @@ of a tool's definition, which is shown as such.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Final
 
-from pydantic import JsonValue
-
 from answerback.dialects.approvals.approval_request import (
-    DECISION,
-    AnswersById,
     ApprovalRequest,
-    Json,
-    Variant,
     notes,
+    one_field,
     options,
     read_tool_name,
 )
@@ -28,11 +23,11 @@ _CHANGED: Final = "changed"
 _LONG_NAME: Final = 80
 
 
-def _read(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     changed = call.text(_CHANGED) if call.has(_CHANGED) else None
     title = "**The server has changed this tool since a call of it was allowed:**"
     tool = read_tool_name((call, "name"))
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=tool,
         # A headline may shorten a long name.
         notes=notes(call, "name") if len(tool) > _LONG_NAME else {},
@@ -41,15 +36,6 @@ def _read(call: ArgumentNode) -> Sequence[ApprovalRequest]:
         lead=() if changed is None else (Block(title, changed, "diff"),),
         options=options(allow="Allow once", deny="Deny"),
     )
-    return [request]
 
 
-def _decision(answers: AnswersById, _arguments: Json) -> JsonValue:
-    return {"behavior": answers[DECISION]}
-
-
-def _no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
-    return {"behavior": "deny", "message": reason}
-
-
-MCP_PROXY: Final = Variant(_read, _decision, _no_decision)
+MCP_PROXY: Final = one_field(_read, "behavior", "deny", reason="message")

@@ -5,20 +5,15 @@ Shapes: the protocol of OpenClaw 2026.9.6.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Final
-
-from pydantic import JsonValue
 
 from answerback.core.form import Option
 from answerback.core.headline import fit
 from answerback.dialects.approvals.approval_request import (
-    DECISION,
-    AnswersById,
     ApprovalRequest,
-    Json,
-    Variant,
     notes,
+    one_field,
     options,
     read_tool_name,
 )
@@ -41,36 +36,26 @@ def _options(call: ArgumentNode) -> tuple[Option, ...]:
     )
 
 
-def _read_command(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_command(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     command = call.text("command") if isinstance(call.value, dict) else None
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool="exec",
         arguments={"command": command},
         notes=notes(call, *_COMMAND_NOTES),
         acp_kind="execute",
         options=_options(call),
     )
-    return [request]
 
 
-def _read_plugin(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+def _read_plugin(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     title = read_tool_name((call, "title"))
-    request = ApprovalRequest(
+    yield ApprovalRequest(
         tool=read_tool_name((call, "toolName"), (call, "title")),
         notes=notes(call, *_PLUGIN_NOTES),
         headline=fit(title, "Allow: "),
         options=_options(call),
     )
-    return [request]
 
 
-def _decision(answers: AnswersById, _arguments: Json) -> JsonValue:
-    return {"decision": answers[DECISION]}
-
-
-def _no_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
-    return {"decision": _DENY}
-
-
-COMMAND: Final = Variant(_read_command, _decision, _no_decision)
-PLUGIN: Final = Variant(_read_plugin, _decision, _no_decision)
+COMMAND: Final = one_field(_read_command, "decision", _DENY)
+PLUGIN: Final = one_field(_read_plugin, "decision", _DENY)
