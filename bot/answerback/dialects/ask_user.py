@@ -24,7 +24,7 @@ def parse(call: ArgumentNode) -> Form | None:
             continue
         question_id = node.label("id")
         if question_id in by_id:
-            node.at("id").already_used(question_id or "", "duplicate_id")
+            node.at("id").already_used(question_id or "", code="duplicate_id")
         if question_id == results.CANCEL_MARKER:
             node.fail(
                 "reserved_id",

@@ -120,7 +120,7 @@ class ArgumentNode:
         path = schemas.json_pointer([*self.path, *below])
         self.problems.add(Problem(pointer=path, code=code, message=message))
 
-    def already_used(self, value: str, code: str) -> None:
+    def already_used(self, value: str, *, code: str) -> None:
         """Record that this has the value of an earlier one."""
         shown = format_value(value)
         self.fail(code, f"{self.name} {shown} is already used; each must be different.")

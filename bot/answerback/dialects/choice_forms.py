@@ -45,16 +45,10 @@ def form_of(call: ArgumentNode, *questions: Question | None, **more: Any) -> For
     return Form(questions=valid, **more) if is_whole else None
 
 
-def require_unique(
-    node: ArgumentNode,
-    key: str,
-    value: str | None,
-    seen: set[str],
-    code: str = "duplicate_id",
-) -> None:
+def require_unique(node: ArgumentNode, key: str, value: str | None, seen: set[str]) -> None:
     """Record a problem if a field that identifies its object is not unique; otherwise add its value to ``seen``."""
     if value in seen:
-        node.at(key).already_used(value, code)
+        node.at(key).already_used(value, code="duplicate_id")
     elif value is not None:
         seen.add(value)
 
@@ -102,7 +96,7 @@ def read_options(
         option = _read_option(item, fields, previews=previews, blank=blank)
         if option is not None and options.setdefault(option.value, option) is not option:
             place = item.at(fields[0]) if fields else item
-            place.already_used(option.value, "duplicate_option")
+            place.already_used(option.value, code="duplicate_option")
     return tuple(options.values())
 
 
