@@ -51,12 +51,8 @@ from answerback_client.models import (
 _LONG_POLL: Final = 60.0
 """Seconds that one long poll lasts: short enough that no proxy on the way cuts it off."""
 _LONG_POLL_GRACE: Final = 15.0
-_FIRST_PAUSE: Final = 0.25
-_MAX_PAUSE: Final = 10.0
 PATIENCE: Final = 600.0
 """Seconds for which calls to a service that is down are retried before that is an error."""
-
-
 _REFUSALS: Final = {
     401: UnauthorizedError,
     403: UnauthorizedError,
@@ -158,7 +154,7 @@ class AsyncClient:
 
     async def get(self, ask_id: str) -> Ask:
         """Fetch the current state of an ask."""
-        return Ask.of(await self.call("GET", f"/v1/asks/{quote(ask_id, safe='')}"))
+        return Ask.of(await self.call("GET", _path(ask_id)))
 
     async def wait(self, ask_id: str, *, timeout: float | None = None) -> Ask:
         """Wait until an ask has ended; also resumes a wait after its process has died.
@@ -170,7 +166,7 @@ class AsyncClient:
             UnreachableError: the service has not answered for longer than the client's patience.
         """
         until = None if timeout is None else time.monotonic() + timeout
-        path = f"/v1/asks/{quote(ask_id, safe='')}"
+        path = _path(ask_id)
         while until is None or time.monotonic() < until:
             left = None if until is None else until - time.monotonic()
             poll = _LONG_POLL if left is None else min(_LONG_POLL, math.ceil(left))
@@ -198,8 +194,7 @@ class AsyncClient:
             EndedError: the ask has already ended.
             InvalidCallError: the explanation cannot be shown.
         """
-        path = f"/v1/asks/{quote(ask_id, safe='')}/context"
-        return Ask.of(await self.call("POST", path, json={"text": text}))
+        return Ask.of(await self.call("POST", _path(ask_id, "/context"), json={"text": text}))
 
     async def withdraw(self, ask_id: str) -> Ask:
         """Withdraw an ask.
@@ -207,16 +202,16 @@ class AsyncClient:
         Raises:
             EndedError: the ask has already ended.
         """
-        return Ask.of(await self.call("DELETE", f"/v1/asks/{quote(ask_id, safe='')}"))
+        return Ask.of(await self.call("DELETE", _path(ask_id)))
 
     async def report_no_answer(self, ask_id: str) -> Ask:
         """Report that the host of an approval is about to be told no, because nobody has answered.
 
         Returns the ask once it has ended: tell the host no, or what people have decided in the meantime.
         """
-        path = f"/v1/asks/{quote(ask_id, safe='')}/carried"
+        denied = {"decision": "denied"}
         try:
-            return Ask.of(await self.call("POST", path, json={"decision": "denied"}))
+            return Ask.of(await self.call("POST", _path(ask_id, "/carried"), json=denied))
         except StaleError as error:
             return error.ask
 
@@ -227,7 +222,7 @@ class AsyncClient:
             NotFoundError: there is none.
             RefusedError: the ask is open.
         """
-        return await self.call("GET", f"/v1/asks/{quote(ask_id, safe='')}/receipt")
+        return await self.call("GET", _path(ask_id, "/receipt"))
 
     async def consume(self, ask_id: str) -> Ask:
         """Consume an approval: the first of all callers gets it, so that it can be used only once.
@@ -236,8 +231,7 @@ class AsyncClient:
             RefusedError: it was consumed before, or nobody has allowed it.
         """
         # Not retried automatically: the first call may have consumed it.
-        path = f"/v1/asks/{quote(ask_id, safe='')}/consume"
-        return Ask.of(await self.call("POST", path, repeat=False))
+        return Ask.of(await self.call("POST", _path(ask_id, "/consume"), repeat=False))
 
     async def retry(
         self, ask_id: str, text: str | None = None, *, actor: Mapping[str, JsonValue] | None = None
@@ -250,10 +244,8 @@ class AsyncClient:
         Raises:
             InvalidCallError: there is nothing to try again, or somebody has told the agent already.
         """
-        body = {"text": text, "actor": actor}
-        path = f"/v1/asks/{quote(ask_id, safe='')}/retry"
-        given = {name: value for name, value in body.items() if value is not None}
-        return Ask.of(await self.call("POST", path, json=given, repeat=False))
+        body = _without_none({"text": text, "actor": actor})
+        return Ask.of(await self.call("POST", _path(ask_id, "/retry"), json=body, repeat=False))
 
     async def answers(
         self, conversation: str | None = None, *, after: int | None = None
@@ -265,9 +257,8 @@ class AsyncClient:
             after: the ``next`` of the answers that were last processed, starting with 0: acknowledges those, and
                 repeats later ones, which may have been lost. None: only answers that no response has delivered.
         """
-        query = {"conversation": conversation, "after": after}
-        params = {name: str(value) for name, value in query.items() if value is not None}
-        return Answers.of(await self.call("GET", f"/v1/answers?{urlencode(params)}"))
+        query = urlencode(_without_none({"conversation": conversation, "after": after}))
+        return Answers.of(await self.call("GET", f"/v1/answers?{query}"))
 
     async def open_asks(self, limit: int = 50) -> list[Ask]:
         """Fetch the newest open asks that the caller may see."""
@@ -293,14 +284,9 @@ class AsyncClient:
             EndedError: the ask has ended.
             InvalidCallError: the value is not a valid answer to this question.
         """
-        body: dict[str, object] = {**action}
-        if revision is not None:
-            body["revision"] = revision
-        if actor is not None:
-            body["actor"] = actor
+        body = {**action, **_without_none({"revision": revision, "actor": actor})}
         # Not retried automatically: without a revision, a retry could act a second time.
-        path = f"/v1/asks/{quote(ask_id, safe='')}/actions"
-        return Ask.of(await self.call("POST", path, json=body, repeat=False))
+        return Ask.of(await self.call("POST", _path(ask_id, "/actions"), json=body, repeat=False))
 
     async def call(
         self,
@@ -318,7 +304,7 @@ class AsyncClient:
             UnreachableError: the service has not answered for longer than the client's patience.
         """
         until = time.monotonic() + self._patience
-        backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
+        backoff = Backoff()
         while True:
             try:
                 return await self._call_once(method, path, json, headers or {})
@@ -361,6 +347,14 @@ class AsyncClient:
         except TooManyAsksError as error:
             error.retry_after = float(retry_after) if retry_after.isdecimal() else 0.0
             raise
+
+
+def _path(ask_id: str, part: str = "") -> str:
+    return f"/v1/asks/{quote(ask_id, safe='')}{part}"
+
+
+def _without_none(fields: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _parse_response(url: str, status: int, raw: bytes) -> Json:

@@ -26,7 +26,7 @@ class Backoff:
 
     __slots__ = ("_factor", "_failures", "_first", "_longest")
 
-    def __init__(self, first: float, longest: float, factor: float = 2.0) -> None:
+    def __init__(self, first: float = 0.25, longest: float = 10.0, factor: float = 2.0) -> None:
         self._first = first
         self._longest = longest
         self._factor = factor

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
-from collections.abc import Coroutine, Mapping
-from types import TracebackType
-from typing import Self, TypeVar, Unpack
-
-from pydantic import JsonValue
+from collections.abc import Callable, Coroutine
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from answerback_client.async_client import PATIENCE, AsyncClient
-from answerback_client.models import Answers, Ask, Envelope, Json
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _blocking(
+    method: Callable[Concatenate[AsyncClient, P], Coroutine[object, object, T]],
+) -> Callable[Concatenate[Client, P], T]:
+    """Return the blocking version of a method."""
+
+    @functools.wraps(method)
+    def call(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._run(method(self._client, *args, **kwargs))
+
+    return call
 
 
 class Client:
@@ -34,12 +44,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -51,89 +56,20 @@ class Client:
         self._thread.join()
         self._loop.close()
 
-    def ask(
-        self,
-        name: str,
-        arguments: Mapping[str, JsonValue],
-        *,
-        key: str | None = None,
-        timeout: float | None = None,
-        **envelope: Unpack[Envelope],
-    ) -> Ask:
-        """Submit an ask, and wait until it has ended; see `AsyncClient.ask`."""
-        return self._run(self._client.ask(name, arguments, key=key, timeout=timeout, **envelope))
-
-    def submit(
-        self,
-        name: str,
-        arguments: Mapping[str, JsonValue],
-        *,
-        key: str | None = None,
-        **envelope: Unpack[Envelope],
-    ) -> Ask:
-        """Submit an ask, and return at once; see `AsyncClient.submit`."""
-        return self._run(self._client.submit(name, arguments, key=key, **envelope))
-
-    def get(self, ask_id: str) -> Ask:
-        """Fetch the current state of an ask."""
-        return self._run(self._client.get(ask_id))
-
-    def wait(self, ask_id: str, *, timeout: float | None = None) -> Ask:
-        """Wait until an ask has ended; see `AsyncClient.wait`."""
-        return self._run(self._client.wait(ask_id, timeout=timeout))
-
-    def answers(self, conversation: str | None = None, *, after: int | None = None) -> Answers:
-        """Fetch late answers; see `AsyncClient.answers`."""
-        return self._run(self._client.answers(conversation, after=after))
-
-    def report_no_answer(self, ask_id: str) -> Ask:
-        """Report that an approval's host is about to be told no; see `AsyncClient.report_no_answer`."""
-        return self._run(self._client.report_no_answer(ask_id))
-
-    def receipt(self, ask_id: str) -> dict[str, JsonValue]:
-        """Fetch the receipt of an ask that has ended; see `AsyncClient.receipt`."""
-        return self._run(self._client.receipt(ask_id))
-
-    def consume(self, ask_id: str) -> Ask:
-        """Consume an approval, once; see `AsyncClient.consume`."""
-        return self._run(self._client.consume(ask_id))
-
-    def add_context(self, ask_id: str, text: str) -> Ask:
-        """Answer what somebody asked back; see `AsyncClient.add_context`."""
-        return self._run(self._client.add_context(ask_id, text))
-
-    def withdraw(self, ask_id: str) -> Ask:
-        """Withdraw an ask; see `AsyncClient.withdraw`."""
-        return self._run(self._client.withdraw(ask_id))
-
-    def retry(
-        self, ask_id: str, text: str | None = None, *, actor: Mapping[str, JsonValue] | None = None
-    ) -> Ask:
-        """Tell the agent, as a responder, to try again; see `AsyncClient.retry`."""
-        return self._run(self._client.retry(ask_id, text, actor=actor))
-
-    def open_asks(self, limit: int = 50) -> list[Ask]:
-        """Fetch the newest open asks that the caller may see."""
-        return self._run(self._client.open_asks(limit))
-
-    def act(
-        self, ask_id: str, action: Mapping[str, JsonValue], *, revision: int | None = None,
-        actor: Mapping[str, JsonValue] | None = None,
-    ) -> Ask:  # fmt: skip
-        """Act as a responder; see `AsyncClient.act`."""
-        return self._run(self._client.act(ask_id, action, revision=revision, actor=actor))
-
-    def call(
-        self,
-        method: str,
-        path: str,
-        *,
-        json: object = None,
-        headers: Mapping[str, str] | None = None,
-        repeat: bool = True,
-    ) -> Json:
-        """Call the API; see `AsyncClient.call`."""
-        return self._run(self._client.call(method, path, json=json, headers=headers, repeat=repeat))
+    ask = _blocking(AsyncClient.ask)
+    submit = _blocking(AsyncClient.submit)
+    get = _blocking(AsyncClient.get)
+    wait = _blocking(AsyncClient.wait)
+    answers = _blocking(AsyncClient.answers)
+    report_no_answer = _blocking(AsyncClient.report_no_answer)
+    receipt = _blocking(AsyncClient.receipt)
+    consume = _blocking(AsyncClient.consume)
+    add_context = _blocking(AsyncClient.add_context)
+    withdraw = _blocking(AsyncClient.withdraw)
+    retry = _blocking(AsyncClient.retry)
+    open_asks = _blocking(AsyncClient.open_asks)
+    act = _blocking(AsyncClient.act)
+    call = _blocking(AsyncClient.call)
 
     def _run(self, work: Coroutine[object, object, T]) -> T:
         running: list[asyncio.Task[T]] = []
