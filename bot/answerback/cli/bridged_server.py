@@ -15,15 +15,16 @@ from typing import Final
 
 import aiohttp
 
-from answerback.agents.bridges.ask_people import MAX_LINE, LineTooLongError, RequestAsker
+from answerback.agents.bridges.ask_people import RequestAsker
 from answerback.agents.bridges.codex import CodexBridge
-from answerback.agents.bridges.event_server import ForeignServerError
+from answerback.agents.bridges.frame import ForeignServerError
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.openclaw import OpenclawBridge
 from answerback.agents.bridges.openclaw_device import Device
 from answerback.agents.bridges.openclaw_gateway import OpenclawGateway
 from answerback.agents.bridges.opencode import OpencodeBridge
 from answerback.agents.bridges.opencode_server import OpencodeServer
+from answerback.agents.pipe.lines import MAX_LINE, LineTooLongError
 from answerback.cli.api_client import START_HINT
 from answerback.cli.output import fail, say
 from answerback.cli.state_folder import state_folder
@@ -110,7 +111,9 @@ async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         try:
             line = await reader.readline()
         except ValueError:  # it is longer than the reader's limit
-            raise LineTooLongError from None
+            raise LineTooLongError(
+                f"Stopped, because a line has more than {MAX_LINE} bytes."
+            ) from None
         if not line:
             return
         yield line

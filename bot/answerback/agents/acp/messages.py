@@ -5,7 +5,6 @@ Versions 1 and 2: https://agentclientprotocol.com/protocol/v1/overview. One JSON
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from answerback.agents.pipe.ask_people import AskOutcome, Call, is_decided
@@ -20,15 +19,6 @@ ALL_MODES: Final = frozenset({"form", "url"})
 _CAPABILITIES: Final = ("clientCapabilities", "capabilities")
 """The key of a client's capabilities: in version 1, and from version 2 on."""
 _DIALECTS: Final = {PERMISSION: "approval", ELICITATION: "elicitation"}
-
-
-def parse_message(line: bytes) -> Json:
-    """Parse a line as a message; empty if the line is not a message."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def new_session(response: Json) -> object:

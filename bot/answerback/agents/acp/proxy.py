@@ -86,7 +86,7 @@ class Proxy:
     def relay_from_agent(self, lines: Iterable[bytes]) -> None:
         """Relay the agent's messages until its stream ends."""
         for line in lines:
-            message = messages.parse_message(line)
+            message = json_rpc.parse_message(line)
             if messages.asks_people(message):
                 self._start_race(message, line)
             else:
@@ -131,7 +131,7 @@ class Proxy:
     def relay_from_editor(self, lines: Iterable[bytes]) -> None:
         """Relay the editor's messages until its stream ends."""
         for line in lines:
-            message = messages.parse_message(line)
+            message = json_rpc.parse_message(line)
             method = message.get("method")
             if method is None and "id" in message:
                 self._relay_response(message, line)

@@ -6,13 +6,13 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from pydantic import JsonValue
 
 from answerback.agents.pipe.origins import origin_of
-from answerback.core.base_error import AnswerbackError
 from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoundError
 
 Json = dict[str, JsonValue]
@@ -27,15 +27,6 @@ _END_TIMEOUT: Final = 5.0
 """Seconds that a bridge takes at its end to withdraw the asks that end with it."""
 _MAX_OPEN: Final = 200
 """The number of open asks that are searched for those of an earlier run."""
-MAX_LINE: Final = 64 * 2**20
-"""Bytes of a message from an agent's server or its client."""
-
-
-class LineTooLongError(AnswerbackError):
-    """A program sent a line that is longer than any message."""
-
-    def __init__(self) -> None:
-        super().__init__(f"Stopped, because a line has more than {MAX_LINE} bytes.")
 
 
 class Request(NamedTuple):
@@ -54,19 +45,15 @@ class Request(NamedTuple):
     """The only bridge process that can deliver an answer: the ask is withdrawn when it ends. None: a later run can."""
 
 
+@dataclass(frozen=True, slots=True)
 class RequestAsker:
-    """Asks people on behalf of a bridge: through one service, as one agent.
+    """Asks people on behalf of a bridge: through one service, as one agent."""
 
-    Args:
-        client: the service.
-        source: the agent, under the key ``bridge``, and which of its servers; part of each ask's metadata.
-        to: where to ask; by default the token's route, or else the default route.
-    """
-
-    def __init__(self, client: AsyncClient, source: Mapping[str, str], to: str | None) -> None:
-        self._client = client
-        self._source = source
-        self._to = to
+    client: AsyncClient
+    source: Mapping[str, str]
+    """The agent, under the key ``bridge``, and which of its servers; part of each ask's metadata."""
+    to: str | None
+    """Where to ask; by default the token's route, or else the default route."""
 
     async def ask_and_wait(self, request: Request, gone: asyncio.Event) -> Ask | None:
         """Ask people, and return the ask once it has ended; None if the request went away first.
@@ -83,19 +70,19 @@ class RequestAsker:
             "name": request.name,
             "dialect": request.dialect,
             "arguments": request.arguments,
-            "to": self._to,
+            "to": self.to,
             "conversation": request.conversation,
             "turn": request.turn,
             "tool_call_id": request.tool_call_id,
             "origin": origin_of(request.folder, request.conversation),
             "leased": request.process is not None or None,
             "metadata": _without_none(
-                {**self._source, _REQUEST: request.id, _PROCESS: request.process}
+                {**self.source, _REQUEST: request.id, _PROCESS: request.process}
             ),
         }
         # The id comes from the server, and becomes a header.
-        key = f"{self._source['bridge']}:{quote(request.id[:_MAX_ID], safe=':', errors='replace')}"
-        asked = asyncio.create_task(self._client.submit_body(_without_none(body), key=key))
+        key = f"{self.source['bridge']}:{quote(request.id[:_MAX_ID], safe=':', errors='replace')}"
+        asked = asyncio.create_task(self.client.submit_body(_without_none(body), key=key))
         try:
             return await self._wait(await asyncio.shield(asked), gone)
         except asyncio.CancelledError:
@@ -106,7 +93,7 @@ class RequestAsker:
             asked.cancel()
 
     async def _wait(self, ask: Ask, gone: asyncio.Event) -> Ask | None:
-        ended = asyncio.create_task(self._client.wait(ask.id))
+        ended = asyncio.create_task(self.client.wait(ask.id))
         left = asyncio.create_task(gone.wait())
         try:
             await asyncio.wait([ended, left], return_when=asyncio.FIRST_COMPLETED)
@@ -127,9 +114,9 @@ class RequestAsker:
             pending: the ids of the requests that wait for an answer.
             is_needed: whether an answer to an ask is useful even so.
         """
-        for ask in await self._client.open_asks(_MAX_OPEN):
+        for ask in await self.client.open_asks(_MAX_OPEN):
             metadata = ask.json["metadata"]
-            if not isinstance(metadata, dict) or not metadata.items() >= self._source.items():
+            if not isinstance(metadata, dict) or not metadata.items() >= self.source.items():
                 continue
             if str(metadata.get(_REQUEST)) not in pending and not await is_needed(ask):
                 await self._withdraw(ask.id)
@@ -142,7 +129,7 @@ class RequestAsker:
 
     async def _withdraw(self, ask_id: str) -> None:
         with contextlib.suppress(EndedError, NotFoundError):
-            await self._client.withdraw(ask_id)
+            await self.client.withdraw(ask_id)
 
 
 async def is_needed_by_its_run(ask: Ask) -> bool:
@@ -177,6 +164,13 @@ def reason_for_no_answer(ask: Ask) -> str:
     """Explain to the model why there is no answer for it."""
     content = ask.tool_result.content if ask.tool_result else ""
     return f"No person answered, but a machine: {content}" if is_machine_made(ask) else content
+
+
+def id_text(value: JsonValue) -> str | None:
+    """Return an id: they are part of paths, keys and headers."""
+    if isinstance(value, str) and value.isascii() and value.isprintable():
+        return value or None
+    return None
 
 
 def _without_none(fields: Mapping[str, object]) -> dict[str, object]:

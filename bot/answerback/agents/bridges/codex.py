@@ -11,9 +11,10 @@ import json
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue
 
 from answerback.agents.bridges.ask_people import (
     Request,
@@ -27,12 +28,12 @@ from answerback.agents.bridges.frame import Report
 from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
 from answerback.agents.bridges.pending_requests import PendingRequests
 from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
+from answerback.agents.pipe.json_rpc import as_object, parse_message
 from answerback.agents.pipe.origins import Folders
 from answerback_client import Ask, ClientError
 
 Json = dict[str, JsonValue]
 
-_OBJECT: Final = TypeAdapter(Json)
 _QUESTION: Final = "item/tool/requestUserInput"
 _ELICITATION: Final = "mcpServer/elicitation/request"
 _PERMISSIONS: Final = "item/permissions/requestApproval"
@@ -60,32 +61,24 @@ class _Call(NamedTuple):
     arguments: Json
 
 
+@dataclass(eq=False)
 class CodexBridge:
-    """One client and one app server.
+    """One client and one app server."""
 
-    Args:
-        late: the source of answers given after an earlier run had ended.
-        to_server: sends a line to Codex.
-        to_client: sends a line to the client.
-    """
+    people: RequestAsker
+    late_answers: LateAnswerSource
+    """The answers given after an earlier run had ended."""
+    to_server: Callable[[bytes], object]
+    """Sends a line to Codex."""
+    to_client: Callable[[bytes], object]
+    """Sends a line to the client."""
+    report: Report
 
-    def __init__(
-        self,
-        people: RequestAsker,
-        late: LateAnswerSource,
-        to_server: Callable[[bytes], None],
-        to_client: Callable[[bytes], None],
-        report: Report,
-    ) -> None:
-        self._people = people
-        self._late_answers = late
-        self._to_server = to_server
-        self._to_client = to_client
-        self._report = report
+    def __post_init__(self) -> None:
         self._run = secrets.token_hex(8)
         """Makes request ids unique: a server restarts its count of requests each time that it starts."""
         self._tasks = asyncio.TaskGroup()
-        self._pending = PendingRequests(people, self._tasks)
+        self._pending = PendingRequests(self.people, self._tasks)
         self._receipts: dict[str, DeliveryReceipt] = {}
         """Receipts for the client's requests that carry late answers, until Codex has accepted them."""
         self._mcp_calls = McpCalls()
@@ -98,7 +91,7 @@ class CodexBridge:
         Its open permission prompts then end as well. Its questions stay open: an answer is delivered with the next turn
         of the thread.
         """
-        await self._people.withdraw_stale_asks([], is_needed_by_its_run)
+        await self.people.withdraw_stale_asks([], is_needed_by_its_run)
         async with self._tasks:
             from_client = self._tasks.create_task(self._relay_from_client(client))
             async for line in server:
@@ -110,34 +103,31 @@ class CodexBridge:
 
     async def _relay_from_client(self, lines: AsyncIterator[bytes]) -> None:
         async for line in lines:
-            match message := _parse_message(line) or {}:
+            match message := parse_message(line):
                 case {"method": "initialize", "params": dict() as params}:
-                    announced = params.get("capabilities")
-                    known = announced if isinstance(announced, dict) else {}
+                    known = as_object(params.get("capabilities"))
                     changed: Json = {**params, "capabilities": {**known, "experimentalApi": True}}
-                    self._to_server(_encode_line({**message, "params": changed}))
+                    self.to_server(_encode_line({**message, "params": changed}))
                 case {"method": "turn/start" | "turn/steer", "params": {"threadId": str(thread)}}:
-                    late_answers = await self._late_answers.fetch(thread)
-                    self._to_server(
+                    late_answers = await self.late_answers.fetch(thread)
+                    self.to_server(
                         line
                         if late_answers is None
                         else self._with_late_answers(late_answers, message)
                     )
                 case _:
-                    self._to_server(line)
+                    self.to_server(line)
 
     def _with_late_answers(self, late_answers: LateAnswerText, message: Json) -> bytes:
         """The client's request for a turn, with the late answers added to its context."""
-        params = message["params"]
-        assert isinstance(params, dict)
-        existing = params.get("additionalContext")
-        context: Json = {**(existing if isinstance(existing, dict) else {})}
+        params = as_object(message["params"])
+        context: Json = {**as_object(params.get("additionalContext"))}
         context[_CONTEXT_SOURCE] = {"kind": "application", "value": late_answers.text}
         self._receipts[json.dumps(message.get("id"))] = late_answers.receipt
         return _encode_line({**message, "params": {**params, "additionalContext": context}})
 
     def _relay_from_server(self, line: bytes) -> None:
-        match message := _parse_message(line) or {}:
+        match message := parse_message(line):
             case {"id": request_id, "method": str(method), "params": dict() as params} if (
                 call := self._call(method, params)
             ):
@@ -151,11 +141,11 @@ class CodexBridge:
             case {"id": request_id}:
                 self._settle_receipt(request_id, message)
                 self._note_folder(message.get("result"))
-                self._to_client(line)
+                self.to_client(line)
             case _:
                 self._mcp_calls.follow(message)
                 self._note_folder(message.get("params"))
-                self._to_client(line)
+                self.to_client(line)
 
     def _call(self, method: str, params: Json) -> _Call | None:
         """Read a request of Codex; None if it is left to Codex's own client."""
@@ -186,12 +176,12 @@ class CodexBridge:
         async def answer(ask: Ask) -> None:
             if ask.end_turn and params.get("turnId") is not None:
                 self._interrupt(params)
-            self._to_server(_encode_line({"id": request_id, **_answer(method, ask)}))
+            self.to_server(_encode_line({"id": request_id, **_answer(method, ask)}))
 
         def refused(error: ClientError) -> None:
             self._pending.mark_gone(key)  # what follows about it is for the client
-            self._report(f"Passed {method} on to Codex's own client: {error}")
-            self._to_client(line)
+            self.report(f"Passed {method} on to Codex's own client: {error}")
+            self.to_client(line)
 
         self._pending.forward(key, self._request(request_id, method, call), answer, refused)
 
@@ -221,7 +211,7 @@ class CodexBridge:
             "method": "turn/interrupt",
             "params": {**turn},
         }
-        self._to_server(_encode_line(message))
+        self.to_server(_encode_line(message))
 
 
 def _answer(method: str, ask: Ask) -> Json:
@@ -237,13 +227,6 @@ def _answer(method: str, ask: Ask) -> Json:
         return {"result": structured}
     decision = "cancel" if ask.end_turn else "decline"
     return {"result": _DECLINED.get(method, {"decision": decision})}
-
-
-def _parse_message(line: bytes) -> Json | None:
-    try:
-        return _OBJECT.validate_json(line)
-    except ValidationError:
-        return None
 
 
 def _encode_line(message: Json) -> bytes:

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
+from answerback.agents.pipe.json_rpc import as_object
 from answerback.core.strict_json import json_equal
 
 Json = dict[str, JsonValue]
@@ -21,7 +22,7 @@ MCP_TOOL_CALL: Final = "mcp_tool_call"
 
 def approval_kind(params: Json) -> JsonValue:
     """Return what kind of approval an elicitation says to be; None if it does not."""
-    return _meta(params).get("codex_approval_kind")
+    return as_object(params.get("_meta")).get("codex_approval_kind")
 
 
 class _McpCall(NamedTuple):
@@ -70,21 +71,16 @@ class McpCalls:
         for (thread, item_id), call in self._announced.items():
             if thread == params.get("threadId") and _is_about(params, call):
                 del self._announced[thread, item_id]
-                meta: Json = {**_meta(params), "tool_name": call.tool}
+                meta: Json = {**as_object(params.get("_meta")), "tool_name": call.tool}
                 return {**params, "itemId": item_id, "_meta": meta}
         return None
 
 
 def _is_about(params: Json, call: _McpCall) -> bool:
     """Whether an elicitation describes an announced call."""
-    meta = _meta(params)
+    meta = as_object(params.get("_meta"))
     return (
         call.server == params.get("serverName")
         and meta.get("tool_name", call.tool) == call.tool
         and json_equal(meta.get("tool_params"), call.arguments)
     )
-
-
-def _meta(params: Json) -> Json:
-    meta = params.get("_meta")
-    return meta if isinstance(meta, dict) else {}

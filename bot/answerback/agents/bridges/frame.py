@@ -8,39 +8,62 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import ClassVar, Final, Generic, TypeVar
+from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 from pydantic import JsonValue
 
-from answerback.agents.bridges.ask_people import Request, RequestAsker
-from answerback.agents.bridges.event_server import EventServer, Json, ServerUnavailableError
+from answerback.agents.bridges.ask_people import Request, RequestAsker, id_text
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.pending_requests import Pending, PendingRequests
+from answerback.core.base_error import AnswerbackError
 from answerback_client import Ask
 from answerback_client.backoff import Backoff
 
+Json = dict[str, JsonValue]
 Call = tuple[str, Json | None]
 """What a server is called with: a path or a method, and the body or the parameters."""
 Report = Callable[[str], None]
 """Shows a line to the person who started the bridge."""
 
-_FIRST_PAUSE: Final = 0.25
-_MAX_PAUSE: Final = 10.0
 _LATE_ANSWER_INTERVAL: Final = 2.0
 """Seconds between two checks for answers to interrupted sessions."""
+
+
+class ServerUnavailableError(Exception):
+    """The server cannot be reached, or is temporarily unable to answer."""
+
+
+class ForeignServerError(AnswerbackError):
+    """The address is not that of such a server, or the server refuses the bridge."""
+
+
+class EventServer(Protocol):
+    """A running server that reports what happens in it."""
+
+    url: str
+
+    def open_event_stream(self) -> AbstractAsyncContextManager[AsyncIterator[Json]]:
+        """Stream the events from now on, until the connection is lost.
+
+        Raises:
+            ServerUnavailableError: the server cannot be reached, or the connection was lost.
+            ForeignServerError: it is another kind of server, or refuses the bridge.
+        """
+
+    async def sessions(self) -> list[str]:
+        """The ids of the newest sessions, which are checked for late answers."""
 
 
 S = TypeVar("S", bound=EventServer)
 
 
+@dataclass(eq=False)
 class ServerBridge(ABC, Generic[S]):
-    """Follows one server.
-
-    Args:
-        late: the source of answers given after the server had ended.
-    """
+    """Follows one server."""
 
     host: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]]
@@ -50,20 +73,20 @@ class ServerBridge(ABC, Generic[S]):
     unreadable: ClassVar[str] = "without a valid id"
     """Why a request is left to the host's own window."""
 
-    def __init__(
-        self, server: S, people: RequestAsker, late: LateAnswerSource, report: Report
-    ) -> None:
-        self.server = server
-        self._people = people
-        self._late = late
-        self._report = report
+    server: S
+    people: RequestAsker
+    late: LateAnswerSource
+    """The answers given after the server had ended."""
+    report: Report
+    _interrupted: set[str] = field(default_factory=set)
+    """The sessions with open questions that no longer wait for the answers."""
+    _waiting: set[str | None] = field(default_factory=set)
+    """The sessions that waited for people when the bridge started."""
+    _is_caught_up: bool = False
+
+    def __post_init__(self) -> None:
         self._tasks = asyncio.TaskGroup()
-        self.pending = PendingRequests(people, self._tasks)
-        self._interrupted: set[str] = set()
-        """The sessions with open questions that no longer wait for the answers."""
-        self._waiting: set[str | None] = set()
-        """The sessions that waited for people when the bridge started."""
-        self._is_caught_up = False
+        self.pending = PendingRequests(self.people, self._tasks)
 
     @abstractmethod
     async def list_pending(self, kind: str) -> list[Json]:
@@ -111,20 +134,20 @@ class ServerBridge(ABC, Generic[S]):
             await self._follow()
 
     async def _follow(self) -> None:
-        backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
+        backoff = Backoff()
         connected = True  # so that a server that is down is reported at once, and only once
         while True:
             try:
                 async with self.server.open_event_stream() as events:
                     await self.catch_up()
                     backoff.reset()
-                    self._report(f"Connected to {self.server.url}.")
+                    self.report(f"Connected to {self.server.url}.")
                     connected = True
                     async for event in events:
                         self.handle_event(event)
             except ServerUnavailableError as error:
                 if connected:
-                    self._report(f"{error} Retrying until it is back.")
+                    self.report(f"{error} Retrying until it is back.")
                 connected = False
             await backoff.wait()
 
@@ -137,7 +160,7 @@ class ServerBridge(ABC, Generic[S]):
         for kind, row in listed:
             self.ask(kind, row)
         if not self._is_caught_up:
-            await self._people.withdraw_stale_asks(waiting, self._is_needed)
+            await self.people.withdraw_stale_asks(waiting, self._is_needed)
             # What was answered while no bridge ran. A session that waits gets that answer first, and then the others.
             self._waiting = {request.conversation for request in self.pending.waiting.values()}
             for session in {*await self.server.sessions()} - self._waiting:
@@ -168,23 +191,22 @@ class ServerBridge(ABC, Generic[S]):
     ) -> bool:
         if dialect != self.question_dialect or session is None:
             return False
-        if not await self.was_interrupted(session, call_id, asked_at):
-            return False
-        self._interrupted.add(session)
-        return True
+        if is_late := await self.was_interrupted(session, call_id, asked_at):
+            self._interrupted.add(session)
+        return is_late
 
     def ask(self, kind: str, record: Json) -> None:
         """Ask people about a request, and call the server with their answer."""
         request = self.parse(kind, record)
         if request is None:
-            self._report(f"A {kind} {self.unreadable} stays in {self.host}'s own window.")
+            self.report(f"A {kind} {self.unreadable} stays in {self.host}'s own window.")
             return
         name = f"{kind} {request.id}"
 
         async def answer(ask: Ask) -> None:
             for call in self.answers(kind, request, ask):
                 if not await self._send_until_received(call):
-                    self._report(f"{self.host} no longer waits for {name}.")
+                    self.report(f"{self.host} no longer waits for {name}.")
                     return
             if (session := request.conversation) is not None and session in self._waiting:
                 with contextlib.suppress(ServerUnavailableError):
@@ -194,12 +216,12 @@ class ServerBridge(ABC, Generic[S]):
             request.id,
             request,
             answer,
-            lambda error: self._report(f"{name} stays in {self.host}'s own window: {error}"),
+            lambda error: self.report(f"{name} stays in {self.host}'s own window: {error}"),
             self.place,
         )
 
     async def _send_until_received(self, call: Call) -> bool:
-        backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
+        backoff = Backoff()
         while True:
             try:
                 return await self.send(call)
@@ -216,7 +238,7 @@ class ServerBridge(ABC, Generic[S]):
 
     async def _deliver(self, session: str) -> bool:
         """Prompt a session with its late answers, so that it continues; returns whether there were any."""
-        late = await self._late.fetch(session)
+        late = await self.late.fetch(session)
         if late is None:
             return False
         try:
@@ -225,10 +247,3 @@ class ServerBridge(ABC, Generic[S]):
         finally:
             late.receipt.abandon()  # has no effect once confirmed
         return True
-
-
-def id_text(value: JsonValue) -> str | None:
-    """Return an id: they are part of paths, keys and headers."""
-    if isinstance(value, str) and value.isascii() and value.isprintable():
-        return value or None
-    return None

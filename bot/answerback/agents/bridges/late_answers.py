@@ -8,41 +8,18 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
-
-from pydantic import BaseModel, ValidationError
 
 from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
 from answerback.agents.pipe.service_calls import (
     LOOKUP_PATIENCE,
+    Json,
     RefusedError,
     ServiceCalls,
     ServiceUnavailableError,
 )
 from answerback.core.too_late import describe_retry
-
-
-class _LateAnswer(BaseModel):
-    message: str
-
-    @property
-    def description(self) -> str:
-        return self.message
-
-
-class _Retry(BaseModel):
-    kind: Literal["retry"]
-    headline: str
-    text: str | None
-
-    @property
-    def description(self) -> str:
-        return describe_retry(self.headline, self.text)
-
-
-class _LateAnswers(BaseModel):
-    answers: list[_Retry | _LateAnswer]
 
 
 class LateAnswerText(NamedTuple):
@@ -66,11 +43,20 @@ class LateAnswerSource:
         query = urlencode({"conversation": conversation}, errors="replace")
         look_up = partial(service.call, "GET", f"/v1/answers?{query}", timeout=LOOKUP_PATIENCE)
         try:
-            found = _LateAnswers.model_validate((await asyncio.to_thread(look_up)).body)
-        except (RefusedError, ServiceUnavailableError, ValidationError):
+            found = (await asyncio.to_thread(look_up)).body["answers"]
+            text = "\n\n".join(map(_describe, found))
+        except (RefusedError, ServiceUnavailableError, LookupError, TypeError):
             # The bridge's own asks fail as well, and it reports that. Nothing is lost: the next turn fetches them.
-            found = _LateAnswers(answers=[])
-        if not found.answers:
+            text = ""
+        if not text:
             receipt.confirm()
             return None
-        return LateAnswerText("\n\n".join(late.description for late in found.answers), receipt)
+        return LateAnswerText(text, receipt)
+
+
+def _describe(late: Json) -> str:
+    return (
+        late["message"]
+        if late["kind"] == "outcome"
+        else describe_retry(late["headline"], late["text"])
+    )

@@ -11,10 +11,10 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.agents.bridges.ask_people import Request, structured_result
-from answerback.agents.bridges.event_server import Json
-from answerback.agents.bridges.frame import Call, ServerBridge, id_text
-from answerback.agents.bridges.openclaw_gateway import OpenclawGateway, objects
+from answerback.agents.bridges.ask_people import Request, id_text, structured_result
+from answerback.agents.bridges.frame import Call, Json, ServerBridge
+from answerback.agents.bridges.openclaw_gateway import OpenclawGateway
+from answerback.agents.pipe.json_rpc import as_object, objects
 from answerback_client import Ask
 
 _QUESTION: Final = "question"
@@ -34,12 +34,10 @@ class OpenclawBridge(ServerBridge[OpenclawGateway]):
     """When the gateway that was connected last had started."""
 
     async def catch_up(self) -> None:
-        """Process the requests that came and went while there was no connection."""
         await super().catch_up()
         self._last_start = self.server.started_at
 
     async def list_pending(self, kind: str) -> list[Json]:
-        """The requests of a kind that wait for an answer."""
         found = await self.server.call(f"{kind}.list") or {}
         return objects(found.get("questions", found.get("items")))
 
@@ -52,17 +50,14 @@ class OpenclawBridge(ServerBridge[OpenclawGateway]):
         return self.server.started_at > self._last_start + _START_TOLERANCE
 
     def prompt(self, session: str, text: str) -> Call:
-        """The call that continues a session with a text."""
         key = hashlib.sha256(text.encode()).hexdigest()
         return "chat.send", {"sessionKey": session, "message": text, "idempotencyKey": key}
 
     async def send(self, call: Call) -> bool:
-        """Call the gateway; returns whether it accepts."""
         method, params = call
         return await self.server.call(method, **params or {}) is not None
 
     def handle_event(self, event: Json) -> None:
-        """Ask what an event asks, and mark as gone what was answered in OpenClaw itself."""
         payload = event.get("payload")
         kind, _, what = str(event.get("event")).rpartition(".")
         if kind not in self.kinds or not isinstance(payload, dict):
@@ -73,21 +68,18 @@ class OpenclawBridge(ServerBridge[OpenclawGateway]):
             self.pending.mark_gone(str(payload.get("id")))
 
     def parse(self, kind: str, record: Json) -> Request | None:
-        """Read a request; None if it is secret or has no valid id."""
         return _parse_question(record) if kind == _QUESTION else _parse_approval(kind, record)
 
     def answers(self, kind: str, request: Request, ask: Ask) -> list[Call]:
-        """The calls that report to the gateway how an ask ended."""
         structured = structured_result(ask) or {}
-        resolve = f"{kind}.resolve"
+        ended: Json
         if kind != _QUESTION:
-            calls: list[Call] = [
-                (resolve, {"id": request.id, "decision": structured.get("decision", "deny")})
-            ]
+            ended = {"decision": structured.get("decision", "deny")}
         elif (given := _given(request, structured)) is not None:
-            calls = [(resolve, {"id": request.id, "answers": {"answers": given}})]
+            ended = {"answers": {"answers": given}}
         else:
-            calls = [(resolve, {"id": request.id, "cancel": True})]
+            ended = {"cancel": True}
+        calls: list[Call] = [(f"{kind}.resolve", {"id": request.id, **ended})]
         if ask.end_turn and request.conversation is not None:
             calls.append(("chat.abort", {"sessionKey": request.conversation}))
         return calls
@@ -130,9 +122,8 @@ def _parse_approval(kind: str, record: Json) -> Request | None:
 
 def _given(request: Request, structured: Json) -> Json | None:
     """The answers by question; a message in their place is the answer to those that are open. None: there are none."""
-    envelope, message = structured.get("answers"), structured.get("reply")
-    answers = envelope.get("answers") if isinstance(envelope, dict) else None
-    given = answers if isinstance(answers, dict) else {}
+    given = as_object(as_object(structured.get("answers")).get("answers"))
+    message = structured.get("reply")
     if structured.get("status") == "answered" or not isinstance(message, str) or not message:
         return given or None
     asked = objects(request.arguments["questions"])

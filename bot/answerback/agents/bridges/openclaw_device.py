@@ -15,7 +15,7 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from answerback.agents.bridges.event_server import Json
+from answerback.agents.bridges.frame import Json
 
 CLIENT: Final = "gateway-client"
 MODE: Final = "backend"

@@ -16,9 +16,15 @@ from urllib.parse import urlsplit
 import aiohttp
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from answerback.agents.bridges.event_server import ForeignServerError, Json, ServerUnavailableError
-from answerback.agents.bridges.frame import id_text
+from answerback.agents.bridges.ask_people import id_text
+from answerback.agents.bridges.frame import (
+    EventServer,
+    ForeignServerError,
+    Json,
+    ServerUnavailableError,
+)
 from answerback.agents.bridges.openclaw_device import CLIENT, MODE, SCOPES, Device
+from answerback.agents.pipe.json_rpc import as_object, objects
 from answerback.ports.person_key import is_loopback
 from answerback.version import VERSION
 from answerback_client.connection_errors import reason_of
@@ -35,7 +41,7 @@ _MAX_SESSIONS: Final = 50
 _OBJECT: Final = TypeAdapter(Json)
 
 
-class OpenclawGateway:
+class OpenclawGateway(EventServer):
     """One gateway.
 
     Args:
@@ -56,12 +62,6 @@ class OpenclawGateway:
 
     @asynccontextmanager
     async def open_event_stream(self) -> AsyncIterator[AsyncIterator[Json]]:
-        """Connect, and stream the events from now on, until the connection is lost.
-
-        Raises:
-            ServerUnavailableError: the gateway cannot be reached, starts, or has to pair this client first.
-            ForeignServerError: it is no gateway, or refuses the token.
-        """
         try:
             async with self._http.ws_connect(
                 self.url, max_msg_size=_MAX_FRAME, heartbeat=_HEARTBEAT
@@ -106,12 +106,11 @@ class OpenclawGateway:
         payload = response.get("payload")
         if response.get("ok") is True:
             return payload if isinstance(payload, dict) else {"items": payload}
-        if _object(response.get("error")).get("retryable") is True:
+        if as_object(response.get("error")).get("retryable") is True:
             raise ServerUnavailableError(f"{self.url} cannot answer {method} now.")
         return None
 
     async def sessions(self) -> list[str]:
-        """The keys of the newest sessions."""
         found = await self.call("sessions.list", limit=_MAX_SESSIONS) or {}
         keys = [id_text(row.get("key")) for row in objects(found.get("sessions"))]
         return [key for key in keys if key is not None]
@@ -121,12 +120,12 @@ class OpenclawGateway:
             challenge = await self._next_frame(socket)
             if challenge.get("event") != "connect.challenge":
                 raise self._foreign()
-            proof = self._device.proof(_object(challenge.get("payload")), self._token)
+            proof = self._device.proof(as_object(challenge.get("payload")), self._token)
             await socket.send_json(_request("connect", "connect", self._introduction(proof)))
             response = await self._next_frame(socket)
         if response.get("ok") is not True:
-            raise self._refusal(_object(response.get("error")))
-        snapshot = _object(_object(response.get("payload")).get("snapshot"))
+            raise self._refusal(as_object(response.get("error")))
+        snapshot = as_object(as_object(response.get("payload")).get("snapshot"))
         uptime = snapshot.get("uptimeMs")
         self.started_at = time.time() - (uptime / 1000 if isinstance(uptime, int | float) else 0)
 
@@ -150,7 +149,7 @@ class OpenclawGateway:
         }
 
     def _refusal(self, error: Json) -> Exception:
-        details = _object(error.get("details"))
+        details = as_object(error.get("details"))
         if details.get("code") == "PAIRING_REQUIRED":
             return ServerUnavailableError(
                 f"OpenClaw at {self.url} has to pair this client first. On its machine, run "
@@ -215,12 +214,3 @@ def _checked(url: str) -> str:
     raise ForeignServerError(
         f"{url} is not the address of a gateway. Use ws://127.0.0.1:18789, or wss:// for another machine."
     )
-
-
-def objects(rows: JsonValue) -> list[Json]:
-    """The objects of a list; none if it is something else."""
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-
-
-def _object(value: JsonValue) -> Json:
-    return value if isinstance(value, dict) else {}

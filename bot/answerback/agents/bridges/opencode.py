@@ -11,19 +11,24 @@ from urllib.parse import quote
 
 from answerback.agents.bridges.ask_people import (
     Request,
+    id_text,
     is_machine_made,
     reason_for_no_answer,
     structured_result,
 )
-from answerback.agents.bridges.event_server import ForeignServerError, Json, ServerUnavailableError
-from answerback.agents.bridges.frame import Call, ServerBridge, id_text
+from answerback.agents.bridges.frame import (
+    Call,
+    ForeignServerError,
+    Json,
+    ServerBridge,
+    ServerUnavailableError,
+)
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.agents.bridges.pending_requests import Pending
+from answerback.agents.pipe.json_rpc import as_object
 from answerback_client import Ask
 from answerback_client.backoff import Backoff
 
-_FIRST_PAUSE: Final = 0.25
-_MAX_PAUSE: Final = 10.0
 _QUESTION: Final = "question"
 _SHOWN: Final = {
     _QUESTION: ("questions",),
@@ -41,7 +46,6 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
     question_dialect = "opencode"
 
     async def list_pending(self, kind: str) -> list[Json]:
-        """The requests of a kind that wait for an answer."""
         return await self.server.pending(kind)
 
     async def was_interrupted(
@@ -51,16 +55,13 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
         return call_id is not None and await self.server.was_interrupted(session, call_id)
 
     def prompt(self, session: str, text: str) -> Call:
-        """The call that continues a session with a text."""
         body: Json = {"parts": [{"type": "text", "text": text}]}
         return f"/session/{quote(session, safe='')}/prompt_async", body
 
     async def send(self, call: Call) -> bool:
-        """Post to the server; returns whether it accepts."""
         return await self.server.post(*call)
 
     def handle_event(self, event: Json) -> None:
-        """Ask what an event asks, and mark as gone what was answered in opencode itself."""
         match event:
             case {"type": "question.asked", "properties": dict() as asked}:
                 self.ask("question", asked)
@@ -78,7 +79,7 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
         """Add the folder of the request's session: the ask of an earlier run has it too."""
         if (session := pending.request.conversation) is None:
             return pending.request
-        backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
+        backoff = Backoff()
         while not pending.gone.is_set():
             try:
                 return pending.request._replace(folder=await self.server.folder(session))
@@ -89,9 +90,6 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
         return pending.request
 
     def parse(self, kind: str, record: Json) -> Request | None:
-        """Read a request; None if it has no valid id."""
-        tool, session = record.get("tool"), record.get("sessionID")
-        call_id = tool.get("callID") if isinstance(tool, dict) else None
         if (request_id := id_text(record.get("id"))) is None:
             return None
         is_question = kind == _QUESTION
@@ -100,12 +98,11 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
             name=_QUESTION if is_question else "permission.asked",
             dialect="opencode" if is_question else "approval",
             arguments={key: record[key] for key in _SHOWN[kind] if key in record},
-            conversation=id_text(session),
-            tool_call_id=id_text(call_id),
+            conversation=id_text(record.get("sessionID")),
+            tool_call_id=id_text(as_object(record.get("tool")).get("callID")),
         )
 
     def answers(self, kind: str, request: Request, ask: Ask) -> list[Call]:
-        """The API calls that report to opencode how an ask ended."""
         at = f"/{kind}/{quote(request.id, safe='')}"
         structured = structured_result(ask)
         if kind == _QUESTION:

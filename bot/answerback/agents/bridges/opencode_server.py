@@ -15,8 +15,14 @@ from urllib.parse import quote
 import aiohttp
 from pydantic import JsonValue
 
-from answerback.agents.bridges.ask_people import MAX_LINE
-from answerback.agents.bridges.event_server import ForeignServerError, Json, ServerUnavailableError
+from answerback.agents.bridges.frame import (
+    EventServer,
+    ForeignServerError,
+    Json,
+    ServerUnavailableError,
+)
+from answerback.agents.pipe.json_rpc import as_object, objects, parse_message
+from answerback.agents.pipe.lines import MAX_LINE
 from answerback_client.connection_errors import reason_of
 
 _USER: Final = "opencode"
@@ -28,7 +34,7 @@ _STREAM_TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=30, sock
 """A server sends a heartbeat every ten seconds."""
 
 
-class OpencodeServer:
+class OpencodeServer(EventServer):
     """The client of one server, for one of the folders that it works in.
 
     Args:
@@ -55,11 +61,6 @@ class OpencodeServer:
 
     @asynccontextmanager
     async def open_event_stream(self) -> AsyncIterator[AsyncIterator[Json]]:
-        """Stream the events from now on, until the connection is lost.
-
-        Raises:
-            ServerUnavailableError: the server cannot be reached, or the connection was lost.
-        """
         async with self._response("GET", "/event", timeout=_STREAM_TIMEOUT) as response:
             if response.status != HTTPStatus.OK or response.content_type != "text/event-stream":
                 raise ForeignServerError(self._describe_foreign_server(response))
@@ -70,38 +71,36 @@ class OpencodeServer:
         return await self._rows(f"/{kind}")
 
     async def sessions(self) -> list[str]:
-        """The ids of the newest sessions."""
         rows = await self._rows(f"/session?limit={_MAX_SESSIONS}")
         ids = [each.get("id") for each in rows]
         return [session for session in ids if isinstance(session, str) and session.isascii()]
 
     async def folder(self, session: str) -> str | None:
         """The folder in which a session works."""
-        folder = _object(await self._read(f"/session/{quote(session, safe='')}")).get("directory")
-        return folder if isinstance(folder, str) else None
+        found = as_object(await self._read(f"/session/{quote(session, safe='')}"))
+        return folder if isinstance(folder := found.get("directory"), str) else None
 
     async def was_interrupted(self, session: str, call_id: str) -> bool:
         """Whether a tool call waits for an answer that it cannot get, as its server was restarted meanwhile."""
         at = f"/session/{quote(session, safe='')}/message"
-        if session in _object(await self._read("/session/status")):
+        if session in as_object(await self._read("/session/status")):
             return False  # the session is busy, so the call is still running
         return any(
-            isinstance(part, dict) and part.get("callID") == call_id and _is_running(part)
+            part.get("callID") == call_id and _is_running(part)
             for message in await self._rows(at)
-            for part in _parts(message)
+            for part in objects(message.get("parts"))
         )
 
     async def _rows(self, path: str) -> list[Json]:
         rows = await self._read(path)
         if not isinstance(rows, list):
             raise ForeignServerError(f"The server at {self.url} is not an opencode server.")
-        return [row for row in rows if isinstance(row, dict)]
+        return objects(rows)
 
     async def _read(self, path: str) -> JsonValue:
         async with self._response("GET", path, timeout=_TIMEOUT) as response:
-            raw = await self._read_body(response)
             try:
-                return parse_json(raw)
+                return parse_json(await self._read_body(response))
             except ValueError as error:
                 raise ForeignServerError(self._describe_foreign_server(response)) from error
 
@@ -158,11 +157,7 @@ class OpencodeServer:
                 rest = bytearray(following)
 
     def _event(self, raw: bytes) -> Json:
-        try:
-            event = parse_json(raw)
-        except ValueError:
-            event = None
-        if not isinstance(event, dict):
+        if not (event := parse_message(raw)):
             raise ForeignServerError(f"{self.url} sent an event that is not an opencode server's.")
         return event
 
@@ -183,15 +178,5 @@ def parse_json(raw: bytes) -> JsonValue:
     return value
 
 
-def _object(value: JsonValue) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _parts(message: Json) -> list[JsonValue]:
-    parts = message.get("parts")
-    return parts if isinstance(parts, list) else []
-
-
 def _is_running(part: Json) -> bool:
-    state = part.get("state")
-    return isinstance(state, dict) and state.get("status") in ("pending", "running")
+    return as_object(part.get("state")).get("status") in ("pending", "running")

@@ -21,13 +21,13 @@ class Pending:
     """Waits for the answer."""
 
 
+@dataclass(slots=True)
 class PendingRequests:
-    """The requests of a server that wait for people, by key: each is asked once, and answered once."""
+    """The requests of a server that wait for people, by key."""
 
-    def __init__(self, people: RequestAsker, tasks: asyncio.TaskGroup) -> None:
-        self._people = people
-        self._tasks = tasks
-        self._by_key: dict[str, Pending] = {}
+    people: RequestAsker
+    tasks: asyncio.TaskGroup
+    _by_key: dict[str, Pending] = field(default_factory=dict)
 
     @property
     def waiting(self) -> dict[str, Request]:
@@ -56,7 +56,7 @@ class PendingRequests:
         async def forwarded() -> None:
             try:
                 whole = request if place is None else await place(pending)
-                ask = await self._people.ask_and_wait(whole, pending.gone)
+                ask = await self.people.ask_and_wait(whole, pending.gone)
             except ClientError as error:
                 if not pending.gone.is_set():
                     refused(error)
@@ -65,7 +65,7 @@ class PendingRequests:
                 await answer(ask)
             self._by_key.pop(key, None)
 
-        pending.task = self._tasks.create_task(forwarded())
+        pending.task = self.tasks.create_task(forwarded())
 
     def mark_gone(self, key: str) -> bool:
         """Withdraw what was asked, as the server no longer waits; returns whether it was being asked."""

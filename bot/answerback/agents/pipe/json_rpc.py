@@ -8,6 +8,14 @@ from typing import Any
 Json = dict[str, Any]
 
 
+def parse_message(line: bytes) -> Json:
+    """Parse a line as a message; empty if the line is not a message."""
+    try:
+        return as_object(json.loads(line))
+    except (ValueError, RecursionError):
+        return {}
+
+
 def params(message: Json) -> Json:
     """The parameters of a message; empty if they are not an object."""
     return as_object(message.get("params"))
@@ -16,6 +24,11 @@ def params(message: Json) -> Json:
 def as_object(value: object) -> Json:
     """A value if it is an object, or else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def objects(value: object) -> list[Json]:
+    """The objects of a list; none if it is something else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def id_key(request_id: object) -> str:

@@ -12,8 +12,8 @@ import pytest
 from aiohttp import web
 
 from answerback.agents.bridges import opencode_server
-from answerback.agents.bridges.ask_people import LineTooLongError
-from answerback.agents.bridges.event_server import ForeignServerError
+from answerback.agents.pipe.lines import LineTooLongError
+from answerback.agents.bridges.frame import ForeignServerError
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.cli import bridged_server
 from answerback.service.question_routing import Rules
@@ -186,7 +186,7 @@ async def test_an_endless_line_ends_the_codex_bridge() -> None:
 def test_a_bridge_that_ends_by_itself_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     async def relay() -> None:
         async with asyncio.TaskGroup():
-            raise LineTooLongError
+            raise LineTooLongError("a line has more than 3 bytes")
 
     with pytest.raises(SystemExit):
         bridged_server._run(relay())
