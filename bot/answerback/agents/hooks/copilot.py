@@ -14,11 +14,9 @@ from answerback.agents.hooks.host import (
     Host,
     Json,
     Outcome,
-    denial_reason,
-    first_text,
-    is_turn_ended,
     origin,
     parse_arguments,
+    text_in,
 )
 from answerback.agents.pipe.denials import deny
 
@@ -28,32 +26,32 @@ _EVENT: Final = "permissionRequest"
 def _call(event: Json) -> Call | None:
     if event.get("hookName") != _EVENT:
         return None
-    cwd = first_text(event, "cwd")
+    cwd = text_in(event, "cwd")
     asked = {
-        "toolName": first_text(event, "toolName") or "?",
+        "toolName": text_in(event, "toolName") or "?",
         "toolInput": parse_arguments(event.get("toolInput")),
     }
     return Call(
         name=_EVENT,
         arguments=asked if cwd is None else {**asked, "cwd": cwd},
         dialect="approval",
-        conversation=first_text(event, "sessionId"),
+        conversation=text_in(event, "sessionId"),
         is_permission=True,
         metadata=origin(event),
     )
 
 
 def _answer(event: Json, outcome: Outcome) -> Json:
-    why_not = denial_reason(outcome)
+    why_not = outcome.denial_reason
     if why_not is None:
         return {"behavior": "allow"}
-    interrupt = {"interrupt": True} if is_turn_ended(outcome) else {}
+    interrupt = {"interrupt": True} if outcome.is_turn_ended else {}
     return {**deny(HOST.name, event, why_not), **interrupt}
 
 
 def _conversation(event: Json) -> str | None:
     """The session of an event for a submitted prompt."""
-    return first_text(event, "sessionId") if "prompt" in event else None
+    return text_in(event, "sessionId") if "prompt" in event else None
 
 
 def _tell_model(_event: Json, text: str) -> Json:
@@ -62,7 +60,7 @@ def _tell_model(_event: Json, text: str) -> Json:
 
 def _answer_at_once(event: Json) -> Json | None:
     """Allow our own MCP tools: asking people needs no permission from them."""
-    tool = first_text(event, "toolName") or ""
+    tool = text_in(event, "toolName") or ""
     is_ours = event.get("hookName") == _EVENT and tool.startswith(f"{MCP_SERVER_NAME}/")
     return {"behavior": "allow"} if is_ours else None
 

@@ -20,7 +20,7 @@ from aiohttp.web_routedef import AbstractRouteDef
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from answerback.agents.hooks import claude, codex, copilot, gemini, grok
-from answerback.agents.hooks.host import Call, Host, Outcome, is_answered, is_text
+from answerback.agents.hooks.host import Call, Host, Outcome
 from answerback.agents.pipe.origins import origin_of
 from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.errors import (
@@ -30,7 +30,7 @@ from answerback.core.errors import (
     ProblemError,
     StoreError,
 )
-from answerback.core.strict_json import json_equal
+from answerback.core.strict_json import is_encodable, json_equal
 from answerback.core.too_late import APPROVAL
 from answerback.dialects.registry import render_refusal, render_result
 from answerback.ports.store import Decision, Write
@@ -111,7 +111,7 @@ class HookEndpoints:
         """Handle an event; an event that does not concern people gets an empty response."""
         agent, query = await self.callers.agent(request), _parse_query(request.query)
         run = request.headers.get("Idempotency-Key")
-        if not is_text(run):
+        if not _is_text(run):
             raise ProblemError(400, "Bad Idempotency-Key", "It is not UTF-8.")
         caller = _Caller(host, query, agent, request[RESPONSE_TRACKER], run)
         event = parse_event(await read_body(request))
@@ -225,8 +225,7 @@ class HookEndpoints:
         """Stop waiting. A permission ends before its host is told no; a question stays answerable, and says so."""
         if ask.request.dialect == APPROVAL:
             with suppress(StoreError):  # its lease ends it
-                done = await self.service.carriers.report_no_answer(ask.id)
-                return done.ask or ask
+                ask = (await self.service.carriers.report_no_answer(ask.id)).ask or ask
             return ask
         self.service.presence.forget(ask.id)
         await self.service.set_attended(ask.id, attended=False)
@@ -307,7 +306,7 @@ def _is_put_for(call: Call, caller: _Caller, ask: Ask) -> bool:
         call.name,
     ):
         return False
-    if not is_answered(Outcome(ask)) or not json_equal(request.arguments, call.arguments):
+    if not Outcome(ask).is_answered or not json_equal(request.arguments, call.arguments):
         return False
     result = render_result(ask)
     structured = result.structured if result else None
@@ -326,9 +325,14 @@ def parse_event(raw: bytes) -> Json:
         event = None
     if not isinstance(event, dict):
         raise ProblemError(400, "Bad hook event", "The body is not a JSON object.")
-    if not all(map(is_text, event.values())):
+    if not all(map(_is_text, event.values())):
         raise ProblemError(400, "Bad hook event", "It contains half a surrogate pair.")
     return event
+
+
+def _is_text(value: object) -> bool:
+    """Whether a value is text that can be stored, if it is text at all."""
+    return not isinstance(value, str) or is_encodable(value)
 
 
 def _parse_query(query: Mapping[str, str]) -> HookQuery:

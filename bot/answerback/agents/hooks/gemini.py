@@ -14,27 +14,22 @@ from answerback.agents.hooks.host import (
     Host,
     Json,
     Outcome,
-    context_session,
-    denial_reason,
-    describe_outcome,
-    first_text,
-    is_turn_ended,
     origin,
     parse_arguments,
-    tell_model,
+    session_of,
+    text_in,
 )
 from answerback.agents.pipe.denials import deny, output
 
 _ASK_TOOL: Final = "ask_user"
 _CONVERSATION_TOOLS: Final = frozenset({"ask_user", "ask_user_question", "check_answers"})
 """Our tools that take the id of a conversation."""
-_CONTEXT_EVENTS: Final = frozenset({"BeforeAgent", "AfterTool", "SessionStart"})
 
 
 def _call(event: Json) -> Call | None:
     if event.get("hook_event_name") != "BeforeTool":
         return None
-    tool = first_text(event, "tool_name") or "?"
+    tool = text_in(event, "tool_name") or "?"
     arguments = parse_arguments(event.get("tool_input"))
     asks = tool == _ASK_TOOL
     return Call(
@@ -46,7 +41,7 @@ def _call(event: Json) -> Call | None:
             "toolInput": arguments,
             "cwd": event.get("cwd"),
         },
-        conversation=first_text(event, "session_id"),
+        conversation=text_in(event, "session_id"),
         dialect="gemini" if asks else "approval",
         is_permission=not asks,
         metadata=origin(event),
@@ -56,21 +51,16 @@ def _call(event: Json) -> Call | None:
 def _tool_of_server(event: Json) -> str | None:
     """The tool of an MCP server that an event is about, as ``server/tool``; None if it is about another tool."""
     context = parse_arguments(event.get("mcp_context"))
-    server, tool = first_text(context, "server_name"), first_text(context, "tool_name")
+    server, tool = text_in(context, "server_name"), text_in(context, "tool_name")
     return f"{server}/{tool}" if server and tool else None
 
 
 def _answer(event: Json, outcome: Outcome) -> Json:
-    if is_turn_ended(outcome):
+    if outcome.is_turn_ended:
         return {"continue": False, "stopReason": "The user ended the turn."}
-    why_not = (
-        describe_outcome(outcome) if event.get("tool_name") == _ASK_TOOL else denial_reason(outcome)
-    )
+    asks = event.get("tool_name") == _ASK_TOOL
+    why_not = outcome.description if asks else outcome.denial_reason
     return {} if why_not is None else deny(HOST.name, event, why_not)
-
-
-def _conversation(event: Json) -> str | None:
-    return context_session(event, _CONTEXT_EVENTS)
 
 
 def _answer_at_once(event: Json) -> Json | None:
@@ -80,11 +70,17 @@ def _answer_at_once(event: Json) -> Json | None:
     context = parse_arguments(event.get("mcp_context"))
     if context.get("server_name") != MCP_SERVER_NAME:
         return None
-    session = first_text(event, "session_id")
+    session = text_in(event, "session_id")
     arguments = parse_arguments(event.get("tool_input"))
-    if first_text(context, "tool_name") not in _CONVERSATION_TOOLS or session is None:
+    if text_in(context, "tool_name") not in _CONVERSATION_TOOLS or session is None:
         return {}
     return output(event, {"tool_input": {"conversation": session, **arguments}})
 
 
-HOST: Final = Host("gemini", _call, _answer, _conversation, tell_model, _answer_at_once)
+HOST: Final = Host(
+    name="gemini",
+    call=_call,
+    answer=_answer,
+    conversation=session_of("BeforeAgent", "AfterTool", "SessionStart"),
+    immediate_answer=_answer_at_once,
+)

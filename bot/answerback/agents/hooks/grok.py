@@ -14,10 +14,8 @@ from answerback.agents.hooks.host import (
     Host,
     Json,
     Outcome,
-    context_session,
-    describe_outcome,
     question_call,
-    tell_model,
+    session_of,
 )
 from answerback.agents.pipe.denials import deny
 
@@ -27,11 +25,7 @@ def _call(event: Json) -> Call | None:
 
 
 def _answer(event: Json, outcome: Outcome) -> Json:
-    return deny(HOST.name, event, describe_outcome(outcome))
+    return deny(HOST.name, event, outcome.description)
 
 
-def _conversation(event: Json) -> str | None:
-    return context_session(event, {"PostToolUse"})
-
-
-HOST: Final = Host("grok", _call, _answer, _conversation, tell_model)
+HOST: Final = Host("grok", _call, _answer, session_of("PostToolUse"))
