@@ -67,9 +67,8 @@ def command(
 
     If an event asks nothing, the answer only delivers late answers, to agents that support it.
     """
-    from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
     from answerback.agents.pipe.exchange import answer_event, decides
-    from answerback.agents.pipe.service_calls import ServiceCalls
+    from answerback.agents.pipe.service_calls import DeliveryReceipt, ServiceCalls
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)

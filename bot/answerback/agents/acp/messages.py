@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.agents.pipe.ask_people import AskOutcome, Call, is_decided
+from answerback.agents.pipe.ask_people import AskOutcome, Call
 from answerback.agents.pipe.json_rpc import Json, as_object, id_key, params
 
 PERMISSION: Final = "session/request_permission"
@@ -116,18 +116,10 @@ def _non_null_fields(tool_call: Json) -> Json:
     return {name: value for name, value in tool_call.items() if value is not None}
 
 
-def is_turn_ended(outcome: AskOutcome) -> bool:
-    """Whether a person ended the turn."""
-    return outcome.ask is not None and outcome.ask["status"] == "turn_ended"
-
-
 def result_of(method: str, outcome: AskOutcome) -> Json:
     """The result of the agent's request."""
-    tool_result = as_object((outcome.ask or {}).get("tool_result"))
-    structured = tool_result.get("structured")
-    if not is_decided(outcome) or not isinstance(structured, dict):
-        return cancelled_result(method)
-    return structured
+    structured = outcome.structured if outcome.is_decided else None
+    return cancelled_result(method) if structured is None else structured
 
 
 def cancelled_result(method: str) -> Json:

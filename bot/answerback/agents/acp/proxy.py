@@ -16,10 +16,10 @@ from typing import Final
 
 from answerback.agents.acp import messages
 from answerback.agents.pipe import json_rpc
-from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call, Json, is_decided
+from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call, Withdrawals
+from answerback.agents.pipe.json_rpc import Json
 from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.origins import MAX_FOLDERS, Folders
-from answerback.agents.pipe.withdrawals import Withdrawals
 
 _MAX_TOOL_CALLS: Final = 200
 """Tool calls in progress that are remembered, those that changed last."""
@@ -184,7 +184,7 @@ class Proxy:
         outcome = None
         if race.ask_id is not None:
             outcome = self.people.withdraw(race.ask_id, 0.0, _WITHDRAW_TIMEOUT)
-        if outcome is not None and is_decided(outcome):
+        if outcome is not None and outcome.is_decided:
             self._answer(race, outcome)
         with self._lock:
             if race.is_over:
@@ -217,7 +217,7 @@ class Proxy:
         waits_for_editor = race.editor_has_it or race.is_answered
         if outcome.ask is None and race.ask_id is not None and not waits_for_editor:
             outcome = self.people.report_no_answer(race.ask_id)._replace(message=outcome.message)
-        decided = is_decided(outcome)
+        decided = outcome.is_decided
         with self._lock:
             if race.is_over or (race.is_answered and not decided):
                 return
@@ -229,7 +229,7 @@ class Proxy:
         result = race.result(messages.result_of(race.request["method"], outcome))
         self.agent.try_write_line(result if decided else race.error or result)
         self._notify_editor(race)
-        if messages.is_turn_ended(outcome) and race.session is not None:
+        if outcome.is_turn_ended and race.session is not None:
             self._end_turn(race.session)
 
     def _end_turn(self, session: object) -> None:

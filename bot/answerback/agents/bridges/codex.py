@@ -27,9 +27,9 @@ from answerback.agents.bridges.codex_mcp_calls import MCP_TOOL_CALL, McpCalls, a
 from answerback.agents.bridges.frame import Report
 from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
 from answerback.agents.bridges.pending_requests import PendingRequests
-from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
 from answerback.agents.pipe.json_rpc import as_object, parse_message
 from answerback.agents.pipe.origins import Folders
+from answerback.agents.pipe.service_calls import DeliveryReceipt
 from answerback_client import Ask, ClientError
 
 Json = dict[str, JsonValue]

@@ -11,9 +11,9 @@ from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
 from answerback.agents.pipe.service_calls import (
     LOOKUP_PATIENCE,
+    DeliveryReceipt,
     Json,
     RefusedError,
     ServiceCalls,

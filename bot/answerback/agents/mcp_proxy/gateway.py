@@ -17,7 +17,7 @@ from answerback.agents.mcp_proxy.definitions import Definitions, DefinitionsErro
 from answerback.agents.mcp_proxy.messages import RefusedLineError, ToolCall
 from answerback.agents.mcp_proxy.pending_asks import Pending, PendingAsks
 from answerback.agents.mcp_proxy.policy import Decision, ServerPolicy, Verdict
-from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call, is_decided
+from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
 from answerback.agents.pipe.json_rpc import (
     Json,
     as_object,
@@ -76,17 +76,16 @@ class Gateway:
 
     # --- from the client -----------------------------------------------------------------------
 
-    def relay_from_client(self, lines: Iterable[bytes | RefusedLineError]) -> None:
+    def relay_from_client(self, lines: Iterable[bytes]) -> None:
         """Pass on the client's messages until its stream ends."""
-        for line in lines:
+        for line in filter(bytes.strip, lines):
             try:
-                message = _parse(line)
+                message = messages.parse(line)
             except RefusedLineError as error:
                 self.warn(f"Refused a message from the client: {error}.")
                 self.client.try_write_line(error.response())
-                continue
-            if message is not None:
-                self._from_client(message, bytes(line) if isinstance(line, bytes) else b"")
+            else:
+                self._from_client(message, line)
 
     def _from_client(self, message: Json, line: bytes) -> None:
         if messages.is_tool_call(message):
@@ -177,7 +176,7 @@ class Gateway:
         outcome = self._calls.ask(pending, asked)
         if not self._calls.close(pending):
             return
-        if _is_allowed(outcome):
+        if outcome.is_decided and outcome.structured == _ALLOWED:
             self._allow(call, definition)
             self._pass_on(line, message, definition)
         else:
@@ -199,18 +198,17 @@ class Gateway:
 
     # --- from the server -----------------------------------------------------------------------
 
-    def relay_from_server(self, lines: Iterable[bytes | RefusedLineError]) -> None:
+    def relay_from_server(self, lines: Iterable[bytes]) -> None:
         """Pass on the server's messages until its stream ends."""
-        for line in lines:
+        for line in filter(bytes.strip, lines):
             try:
-                message = _parse(line)
+                message = messages.parse(line)
             except RefusedLineError as error:
                 self.warn(f"Refused a message from {self.policy.name}: {error}.")
                 if error.id is not None and not self._calls.is_open(id_key(error.id)):
                     self.client.try_write_line(error.response())
-                continue
-            if message is not None:
-                self._from_server(message, bytes(line) if isinstance(line, bytes) else b"")
+            else:
+                self._from_server(message, line)
 
     def _from_server(self, message: Json, line: bytes) -> None:
         if message.get("method") == messages.ELICITATION and "id" in message:
@@ -294,28 +292,15 @@ class Gateway:
             return self._rounds.pop(messages.round_key(message, fields.get("requestState")), None)
 
 
-def _parse(line: bytes | RefusedLineError) -> Json | None:
-    """Parse a line; None if it is blank."""
-    if isinstance(line, RefusedLineError):
-        raise line
-    return messages.parse(line) if line.strip() else None
-
-
 def _start(work: Callable[..., None], *arguments: object) -> None:
     threading.Thread(target=partial(work, *arguments), daemon=True).start()
 
 
-def _is_allowed(outcome: AskOutcome) -> bool:
-    """Whether a person has allowed the call that was asked about."""
-    result = as_object((outcome.ask or {}).get("tool_result"))
-    return is_decided(outcome) and result.get("structured") == _ALLOWED
-
-
 def _why_not(outcome: AskOutcome) -> str:
     """Tell the model why its call is not allowed."""
-    ask = outcome.ask or {}
-    if ask.get("status") == "turn_ended":
+    if outcome.is_turn_ended:
         return "The user denied this call and ended the turn. Stop, and do nothing further."
-    structured = as_object(as_object(ask.get("tool_result")).get("structured"))
-    why = structured.get("message") or outcome.message or "The user denied this call."
+    why = (
+        (outcome.structured or {}).get("message") or outcome.message or "The user denied this call."
+    )
     return f"This call was not allowed. {why}"

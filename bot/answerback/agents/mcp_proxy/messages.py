@@ -49,17 +49,14 @@ class RefusedLineError(Exception):
         return encode_message({"id": self.id, "error": error})
 
 
-def read_bounded(source: IO[bytes]) -> Iterator[bytes | RefusedLineError]:
-    """Read lines; what is too long is skipped up to the next line."""
+def read_bounded(source: IO[bytes]) -> Iterator[bytes]:
+    """Read lines. Of one that is too long for `parse`, only the beginning and the end are kept."""
     while line := source.readline(MAX_LINE + 1):
-        if len(line) <= MAX_LINE:
-            yield line
-            continue
-        start = tail = line[:_KEPT]
-        while line and not line.endswith(b"\n"):
-            line = source.readline(2**16)
-            tail = (tail + line)[-_KEPT:]
-        yield RefusedLineError(f"it has more than {MAX_LINE} bytes", start + b"\n" + tail)
+        tail = line
+        while tail and not tail.endswith(b"\n"):
+            tail = source.readline(2**16)
+            line = line[: MAX_LINE + 1] + (line[MAX_LINE + 1 :] + tail)[-_KEPT:]
+        yield line
 
 
 def parse(line: bytes) -> Json:

@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
-from answerback.agents.pipe.withdrawals import Withdrawals
+from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call, Withdrawals
 
 
 @dataclass(eq=False)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
+from answerback.agents.pipe.json_rpc import Json, as_object
 from answerback.agents.pipe.service_calls import (
     ANSWER_PATIENCE,
     CALL_TIMEOUT,
@@ -19,11 +23,11 @@ from answerback.agents.pipe.service_calls import (
     TooManyAsksError,
 )
 
-Json = dict[str, Any]
-
 _STATUSES: Final = (
     *("open", "answered", "cancelled", "turn_ended", "expired", "withdrawn", "failed"),
 )
+_END_TIMEOUT: Final = 5.0
+"""Seconds that a proxy waits at its end until its open asks are withdrawn."""
 
 
 class Call(NamedTuple):
@@ -41,7 +45,25 @@ class AskOutcome(NamedTuple):
     """The ask once it has ended; or None, with the reason in words."""
 
     ask: Json | None
-    message: str
+    message: str = ""
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether people ended the ask or had granted it. Otherwise a deadline, a default or another machine did."""
+        ask = self.ask or {}
+        by_people = ask.get("status") == "answered" and ask.get("source") in ("human", "grant")
+        return by_people or ask.get("status") in ("cancelled", "turn_ended")
+
+    @property
+    def is_turn_ended(self) -> bool:
+        """Whether a person ended the turn."""
+        return self.ask is not None and self.ask["status"] == "turn_ended"
+
+    @property
+    def structured(self) -> Json | None:
+        """The tool result as an object, if it is one."""
+        result = as_object((self.ask or {}).get("tool_result")).get("structured")
+        return result if isinstance(result, dict) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +88,17 @@ class AskClient:
         answer `is_needed`.
         """
         try:
-            return self._ask(call, opened, is_needed)
-        except Exception as error:  # noqa: BLE001 - somebody waits for an answer
-            failure = error
-        return AskOutcome(None, f"Nobody could be asked: {failure!r}.")
-
-    def _ask(
-        self, call: Call, opened: Callable[[str], None], is_needed: Callable[[], bool]
-    ) -> AskOutcome:
-        try:
             ask = self._submit(call, is_needed)
+            opened(ask["id"])
+            return self._wait(ask)
         except ServiceUnavailableError as error:
-            return AskOutcome(
-                None,
-                f"Nobody could be asked: {error} The user has to start it with `answerback serve`.",
-            )
+            reason = f"{error} The user has to start it with `answerback serve`."
         except RefusedError as error:
             return AskOutcome(None, str(error))
-        opened(ask["id"])
-        return self._wait(ask)
+        except Exception as error:  # noqa: BLE001 - somebody waits for an answer
+            failure = error
+            reason = f"{failure!r}."
+        return AskOutcome(None, f"Nobody could be asked: {reason}")
 
     def _submit(self, call: Call, is_needed: Callable[[], bool]) -> Json:
         body = {**call._asdict(), "to": self.to, "leased": True}
@@ -105,34 +119,30 @@ class AskClient:
                 ask = self._call("GET", path, wait=LONG_POLL, patience=ANSWER_PATIENCE)
         except ServiceUnavailableError as error:
             return AskOutcome(None, f"{error} The question stays open ({ask['id']}).")
-        except RefusedError as error:
-            return AskOutcome(None, str(error))
-        return AskOutcome(ask, "")
+        return AskOutcome(ask)
 
     def report_no_answer(self, ask_id: str) -> AskOutcome:
         """Report that the agent is about to be told no; returns what people have decided, if they were faster."""
-        try:
-            self._call("POST", f"{_path(ask_id)}/carried", {"decision": "denied"})
-        except RefusedError as error:
-            if _is_ask(error.body):
-                return AskOutcome(error.body, "")
-        except ServiceUnavailableError:
-            pass  # the ask ends with its lease
-        return AskOutcome(None, "")
+        with suppress(ServiceUnavailableError):  # the ask ends with its lease
+            try:
+                self._call("POST", f"{_path(ask_id)}/carried", {"decision": "denied"})
+            except RefusedError as error:
+                if _is_ask(error.body):
+                    return AskOutcome(error.body)
+        return AskOutcome(None)
 
     def withdraw(
         self, ask_id: str, patience: float = LOOKUP_PATIENCE, timeout: float = CALL_TIMEOUT
     ) -> AskOutcome | None:
         """Withdraw an ask, if it is still open; return how it has ended, or None if that is unknown."""
         try:
-            return AskOutcome(
-                self._call("DELETE", _path(ask_id), patience=patience, timeout=timeout), ""
-            )
+            ended = self._call("DELETE", _path(ask_id), patience=patience, timeout=timeout)
         except RefusedError as error:
-            ended = error.body.get("ask")
-            return AskOutcome(ended if isinstance(ended, dict) and _is_ask(ended) else None, "")
+            ended = as_object(error.body.get("ask"))
+            return AskOutcome(ended if _is_ask(ended) else None)
         except ServiceUnavailableError:
             return None
+        return AskOutcome(ended)
 
     def _call(self, method: str, path: str, *body: Any, **more: Any) -> Json:
         """Call the API and return the ask, if that is what came back."""
@@ -142,21 +152,38 @@ class AskClient:
         return ask
 
 
-def is_decided(outcome: AskOutcome) -> bool:
-    """Whether people ended the ask or had granted it. Otherwise a deadline, a default or another machine did."""
-    ask = outcome.ask or {}
-    by_people = ask.get("status") == "answered" and ask.get("source") in ("human", "grant")
-    return by_people or ask.get("status") in ("cancelled", "turn_ended")
+@dataclass(slots=True)
+class Withdrawals:
+    """The withdrawals of one proxy."""
+
+    people: AskClient
+    _threads: list[threading.Thread] = field(default_factory=list)
+
+    def start(self, ask_id: str | None) -> None:
+        """Withdraw an ask; None: people were not asked."""
+        if ask_id is None:
+            return
+        arguments = (ask_id, ANSWER_PATIENCE)
+        thread = threading.Thread(target=self.people.withdraw, args=arguments, daemon=True)
+        self._threads = [thread, *(each for each in self._threads if each.is_alive())]
+        thread.start()
+
+    def end(self, asked: Iterable[threading.Event]) -> None:
+        """Wait until everything is withdrawn, with what is still being asked; not for long."""
+        until = time.monotonic() + _END_TIMEOUT
+        for each in asked:
+            each.wait(max(0.0, until - time.monotonic()))
+        for thread in self._threads:
+            thread.join(max(0.0, until - time.monotonic()))
 
 
 def _is_ask(body: Json) -> bool:
     result = body.get("tool_result")
-    is_ask = isinstance(body.get("id"), str) and body.get("status") in _STATUSES
-    return is_ask and (result is None or _is_result(result))
-
-
-def _is_result(result: object) -> bool:
-    return isinstance(result, dict) and isinstance(result.get("is_error"), bool)
+    return (
+        isinstance(body.get("id"), str)
+        and body.get("status") in _STATUSES
+        and (result is None or isinstance(as_object(result).get("is_error"), bool))
+    )
 
 
 def _path(ask_id: str) -> str:

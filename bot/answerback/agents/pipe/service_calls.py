@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import socket
+import struct
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
-
-from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
 
 Json = dict[str, Any]
 
@@ -33,6 +35,12 @@ _MAX_RESPONSE: Final = 4 * 2**20
 """Bytes of a response: a form of the largest size that the service accepts stays far below."""
 _MAX_REASON: Final = 2_000
 """Characters of a refusal that are passed on."""
+_CONNECTIONS: Final = {
+    "http": http.client.HTTPConnection,
+    "https": http.client.HTTPSConnection,
+}
+_RESET: Final = struct.pack("ii", 1, 0)
+_GRACEFUL: Final = struct.pack("ii", 0, 0)
 
 
 class ServiceUnavailableError(Exception):
@@ -62,6 +70,41 @@ class Response(NamedTuple):
     body: Json
     hook: str | None
     """The hook that answered, according to its header."""
+
+
+class DeliveryReceipt:
+    """Holds the connection of the last response until that is passed on to the agent. For use by one thread.
+
+    If the connection of a response is reset, the service counts its late answers as undelivered, as a client that was
+    killed had not read them. So each connection here is set to end with a reset, even if the kernel closes it for a
+    killed process. It ends gracefully only if its response was passed on, or delivered nothing new.
+    """
+
+    def __init__(self) -> None:
+        self._connection: socket.socket | None = None
+
+    def hold_connection(self, connected: socket.socket) -> None:
+        """Hold a new connection; the response on the previous one was read, and delivered nothing new."""
+        self.confirm()
+        # A duplicate, as the client closes its own socket once it has read the response.
+        self._connection = socket.socket(fileno=os.dup(connected.fileno()))
+        self._linger(_RESET)
+
+    def confirm(self) -> None:
+        """Confirm that the response was passed on to the agent."""
+        if self._connection is not None:
+            self._linger(_GRACEFUL)
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Report that the response could not be passed on, so that the service delivers it again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _linger(self, option: bytes) -> None:
+        assert self._connection is not None
+        self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, option)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +196,11 @@ class ServiceCalls:
 
     def _connection(self, timeout: float) -> tuple[http.client.HTTPConnection, str]:
         """Return a connection and the path of the service's address."""
-        try:
+        with suppress(ValueError):  # an invalid port
             address = urlsplit(self.url)
-            if address.hostname and address.scheme in ("http", "https"):
-                secure = address.scheme == "https"
-                kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+            kind = _CONNECTIONS.get(address.scheme)
+            if address.hostname and kind is not None:
                 return kind(address.hostname, address.port, timeout=timeout), address.path
-        except ValueError:  # an invalid port
-            pass
         raise RefusedError(f"{self.url} is not a valid Answerback address. Use http://host:port.")
 
     def _parse(self, status: int, content: bytes) -> Json:

@@ -12,9 +12,9 @@ import pytest
 from aiohttp import web
 
 from answerback.agents.bridges import opencode_server
-from answerback.agents.pipe.lines import LineTooLongError
 from answerback.agents.bridges.frame import ForeignServerError
 from answerback.agents.bridges.opencode_server import OpencodeServer
+from answerback.agents.pipe.lines import LineTooLongError
 from answerback.cli import bridged_server
 from answerback.service.question_routing import Rules
 from answerback.service.submission_request import Route

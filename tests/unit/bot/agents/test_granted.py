@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from answerback.agents.bridges.ask_people import is_machine_made
-from answerback.agents.pipe.ask_people import AskOutcome, is_decided
+from answerback.agents.pipe.ask_people import AskOutcome
 from answerback.core.walker import Source
 from answerback_client.models import Ask
 from tests.unit.bot.agents.test_claude_hooks_permission import get_decision, permission
@@ -51,7 +51,7 @@ async def test_a_hook_hands_on_what_a_grant_allows(serve: Serve) -> None:
 @pytest.mark.parametrize("source", Source)
 def test_only_people_and_their_grants_decide(source: Source) -> None:
     body: dict[str, Any] = {"id": "ask_1", "status": "answered", "source": source.value}
-    assert is_decided(AskOutcome(body, "")) is (source in BY_PEOPLE)
+    assert AskOutcome(body).is_decided is (source in BY_PEOPLE)
     ask = Ask.of(
         {
             **body,

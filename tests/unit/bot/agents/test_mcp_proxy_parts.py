@@ -240,9 +240,9 @@ def test_a_broken_file_of_definitions_lets_nothing_pass(tmp_path: Path, text: st
 def test_a_line_that_does_not_end_is_not_kept_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "MAX_LINE", 10)
     [first, last] = messages.read_bounded(io.BytesIO(b"x" * 200_000 + b"\n{}\n"))
-    assert isinstance(first, RefusedLineError)
-    assert last == b"{}\n"
     [only] = messages.read_bounded(io.BytesIO(b"x" * 20))
-    assert isinstance(only, RefusedLineError)
-    with pytest.raises(RefusedLineError, match="more than 10 bytes"):
-        messages.parse(b"x" * 20)
+    assert len(first) < 1_000
+    assert last == b"{}\n"
+    for line in (first, only, b"x" * 20):
+        with pytest.raises(RefusedLineError, match="more than 10 bytes"):
+            messages.parse(line)
