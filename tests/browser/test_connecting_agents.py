@@ -63,6 +63,6 @@ async def test_a_person_types_a_code_reads_who_asks_approves_and_removes_the_age
         async with program.get("/v1/asks", headers=hers) as response:
             assert response.status == 200
         await page.get_by_role("button", name="Remove").click()
-        await expect(page.get_by_text("You have connected no agent.")).to_be_visible()
+        await expect(page.get_by_text("You have not connected any agents.")).to_be_visible()
         async with program.get("/v1/asks", headers=hers) as response:
             assert response.status == 401

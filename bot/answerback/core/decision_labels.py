@@ -80,11 +80,11 @@ class DecisionLabels(BaseModel):
     connect_agent: str = "Connect an agent"
     agents_title: str = "Your agents"
     agents_all: str = "Agents that people have connected"
-    agents_none: str = "You have connected no agent."
+    agents_none: str = "You have not connected any agents."
     agent_row: str = "{name}: {program} on {machine}, from {address}, until {date}"
     agent_owner: str = "of {name}"
     code: str = "Code"
-    connect_about: str = "Connect an agent by the code that it shows you"
+    connect_about: str = "Connect an agent with the code that it shows"
     agents_about: str = "See and remove the agents that you have connected"
     code_hint: str = (
         "Type the code that `answerback connect` shows in your own terminal. Never type one that "
@@ -98,7 +98,7 @@ class DecisionLabels(BaseModel):
         "It can ask on the route {route} in your name for {days} days. It cannot answer."
     )
     connect_warning: str = (
-        "Approve only what you have started yourself just now. If somebody sent you this code, "
+        "Approve this only if you have just started it yourself. If somebody sent you this code, "
         "deny it: the agent would be theirs, and ask in your name."
     )
     approve: str = "Approve"
@@ -108,18 +108,20 @@ class DecisionLabels(BaseModel):
         "You may not connect agents here. The operator can allow it (`onboarding.owners`)."
     )
     connect_operator: str = (
-        "The operator's key connects no agents, because it is nobody in particular. Use your "
-        "personal link, or sign in."
+        "The operator's key cannot connect agents, because it stands for no particular person. Use "
+        "your personal link, or sign in."
     )
     connect_unsure: str = (
-        "It cannot be checked just now whether you may connect agents. Try again in a moment."
+        "Answerback could not check just now whether you may connect agents. Try again in a moment."
     )
-    connect_too_often: str = "Too many codes that do not exist. Try again in ten minutes."
+    connect_too_often: str = "There were too many wrong codes. Try again in ten minutes."
     connect_unknown: str = (
-        "No program waits with this code. A code is valid for ten minutes and used once: start "
-        "again to get a new one."
+        "No program is waiting for this code. A code is valid for ten minutes and can be used "
+        "once: start again to get a new one."
     )
-    connect_full: str = "You have as many agents as one person may have. Remove one of them first."
+    connect_full: str = (
+        "You have reached the limit of agents for one person. Remove one of them first."
+    )
 
     link_command: str = "Link this account to your page, with the code that it shows"
     link_by_link: str = "Whoever opens {name}'s personal link can then answer as you."
@@ -134,7 +136,7 @@ class DecisionLabels(BaseModel):
         "This code is not valid. A code is valid for 15 minutes, and for one account."
     )
     link_taken: str = (
-        "This account already belongs to somebody. They, or the operator, can remove it first."
+        "This account is already linked to somebody. They, or the operator, can remove that link."
     )
     link_too_many: str = "There were too many wrong codes. Try again in an hour."
     link_title: str = "Accounts"
@@ -152,7 +154,8 @@ class DecisionLabels(BaseModel):
         "{account} has typed your code. Whoever uses that account can then answer as you, {name}."
     )
     link_ask_yours: str = (
-        "Link it only if it is your own. For 24 hours it confirms nobody's answers."
+        "Link it only if it is your own. For the first 24 hours it cannot confirm other people's "
+        "answers."
     )
     link_accept: str = "Link it"
     link_reject: str = "It is not mine"

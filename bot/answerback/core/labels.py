@@ -167,7 +167,7 @@ class Labels(DecisionLabels):
     )
     inbox_command: str = "Questions from all agents that are waiting for your answer"
     commands: str = "What you can do here besides answering"
-    no_commands: str = "There is no command here. Questions are answered in their messages."
+    no_commands: str = "There are no commands here. Answer questions in their messages."
     inbox_late: str = "Looking up what is waiting for you took too long. Please try again."
     inbox_hint: str = "New questions appear here automatically. To try it, submit one from a shell:"
     waits_since: str = "since {time}"

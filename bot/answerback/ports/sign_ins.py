@@ -22,7 +22,7 @@ class SignInRefusal(StrEnum):
     TOO_OFTEN = "too_often"
     """They have entered too many codes that do not exist."""
     UNKNOWN = "unknown"
-    """No program waits with this code, or does so any more."""
+    """No program is waiting for this code."""
     FULL = "full"
     """They have as many agents as a person may have."""
 

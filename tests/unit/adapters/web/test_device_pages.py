@@ -118,7 +118,7 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
 async def test_a_person_whom_the_proxy_names_connects_and_removes_an_agent(rig: Rig) -> None:
     codes = await rig.begin()
     door = await rig.get("/device")
-    assert "You have connected no agent." in door.text
+    assert "You have not connected any agents." in door.text
     shown = await rig.post(do="look_up", code=codes.user)
     assert "Codex wants to ask people questions as your agent." in shown.text
     assert "If somebody sent you this code, deny it" in shown.text
@@ -133,7 +133,7 @@ async def test_a_person_whom_the_proxy_names_connects_and_removes_an_agent(rig: 
     assert issued.token not in page.markup
     assert codes.user not in page.markup
     left = await rig.post(do="remove", agent=issued.agent.name)
-    assert "You have connected no agent." in left.text
+    assert "You have not connected any agents." in left.text
     assert await rig.desk.find_agent(issued.token) is None
 
 
@@ -186,7 +186,7 @@ async def test_refusals_say_why(rig: Rig) -> None:
     assert "Codex" not in refused.text
     for _ in range(WRONG_CODES):
         wrong = await rig.post(do="look_up", code="BBBBBBBB")
-        assert (wrong.status, "No program waits with this code" in wrong.text) == (422, True)
+        assert (wrong.status, "No program is waiting for this code" in wrong.text) == (422, True)
     assert (await rig.post(do="look_up", code=codes.user)).status == 429
 
 
@@ -208,7 +208,7 @@ async def test_others_enter_their_key_first(rig: Rig) -> None:
     assert "This key is not valid" in wrong.text
     operators = await rig.post("/device", OWN, key=KEY)
     assert operators.status == 403, "it has no inbox on the public listener"
-    assert "nobody in particular" in operators.text
+    assert "stands for no particular person" in operators.text
     page = await rig.post("/device", OWN, key="abp_ann")
     assert page.status == 200
     assert "Your agents" in page.text

@@ -311,7 +311,7 @@ async def test_the_operators_key_approves_nothing_but_sees_and_removes_everythin
         issued, begun = await connect(api, anns_key), await begin(api)
         address = await page(api, api.person["Authorization"].removeprefix("Bearer "))
         text = await post(api, address, do="look_up", code=begun["user_code"])
-        assert "nobody in particular" in text
+        assert "stands for no particular person" in text
         assert "sign_in_" not in text
         assert issued["agent"] in text
         await post(api, address, do="remove", agent=issued["agent"])

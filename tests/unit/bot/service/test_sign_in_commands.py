@@ -57,10 +57,10 @@ async def test_a_person_connects_lists_and_removes_an_agent_in_a_chat(
     typed = await commands.run(CY, listed.buttons[0].command)
     assert typed == listed, "typing what a button sends removes nothing"
     left = await press(commands, listed, "Remove")
-    assert left == CommandAnswer("You have connected no agent.")
+    assert left == CommandAnswer("You have not connected any agents.")
     assert await rig.desk.find_agent(issued.token) is None
     again = await commands.run(CY, listed.buttons[0].command, pressed=True)
-    assert again.text == "You have connected no agent."
+    assert again.text == "You have not connected any agents."
 
 
 @pytest.mark.rule("ONBOARD-3", "ONBOARD-13")
@@ -82,7 +82,7 @@ async def test_a_denial_and_refusals_are_said(rig: Rig, commands: Commands) -> N
     assert (await press(commands, asked, "Deny")).text == "Denied. Claude Code gets no token."
     assert await rig.desk.poll(codes.device) is PollError.ACCESS_DENIED
     odd = await commands.run(CY, f"connect {codes.user}", pressed=True)
-    assert odd.text.startswith("No program waits with this code")
+    assert odd.text.startswith("No program is waiting for this code")
 
 
 @pytest.mark.rule("ONBOARD-13")
