@@ -14,7 +14,7 @@ TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
 async def run(agent: Client, answerback: AsyncClient, task: Task) -> Task:
-    """Answers until the task needs no input. A task that a person left alone still requires it."""
+    """Answers until the task needs no input. If nobody answers, the task still requires it."""
     while task.status.state == TaskState.TASK_STATE_INPUT_REQUIRED:
         text = await answer(answerback, task)
         if text is None:
@@ -35,7 +35,7 @@ async def send(agent: Client, message: Message) -> Task:
 
 
 async def answer(answerback: AsyncClient, task: Task) -> str | None:
-    """What a person says to the agent's question; a restarted process finds the same ask."""
+    """A person's answer to the agent's question; a restarted process finds the same ask."""
     asked = task.status.message
     question = {"id": "answer", "text": get_message_text(asked), "answer_type": "text"}
     ask = await answerback.ask(

@@ -36,7 +36,7 @@ def runner_of(model, database: str) -> Runner:
 async def run(
     runner: Runner, answerback: AsyncClient, session_id: str, message: types.Content | None
 ) -> str | None:
-    """Runs to the end; None when someone ended the turn. After a crash, `message` None goes on."""
+    """Runs to the end; None when someone ended the turn. After a crash, pass None as `message`."""
     replies: list[str] = []
     while True:
         if message is not None:
@@ -51,7 +51,7 @@ async def run(
         for call in pending:
             confirmation, reply = await confirm(answerback, call)
             if confirmation is None:
-                return None  # nothing has run; the next message goes on from here
+                return None  # nothing has run; the next message continues from here
             response = types.FunctionResponse(id=call.id, name=CONFIRMATION, response=confirmation)
             parts.append(types.Part(function_response=response))
             replies += [reply] if reply else []
@@ -71,7 +71,7 @@ async def pending_in(runner: Runner, session_id: str) -> tuple[list, list]:
 
 
 async def confirm(answerback: AsyncClient, call) -> tuple[dict | None, str | None]:
-    """What the tool is told, and the text that it has no place for; None when the turn ends."""
+    """The confirmation, and a text for which it has no place; None when the turn ends."""
     try:
         ask = await answerback.ask(CONFIRMATION, call.args, key=call.id, to="web")
     except InvalidCallError as refused:

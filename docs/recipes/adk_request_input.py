@@ -58,7 +58,7 @@ def runner_of(database: str) -> Runner:
 async def run(
     runner: Runner, answerback: AsyncClient, session_id: str, message: types.Content | None
 ) -> object:
-    """Runs to the end, and returns the output. After a crash, `message` None goes on.
+    """Runs to the end, and returns the output. After a crash, pass None as `message`.
 
     None: nobody answered a request, and the workflow still waits.
     """

@@ -18,7 +18,7 @@ EVENT = TypeAdapter(core.Event)
 
 
 class Thread(BaseModel):
-    """What a restarted process goes on with. The agent need not remember a thread: its client does."""
+    """What a restarted process continues with: the client remembers the thread, the agent need not."""
 
     id: str
     messages: list[core.Message]
@@ -26,7 +26,7 @@ class Thread(BaseModel):
 
 
 async def run(agent: str, answerback: AsyncClient, file: Path, prompt: str | None) -> str | None:
-    """Runs to the end; None when someone ended the turn. After a crash, `prompt` None goes on."""
+    """Runs to the end; None when someone ended the turn. After a crash, pass None as `prompt`."""
     if prompt is None:
         thread = Thread.model_validate_json(file.read_text())
     else:

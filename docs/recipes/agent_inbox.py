@@ -49,7 +49,7 @@ def graph_of(checkpointer):
 
 
 async def run(graph, answerback: AsyncClient, thread_id: str, given: dict | None) -> dict | None:
-    """Runs to the end. After a crash, `given` None goes on. None: nobody decided; the thread waits."""
+    """Runs to the end. None if nobody decided. After a crash, pass None as `given`."""
     config = {"configurable": {"thread_id": thread_id}}
     result = await graph.ainvoke(given, config)
     while pending := result.get("__interrupt__"):

@@ -12,7 +12,7 @@ const release = tool({
 });
 const tools = { release };
 
-/** Runs until the model has its last words; null when someone ended the turn. Nothing ran then. */
+/** Runs until the model has finished; null when someone ended the turn, and nothing ran. */
 export async function run(model: LanguageModel, messages: ModelMessage[]): Promise<string | null> {
   for (;;) {
     const result = await generateText({

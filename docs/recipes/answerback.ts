@@ -14,7 +14,7 @@ export type Ask = {
   tool_result: ToolResult | null; // null while it is open, and where the turn was ended
 };
 
-/** The service refused the call; where the tool call is wrong, `problem.tool_result` tells the model how. */
+/** The service refused the call; if the tool call is wrong, `problem.tool_result` tells the model why. */
 export class RefusedError extends Error {
   problem: { status: number; title: string; tool_result?: ToolResult };
   constructor(problem: RefusedError["problem"]) {

@@ -61,7 +61,7 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
 
 
 async def run(prompt: str, **options: Any) -> str | None:
-    """One turn of Claude; its last words."""
+    """One turn of Claude; its final text."""
     async with AsyncClient(URL, TOKEN) as answerback:
         chosen = ClaudeAgentOptions(can_use_tool=permissions(answerback), **options)
         async with ClaudeSDKClient(chosen) as claude:

@@ -17,7 +17,7 @@ TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
 class NoDecisionError(Exception):
-    """Nobody decided: the turn was ended, the ask expired, or a person replied in words instead."""
+    """Nobody decided: the turn was ended, the ask expired, or a person replied with a message instead."""
 
 
 def call(method: str, path: str, body: dict | None = None, **headers: str) -> dict:
@@ -104,13 +104,13 @@ def notes_flow(llm) -> type[Flow]:
 
 
 def begin(flow: type[Flow], store: SQLiteFlowPersistence) -> tuple[str, str]:
-    """Runs up to the question; the flow's id and the ask's, to be kept until it is taken up again."""
+    """Runs up to the question; the flow's id and the ask's, with which it is resumed."""
     pending = flow(persistence=store).kickoff()
     return pending.context.flow_id, pending.callback_info["ask_id"]
 
 
 def go_on(flow: type[Flow], store: SQLiteFlowPersistence, flow_id: str, ask_id: str) -> str:
-    """Takes a parked flow up again with the answer, in any process. A webhook may be what calls this."""
+    """Resumes a parked flow with the answer, in any process: a webhook may call this."""
     decided = feedback(ask_id)
     return flow.from_pending(flow_id, store).resume(decided)
 

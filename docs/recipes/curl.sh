@@ -22,7 +22,7 @@ failures=0
 while status=$(ask_and_wait || true); do
   case $status in
     200) break ;;                   # it has ended
-    202) failures=0 ;;              # still open: go on waiting
+    202) failures=0 ;;              # still open: keep waiting
     4*)  cat "$ask" >&2; exit 1 ;;  # refused: the body says why
     *)   failures=$((failures + 1)) # away or restarting: curl has printed why
          [ "$failures" -lt "${PATIENCE:-600}" ] || exit 1

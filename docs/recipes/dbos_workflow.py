@@ -60,7 +60,7 @@ async def answers(request: web.Request) -> web.Response:
 
 async def main(version: str = "7") -> None:
     DBOS(config={"name": "releases", "system_database_url": "sqlite:///workflows.db"})
-    DBOS.launch()  # workflows that a crash interrupted go on
+    DBOS.launch()  # workflows that a crash interrupted continue
     app = web.Application()
     app.router.add_post("/answers", answers)
     runner = web.AppRunner(app)

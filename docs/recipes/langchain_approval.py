@@ -34,7 +34,7 @@ def agent_of(model, checkpointer):
 
 
 async def run(agent, answerback: AsyncClient, thread_id: str, given: dict | None) -> str | None:
-    """Runs to the end; None when someone ended the turn. After a crash, `given` None goes on."""
+    """Runs to the end; None when someone ended the turn. After a crash, pass None as `given`."""
     config = {"configurable": {"thread_id": thread_id}}
     result = await agent.ainvoke(given, config)
     while pending := result.get("__interrupt__"):
@@ -45,7 +45,7 @@ async def run(agent, answerback: AsyncClient, thread_id: str, given: dict | None
             else:
                 decision, ended = await decide(answerback, thread_id, interrupt.value)
             decisions[interrupt.id] = decision
-        # The rejections are noted in the thread, and a turn that was ended stops before the model.
+        # The rejections are recorded in the thread; a turn that was ended stops before the model is called.
         stop = ["model"] if ended else None
         result = await agent.ainvoke(Command(resume=decisions), config, interrupt_before=stop)
         if ended:

@@ -30,7 +30,7 @@ def agent_of(model, checkpointer):
 
 
 async def run(agent, answerback: AsyncClient, thread_id: str, given: dict | None) -> str | None:
-    """Runs to the end; None when someone ended the turn. After a crash, `given` None goes on."""
+    """Runs to the end; None when someone ended the turn. After a crash, pass None as `given`."""
     config = {"configurable": {"thread_id": thread_id}}
     result = await agent.ainvoke(given, config)
     while pending := result.get("__interrupt__"):
@@ -38,7 +38,7 @@ async def run(agent, answerback: AsyncClient, thread_id: str, given: dict | None
         for interrupt in pending:
             decided, ends = await decide(answerback, f"{thread_id}:{interrupt.id}", interrupt.value)
             answers[interrupt.id], ended = decided, ended or ends
-        # The rejections are noted in the thread, and a turn that was ended stops before the model.
+        # The rejections are recorded in the thread; a turn that was ended stops before the model is called.
         stop = ["model"] if ended else None
         result = await agent.ainvoke(Command(resume=answers), config, interrupt_before=stop)
         if ended:

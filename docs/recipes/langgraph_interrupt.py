@@ -1,4 +1,4 @@
-"""LangGraph: the graph stops at a question and is parked in its checkpoint; the webhook resumes it, days later too."""
+"""LangGraph: the graph stops at a question and is parked in its checkpoint; the webhook resumes it, even days later."""
 
 import asyncio
 import os

@@ -31,7 +31,7 @@ export function mastraOf(database: string) {
   return new Mastra({ workflows: { release }, storage });
 }
 
-/** Runs to the end. After a crash, without a version, goes on. null: nobody answered; the run is still suspended. */
+/** Runs to the end; null if nobody answered, and the run is still suspended. After a crash, leave out the version. */
 export async function run(mastra: ReturnType<typeof mastraOf>, runId: string, version?: string) {
   const workflow = mastra.getWorkflow("release");
   const going = await workflow.createRun({ runId });

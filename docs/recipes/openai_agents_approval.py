@@ -13,7 +13,7 @@ TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
 class TurnEndedError(Exception):
-    """The person ended the turn: nothing ran, and the run is not taken up again."""
+    """The person ended the turn: nothing ran, and the run is not resumed."""
 
 
 @function_tool(needs_approval=True)
@@ -28,17 +28,17 @@ def agent_of(model) -> Agent:
 
 
 class Run:
-    """A run whose state is a file: `start` it, and `go_on` in any process that finds it interrupted."""
+    """A run whose state is in a file: `start` it, and `go_on` in any process that finds it interrupted."""
 
     def __init__(self, agent: Agent, answerback: AsyncClient, file: Path) -> None:
         self._agent, self._answerback, self._file = agent, answerback, file
 
     async def start(self, prompt: str) -> str:
-        """The agent's last words."""
+        """The agent's final output."""
         return await self._until_done(await Runner.run(self._agent, prompt))
 
     async def go_on(self) -> str:
-        """The same, from the file on."""
+        """Continues from the file; the agent's final output."""
         state = await RunState.from_string(self._agent, self._file.read_text())
         return await self._until_done(await self._decided(state))
 

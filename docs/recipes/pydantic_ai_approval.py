@@ -18,7 +18,7 @@ RESULTS = TypeAdapter(DeferredToolResults)
 
 
 class TurnEndedError(Exception):
-    """The person ended the turn: nothing ran, and the run is not taken up again."""
+    """The person ended the turn: nothing ran, and the run is not resumed."""
 
 
 def agent_of(model) -> Agent:
@@ -34,7 +34,7 @@ def agent_of(model) -> Agent:
 
 
 class Run:
-    """A run whose state is a file: `start` it, and `go_on` in any process until it gives text."""
+    """A run whose state is in a file: `start` it, and `go_on` in any process until it gives text."""
 
     def __init__(self, agent: Agent, answerback: AsyncClient, file: Path) -> None:
         self._agent, self._answerback, self._file = agent, answerback, file
@@ -44,7 +44,7 @@ class Run:
         return self._park(await self._agent.run(prompt))
 
     async def go_on(self) -> str | None:
-        """Waits for the decisions, and runs on from there."""
+        """Waits for the decisions, and continues from there."""
         messages, requests = PARKED.validate_json(self._file.read_bytes())
         results = await self._decided(requests)
         return self._park(
@@ -80,7 +80,7 @@ class Run:
 
 
 def denied(ids: list[str], text: str) -> DeferredToolResults:
-    """Every call denied with the same words."""
+    """Every call denied with the same message."""
     return DeferredToolResults(approvals={one: ToolDenied(text) for one in ids})
 
 

@@ -1,4 +1,4 @@
-"""Pydantic AI: ask_user is an external tool; a run that calls it is parked, and any process takes it up again."""
+"""Pydantic AI: ask_user is an external tool; a run that calls it is parked, and any process can resume it."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
 class TurnEndedError(Exception):
-    """The person ended the turn: the run is not taken up again."""
+    """The person ended the turn: the run is not resumed."""
 
 
 async def agent_of(model, answerback: AsyncClient) -> Agent:
@@ -43,7 +43,7 @@ async def agent_of(model, answerback: AsyncClient) -> Agent:
 
 
 class Run:
-    """A run whose state is a file: start it anywhere, and call `go_on` until it gives text."""
+    """A run whose state is in a file: start it anywhere, and call `go_on` until it gives text."""
 
     def __init__(self, agent: Agent, answerback: AsyncClient, file: Path) -> None:
         self._agent, self._answerback, self._file = agent, answerback, file
@@ -53,7 +53,7 @@ class Run:
         return await self._park(await self._agent.run(prompt))
 
     async def go_on(self) -> str | None:
-        """Waits for what was asked, and runs on from there."""
+        """Waits for the answers, and continues from there."""
         messages = ModelMessagesTypeAdapter.validate_json(self._file.read_bytes())
         results = DeferredToolResults()
         for call in messages[-1].tool_calls:

@@ -1,4 +1,4 @@
-"""The client under asyncio: a bounded wait, words for people meanwhile, and the ask taken back at the end."""
+"""The client under asyncio: a bounded wait, after which the ask is withdrawn."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ TOKEN = os.environ.get("ANSWERBACK_TOKEN")
 
 
 async def release_window(patience: float) -> dict | None:
-    """When to release, as the person says; None when nobody said so in time."""
+    """When to release; None if nobody answered in time."""
     questions = [
         {
             "id": "when",

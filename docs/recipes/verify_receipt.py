@@ -51,7 +51,7 @@ def decode(text: str) -> bytes:
 
 
 if __name__ == "__main__":
-    # RFC 8785 knows doubles only, as JavaScript does.
+    # RFC 8785 has doubles only, as JavaScript has.
     files = [Path(name).read_text("utf-8") for name in sys.argv[1:3]]
     wrong = faults(*(json.loads(text, parse_int=float) for text in files))
     print("\n".join(wrong) or "The receipt is whole.")

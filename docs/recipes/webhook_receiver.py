@@ -1,4 +1,4 @@
-"""Receives webhooks: checks who signed them, knows repeats, and answers before the sender loses patience."""
+"""Receives webhooks: checks the signature, ignores repeats, and answers in time."""
 
 import os
 from collections.abc import Awaitable, Callable
