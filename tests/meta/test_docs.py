@@ -15,9 +15,8 @@ from pydantic import TypeAdapter
 from answerback.api.metrics import Metrics
 from answerback.api.routes import OPERATIONS
 from answerback.cli.ask_output import EXIT_CODES, EXIT_STILL_OPEN
-from answerback.cli.form_files import EXIT_INVALID
 from answerback.cli.main import COMMANDS, app, load_command
-from answerback.cli.output import EXIT_FAILED
+from answerback.cli.output import EXIT_FAILED, EXIT_USAGE
 from answerback.core.ask import Reason, Status
 from answerback.core.walker import Source
 from answerback.dialects.installed import installed_dialects, tool_names
@@ -86,7 +85,7 @@ def test_every_command_has_a_heading_an_example_and_its_exit_codes() -> None:
         if not _is_group(command)
     }
     assert [name for name, text in helps.items() if "Example" not in text] == []
-    statuses = [*EXIT_CODES.values(), EXIT_STILL_OPEN, EXIT_INVALID, EXIT_FAILED]
+    statuses = [*EXIT_CODES.values(), EXIT_STILL_OPEN, EXIT_USAGE, EXIT_FAILED]
     assert [status for status in statuses if f"\n| {status} | " not in page] == []
 
 

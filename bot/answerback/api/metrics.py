@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
+from pydantic import JsonValue
 
-from answerback.api.replica_status import ReplicaStatus
 from answerback.core.ask import Ask
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 3.0, 10.0)
 _PATIENCE: Final = (1, 5, 15, 30, 60, 300, 900, 1_800, 3_600, 14_400, 86_400, 259_200)
 """Seconds that people take, from one to three days."""
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaStatus:
+    """The leads and claims a process holds, and how well it receives notifications from the others."""
+
+    name: str
+    leads: Mapping[str, bool]
+    """Whether it leads each surface: only one process leads a surface at a time."""
+    claims: Mapping[str, int]
+    """How many claims it holds, by kind of work."""
+    seconds_since_notification: float
+    """Seconds since it received a notification."""
+    missed_notifications: int
+    """Missed notifications: wake-ups that came from the periodic check of the database instead."""
+
+    def as_json(self) -> JsonValue:
+        """The JSON that `/readyz` returns."""
+        return {
+            "name": self.name,
+            "leads": dict(self.leads),
+            "claims": dict(self.claims),
+            "seconds_since_notification": round(self.seconds_since_notification, 1),
+            "missed_notifications": self.missed_notifications,
+        }
 
 
 class _Snapshot(Collector):

@@ -15,8 +15,7 @@ from aiohttp import web
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from answerback.api.auth import Authenticator
-from answerback.api.metrics import Metrics
-from answerback.api.replica_status import ReplicaStatus
+from answerback.api.metrics import Metrics, ReplicaStatus
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person

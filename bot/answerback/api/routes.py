@@ -13,6 +13,7 @@ from answerback.api import (
     deliveries,
     event_stream,
     late_answers,
+    receipts,
     too_late,
     wire,
 )
@@ -24,9 +25,9 @@ from answerback.api.operation import (
     ResponseSpec,
 )
 from answerback.api.people_routes import PEOPLE_OPERATIONS
-from answerback.api.receipt_routes import RECEIPT_OPERATIONS
 from answerback.api.responses import BAD, KEY, KEY_OF_ACTION, NEXT
 from answerback.api.service_routes import SERVICE_OPERATIONS
+from answerback.service.receipts import ReceiptBody
 from answerback.service.record_wire import DeliveryBody
 from answerback.service.submission_request import Submission
 from answerback.service.wire import AskBody
@@ -65,6 +66,17 @@ def _ask(description: str, headers: dict[str, str] | None = None) -> ResponseSpe
 
 
 _ENDED: Final = ResponseSpec("The ask has already ended.", wire.EndedBody)
+
+RECEIPT_KEYS: Final = Operation(
+    "receiptKeys",
+    "GET",
+    "/.well-known/answerback-receipts.json",
+    "Get the keys that check receipts",
+    receipts.keys,
+    {200: ResponseSpec("A JSON Web Key Set (RFC 7517).", receipts.KeysBody)},
+    roles=None,
+    description="Also on the public listener, as whoever has a receipt may check it.",
+)
 
 OPERATIONS: Final = (
     Operation(
@@ -275,7 +287,37 @@ OPERATIONS: Final = (
         },
         query=asks.RecordQuery,
     ),
-    *RECEIPT_OPERATIONS,
+    Operation(
+        "receipt",
+        "GET",
+        "/v1/asks/{id}/receipt",
+        "Get the receipt of an ask",
+        receipts.receipt,
+        {
+            200: ResponseSpec("The receipt, and its place in the chain.", ReceiptBody),
+            404: ResponseSpec("There is no such ask, or (`no_receipt`) it has none."),
+            409: ResponseSpec("The ask is open."),
+        },
+        description="Shows anybody, without this service, who decided what, when and after seeing what. `answerback "
+        "verify` checks it; so can you, with the keys at `/.well-known/answerback-receipts.json`.",
+    ),
+    Operation(
+        "consume",
+        "POST",
+        "/v1/asks/{id}/consume",
+        "Consume an approval, once",
+        receipts.consume,
+        {
+            200: ResponseSpec("The approval, which nobody had consumed before.", AskBody),
+            409: ResponseSpec(
+                "It was consumed before (`consumed`), or nobody has allowed it (`not_approved`)."
+            ),
+        },
+        roles=AGENT_ONLY,
+        description="For programs that make sure that one approval opens one door: of any number of calls, at any "
+        "replicas, one gets 200.",
+    ),
+    RECEIPT_KEYS,
     Operation(
         "deliveries",
         "GET",

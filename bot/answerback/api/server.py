@@ -16,8 +16,7 @@ from answerback.api.late_answers import response_tracker_of, send_response
 from answerback.api.operation import SURFACE_ONLY, Api, Call, Operation
 from answerback.api.origin_guard import guard_route, refuse_cross_origin
 from answerback.api.problems import problem_middleware
-from answerback.api.receipt_routes import KEYS
-from answerback.api.routes import OPERATIONS
+from answerback.api.routes import OPERATIONS, RECEIPT_KEYS
 from answerback.core.errors import ProblemError
 from answerback.http.response_arrival import ARRIVAL_TRACKER, ArrivalTracker
 from answerback.http.service_workers import service_worker_removal
@@ -70,7 +69,7 @@ def build_public_app(
         return _finish(api, request, removal or await problem_middleware(request, handler))
 
     app = web.Application(middlewares=[all_but_hooks])
-    app.add_routes([*hooks, *pages, _route(api, KEYS)])
+    app.add_routes([*hooks, *pages, _route(api, RECEIPT_KEYS)])
     return app
 
 

@@ -8,22 +8,17 @@ from typing import Annotated
 
 import typer
 
+from answerback.cli.options import SERVICE_URL, TOKEN_ENV, ServiceUrl, To, TokenEnv
+
 
 def command(
     command_line: Annotated[
         list[str],
         typer.Argument(metavar="COMMAND", help="The agent's command, with its arguments."),
     ],
-    url: Annotated[
-        str, typer.Option(envvar="ANSWERBACK_URL", help="The address of the service.")
-    ] = "http://127.0.0.1:8420",
-    token_env: Annotated[
-        str, typer.Option(help="The environment variable that holds the agent's token.")
-    ] = "ANSWERBACK_TOKEN",
-    to: Annotated[
-        str | None,
-        typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
-    ] = None,
+    url: ServiceUrl = SERVICE_URL,
+    token_env: TokenEnv = TOKEN_ENV,
+    to: To = None,
 ) -> None:
     """Run an ACP agent for an editor; people can answer it in the editor or in chat.
 

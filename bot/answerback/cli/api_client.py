@@ -1,17 +1,29 @@
-"""API calls from a command, and how failures are reported."""
+"""API calls from a command: what authenticates them, and how failures are reported.
+
+The person's key is sent to the configured service, and only after it has proved that it knows the key.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import hmac
+import json
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeVar
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
+import aiohttp
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.cli.output import fail
-from answerback.cli.person_key import ServiceAccess
+from answerback.cli.service_address import listener_url, resolve_url
+from answerback.ports.person_key import is_loopback, key_proof
+from answerback.runtime.config import ServerSettings
+from answerback.runtime.config_file import load_settings
 from answerback_client import (
     AsyncClient,
     ClientError,
@@ -19,6 +31,7 @@ from answerback_client import (
     UnauthorizedError,
     UnreachableError,
 )
+from answerback_storage.person_key_file import PersonKeyFile
 
 T = TypeVar("T")
 JsonObject = dict[str, JsonValue]
@@ -32,16 +45,65 @@ _KEY_HINT: Final = (
     "Without one, the person's key is sent, but only to the address in the configuration."
 )
 _PATIENCE: Final = 5.0
+_MAX_PROOF: Final = 4096
+"""Bytes that are read of a proof, which may come from any program."""
+
+
+class UnprovedServiceError(ClientError):
+    """The program at the service's address did not prove that it knows the person's key, which was not sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAccess:
+    """A service's address, and what calls are authenticated with."""
+
+    url: str
+    token: str | None
+    """What the caller has named. It is sent to any address that they name."""
+    key: str | None = None
+    """The key of the configured service, if no token is named and this is its address."""
+
+    def open_session(self) -> aiohttp.ClientSession:
+        """Open a session whose calls carry the token or the key."""
+        if self.key is not None:
+            return aiohttp.ClientSession(middlewares=(_KeyBearer(self.url, self.key),))
+        headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+        return aiohttp.ClientSession(headers=headers)
+
+
+def resolve_access(url: str | None, token: str | None, config: Path | None = None) -> ServiceAccess:
+    """The service that a command calls, and the token for it: by default the person's key of the configured service."""
+    base = resolve_url(url, config)
+    if token is not None:
+        return ServiceAccess(base, token)
+    settings = load_settings(config)
+    if not _is_configured(base, settings.server):
+        return ServiceAccess(base, None)
+    return ServiceAccess(_numeric(base), None, PersonKeyFile(settings.storage.sqlite_path).read())
+
+
+def agent_access(url: str | None, token: str | None) -> ServiceAccess:
+    """The service that an agent's command calls, to which the person's key is never sent."""
+    return ServiceAccess(resolve_url(url), token)
 
 
 def call_service(
-    access: ServiceAccess, work: Callable[[AsyncClient], Awaitable[T]], ask_id: str = ""
+    access: ServiceAccess, work: Callable[[AsyncClient], Awaitable[T]], hint: str = ""
 ) -> T:
-    """Run API calls and return their result; ends the command with a message if one fails."""
+    """Run API calls and return their result; ends the command with a message if one fails.
+
+    Args:
+        hint: what to add to the message that there is no such thing.
+    """
+
+    async def call() -> T:
+        async with access.open_session() as http:
+            return await work(AsyncClient(access.url, http=http, patience=_PATIENCE))
+
     try:
-        return asyncio.run(_call_with_client(access, work))
-    except NotFoundError:
-        fail(f"There is no ask with the id {ask_id}.")
+        return asyncio.run(call())
+    except NotFoundError as error:
+        fail(f"{error}{hint}")
     except UnreachableError as error:
         fail(f"{error} {START_HINT}")
     except UnauthorizedError as error:
@@ -50,18 +112,9 @@ def call_service(
         fail(f"{access.url}: {error}")
 
 
-@asynccontextmanager
-async def open_client(access: ServiceAccess) -> AsyncIterator[AsyncClient]:
-    """Open a client of a service that is expected to be running."""
-    async with access.open_session() as http:
-        yield AsyncClient(access.url, http=http, patience=_PATIENCE)
-
-
-async def _call_with_client(
-    access: ServiceAccess, work: Callable[[AsyncClient], Awaitable[T]]
-) -> T:
-    async with open_client(access) as client:
-        return await work(client)
+def call_api(access: ServiceAccess, method: str, path: str, hint: str = "") -> JsonObject:
+    """Make one API call; see `call_service`."""
+    return call_service(access, lambda client: client.call(method, path), hint)
 
 
 async def fetch_all(
@@ -76,3 +129,62 @@ async def fetch_all(
         fetched += ROWS.validate_python(page[rows])
         after = page["next"]
     return fetched
+
+
+def _is_configured(base: str, server: ServerSettings) -> bool:
+    """Whether an address is that of the configured listener on this machine. Port 0 stands for any port."""
+    named, configured = urlsplit(base), urlsplit(listener_url(server.host, server.port))
+    return (
+        named.scheme == "http"
+        and is_loopback(named.hostname or "")
+        and is_loopback(configured.hostname or "")
+        and server.port in {0, named.port or 80}
+        and not named.path
+    )
+
+
+def _numeric(base: str) -> str:
+    """The same address with an IP address for its name, so that every call reaches the listener that is challenged."""
+    parts = urlsplit(base)
+    found = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM)
+    return listener_url(str(found[0][4][0]), parts.port or 80)
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyBearer:
+    """Adds the key to each call, after a challenge: the program at the address may have changed since the last call."""
+
+    base: str
+    key: str
+
+    async def __call__(
+        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        await self._challenge(request.session)
+        request.headers["Authorization"] = f"Bearer {self.key}"
+        return await handler(request)
+
+    async def _challenge(self, http: aiohttp.ClientSession) -> None:
+        nonce = secrets.token_hex(32)
+        async with http.get(
+            f"{self.base}/v1/proof",
+            params={"nonce": nonce},
+            middlewares=(),
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=10),
+        ) as response:
+            body = await response.content.read(_MAX_PROOF)
+        parts = urlsplit(self.base)
+        expected = key_proof(self.key.encode(), nonce, parts.hostname or "", parts.port or 80)
+        if not hmac.compare_digest(_proof_in(body), expected.encode()):
+            raise UnprovedServiceError(
+                f"The program at {self.base} did not prove that it is your Answerback service, so it got no key and "
+                "nothing was done. Another program may be using its port."
+            )
+
+
+def _proof_in(body: bytes) -> bytes:
+    try:
+        return str(json.loads(body)["proof"]).encode("utf-8", "replace")
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return b""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.options import Form, Json, Token, Url
+from answerback.cli.options import Content, Form, Json, Token, Url, Wait
 
 
 def command(
@@ -15,15 +15,13 @@ def command(
         str | None,
         typer.Option(help="A route, or a place such as `surface:channel` or `surface:@user`."),
     ] = None,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the answers.")] = 600,
+    wait: Wait = 600,
     clarify: Annotated[
         bool, typer.Option("--clarify", help="Let people ask back before they answer.")
     ] = False,
     url: Url = None,
     token: Token = None,
-    content: Annotated[
-        bool, typer.Option("--content", help="Print only the text for the model.")
-    ] = False,
+    content: Content = False,
     json: Json = False,
 ) -> None:
     """Ask a form's questions, wait for the answers, and print the tool result.

@@ -12,9 +12,8 @@ from typing import Final, NoReturn
 from pydantic import JsonValue
 
 from answerback.cli.api_client import ROWS, START_HINT, TOKEN_HINT
-from answerback.cli.form_files import EXIT_INVALID
-from answerback.cli.output import console, fail, print_result, say, warn
-from answerback.presentation.sanitize import as_json, one_line
+from answerback.cli.output import EXIT_USAGE, console, fail, print_json, say, warn
+from answerback.presentation.sanitize import one_line
 from answerback_client import (
     Ask,
     AskedBackError,
@@ -77,5 +76,5 @@ def _exit_invalid(problem: Mapping[str, JsonValue]) -> NoReturn:
     """Say what is wrong with the form, and end the command."""
     for each in ROWS.validate_python(problem["errors"]):
         warn(one_line(f"{each['pointer'] or '/'}: {each['code']}: {each['message']}"))
-    print_result(as_json(problem["tool_result"]))
-    sys.exit(EXIT_INVALID)
+    print_json(problem["tool_result"])
+    sys.exit(EXIT_USAGE)

@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 from pydantic import JsonValue
 
-from answerback.cli.output import print_result, say, warn
+from answerback.cli.output import columns, print_json, print_result, say, warn
 from answerback.core.ask import Status
 from answerback.core.giving_up import GaveUp
 from answerback.core.headline import fit
@@ -69,12 +69,12 @@ def exit_still_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool)
     asked = ask["clarify"]
     if not isinstance(asked, dict):
         if whole:
-            print_result(as_json(dict(ask)))
+            print_json(ask)
         warn(
             f"Nobody has answered yet. {ask['id']} stays open. To keep waiting, run {keep_waiting}."
         )
         sys.exit(EXIT_STILL_OPEN)
-    print_result(str(asked["text"]) if content else as_json(dict(ask) if whole else asked))
+    print_result(str(asked["text"]) if content else as_json(ask if whole else asked))
     say(f"{one_line(describe_ask_back(ask))}")
     say(f"Explain it with `answerback explain {ask['id']} TEXT`, then run {keep_waiting}.")
     sys.exit(EXIT_ASKED_BACK)
@@ -92,7 +92,7 @@ def exit_with_outcome(ask: dict[str, JsonValue], *, content: bool, whole: bool) 
     if content and isinstance(tool_result, dict):
         print_result(str(tool_result["content"]))
     else:  # the result is null if the turn ended: nothing goes back to the model
-        print_result(as_json(ask if whole else tool_result))
+        print_json(ask if whole else tool_result)
     say(f"{ask['id']}: {describe_status(ask)}.")
     sys.exit(EXIT_CODES[status])
 
@@ -103,9 +103,9 @@ def summary_line(ask: Mapping[str, JsonValue]) -> str:
         state = f"closes {local_time(ask['expires_at'])}" if ask["expires_at"] else ""
     else:
         state = describe_status(ask)
-    parts = (ask["id"], local_time(ask["created_at"]), ask["asked_by"], ask["surface"])
-    what = (subject(ask), state, describe_ask_back(ask))
-    return "  ".join(one_line(str(part)) for part in (*parts, *what) if part)
+    when = local_time(ask["created_at"])
+    about = (subject(ask), state, describe_ask_back(ask))
+    return columns(ask["id"], when, ask["asked_by"], ask["surface"], *about)
 
 
 def subject(ask: Mapping[str, JsonValue]) -> str:
@@ -120,4 +120,15 @@ def subject(ask: Mapping[str, JsonValue]) -> str:
 
 def local_time(value: JsonValue) -> str:
     """Format one of the API's times in this machine's time zone."""
-    return datetime.fromisoformat(str(value)).astimezone().strftime("%Y-%m-%d %H:%M")
+    return format_local_time(datetime.fromisoformat(str(value)).timestamp())
+
+
+def format_local_time(at: float) -> str:
+    """Format a timestamp in this machine's time zone."""
+    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def get_dicts(of: Mapping[str, JsonValue], name: str) -> list[dict[str, JsonValue]]:
+    """The objects in a list; empty if there is no such list."""
+    value = of.get(name)
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []

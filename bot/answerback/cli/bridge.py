@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from answerback.cli.options import SERVICE_URL, TOKEN_ENV, To
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -19,11 +21,6 @@ _Url = Annotated[
 _TokenEnv = Annotated[
     str, typer.Option(help="The environment variable that holds the agent's token for Answerback.")
 ]
-_To = Annotated[
-    str | None, typer.Option(help="Where to ask: a route, or a place such as `surface:channel`.")
-]
-_URL = "http://127.0.0.1:8420"
-_TOKEN_ENV = "ANSWERBACK_TOKEN"
 
 
 @app.callback()
@@ -34,9 +31,9 @@ def agents() -> None:
 @app.command("opencode")
 def opencode(
     server: Annotated[str, typer.Argument(metavar="URL", help="The address of `opencode serve`.")],
-    url: _Url = _URL,
-    token_env: _TokenEnv = _TOKEN_ENV,
-    to: _To = None,
+    url: _Url = SERVICE_URL,
+    token_env: _TokenEnv = TOKEN_ENV,
+    to: To = None,
     directory: Annotated[
         str | None, typer.Option(help="The project's folder; by default the server's own.")
     ] = None,
@@ -68,9 +65,9 @@ def openclaw(
             help="The address of the gateway: ws:// on this machine, wss:// elsewhere.",
         ),
     ] = "ws://127.0.0.1:18789",
-    url: _Url = _URL,
-    token_env: _TokenEnv = _TOKEN_ENV,
-    to: _To = None,
+    url: _Url = SERVICE_URL,
+    token_env: _TokenEnv = TOKEN_ENV,
+    to: To = None,
     gateway_token_env: Annotated[
         str,
         typer.Option(
@@ -98,9 +95,9 @@ def codex(
             help="The command that starts the app server; by default `codex app-server`."
         ),
     ] = None,
-    url: _Url = _URL,
-    token_env: _TokenEnv = _TOKEN_ENV,
-    to: _To = None,
+    url: _Url = SERVICE_URL,
+    token_env: _TokenEnv = TOKEN_ENV,
+    to: To = None,
 ) -> None:
     """Run `codex app-server` for a client that starts this command instead, and forward what Codex asks to people.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from answerback.cli.options import Form, Json
-from answerback.cli.output import print_result, say, warn
+from answerback.cli.output import EXIT_USAGE, print_json, print_result, say, warn
 
 
 def command(form: Form, json: Json = False) -> None:
@@ -15,29 +15,25 @@ def command(form: Form, json: Json = False) -> None:
 
     Exits with 0 if the form is valid, and with 2 if it is not.
     """
-    from answerback.cli.form_files import EXIT_INVALID, format_problems, read_call
+    from answerback.cli.form_files import format_problems, read_call
     from answerback.cli.validate import validate_submission
     from answerback.core.errors import InvalidCallError
-    from answerback.presentation.sanitize import as_json
     from answerback.service.submission_request import read_submission
 
     try:
         call, _ = validate_submission(read_submission(read_call(form)))
     except InvalidCallError as error:
         if json:
-            print_result(
-                as_json(
-                    {"valid": False, "errors": [problem.model_dump() for problem in error.problems]}
-                )
-            )
-            sys.exit(EXIT_INVALID)
+            errors = [problem.model_dump() for problem in error.problems]
+            print_json({"valid": False, "errors": errors})
+            sys.exit(EXIT_USAGE)
         for line in format_problems(error.problems):
             print_result(line)
         count = len(error.problems)
         warn(f"{form}: {count} error{'s' if count > 1 else ''}.")
-        sys.exit(EXIT_INVALID)
+        sys.exit(EXIT_USAGE)
     dialect, count = call.dialect, len(call.form.questions)
     if json:
-        print_result(as_json({"valid": True, "dialect": dialect, "questions": count, "errors": []}))
+        print_json({"valid": True, "dialect": dialect, "questions": count, "errors": []})
         return
     say(f"{form} is valid: {count} question{'s' if count > 1 else ''}, dialect {dialect}.")

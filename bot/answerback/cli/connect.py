@@ -20,11 +20,10 @@ from answerback.agents.connect.connectable_agent import (
 )
 from answerback.agents.connect.known_agents import AGENTS
 from answerback.agents.connect.settings_entries import NAME
-from answerback.cli.options import Url
-from answerback.cli.output import fail, print_result, say
+from answerback.cli.options import Url, Yes
+from answerback.cli.output import EXIT_USAGE, confirm, fail, print_result, say
 from answerback.presentation.sanitize import visible
 
-_EXIT_USAGE: Final = 2
 _HEADER: Final = " --header 'Authorization: Bearer ${{{}}}'"
 """An option of `claude mcp add`, which stores the variable's name."""
 
@@ -49,7 +48,7 @@ def command(
     remove: Annotated[
         bool, typer.Option("--remove", help="Disconnect: remove what was added, and nothing else.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     sign_in: Annotated[
         bool,
         typer.Option(
@@ -81,9 +80,10 @@ def command(
     if scope is None:
         scope = Scope.USER if Scope.USER in known.places else Scope.PROJECT
     if scope not in known.places and not only_print:
-        fail(known.hints[scope], _EXIT_USAGE)
-    _check_sign_in(sign_in, connects=not (remove or only_print))
-    service = _service(url, _variable(token_env, sign_in=sign_in), scope, to)
+        fail(known.hints[scope], EXIT_USAGE)
+    if sign_in and (remove or only_print):
+        fail("--sign-in goes with neither --remove nor --print.", EXIT_USAGE)
+    service = _service(url, token_env, scope, to, sign_in=sign_in)
     targets = known.targets(
         scope if scope in known.places else next(iter(known.places)), service, Path.cwd()
     )
@@ -96,9 +96,8 @@ def command(
     if all(change.before == change.after for change in changes):
         if remove:
             for target, change in zip(targets, changes, strict=True):
-                target.disconnect(
-                    change
-                )  # the entries were removed by hand: their copy has no use any more
+                # The entries were removed by hand: their copy has no use any more.
+                target.disconnect(change)
         say(
             f"{known.title} is {'not connected' if remove else 'already connected'}. There is nothing to change."
         )
@@ -107,15 +106,6 @@ def command(
     if remove:
         return
     _print_next_steps(known, service, _sign_in(known, service) if sign_in else None)
-
-
-def _check_sign_in(sign_in: bool, *, connects: bool) -> None:
-    if sign_in and not connects:
-        fail("--sign-in goes with neither --remove nor --print.", _EXIT_USAGE)
-
-
-def _variable(token_env: str | None, *, sign_in: bool) -> str | None:
-    return token_env or (DEFAULT_TOKEN_ENV if sign_in else None)
 
 
 def _sign_in(known: ConnectableAgent, service: ServiceConnection) -> Path:
@@ -127,11 +117,11 @@ def _sign_in(known: ConnectableAgent, service: ServiceConnection) -> Path:
 
 
 def _service(
-    url: str | None, token_env: str | None, scope: Scope, to: str | None
+    url: str | None, token_env: str | None, scope: Scope, to: str | None, *, sign_in: bool
 ) -> ServiceConnection:
     from answerback.cli.service_address import resolve_url
 
-    if token_env is None and os.environ.get(DEFAULT_TOKEN_ENV):
+    if token_env is None and (sign_in or os.environ.get(DEFAULT_TOKEN_ENV)):
         token_env = DEFAULT_TOKEN_ENV
     # A project's files are shared between machines, so they name the program without its path.
     sibling = Path(sys.executable).with_name(NAME)
@@ -146,13 +136,7 @@ def _write(
     for target, change in zip(targets, changes, strict=True):
         print(visible(target.diff(change)), end="", flush=True)
     if not yes:
-        if not sys.stdin.isatty():
-            fail(
-                "Nothing was changed, as there is no terminal to ask for confirmation. Add --yes.",
-                _EXIT_USAGE,
-            )
-        if not typer.confirm("Make this change?", err=True):
-            fail("Nothing was changed.")
+        confirm("Make this change?", "Nothing was changed")
     for target, change in zip(targets, changes, strict=True):
         path = target.file.path
         if remove:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from answerback.cli.options import Json
-from answerback.cli.output import fail, print_result, say
+from answerback.cli.output import fail, print_json, say
 from answerback.ports.install_extras import POSTGRES, missing_extra_message
-from answerback.presentation.sanitize import as_json
 
 if TYPE_CHECKING:
     from answerback.runtime.config import StorageSettings
@@ -41,7 +40,7 @@ def command(
         fail(f"The database {old.name} does not exist. Name the one to copy with --from.")
     copied = copy(_endpoint(old), _endpoint(new))
     if json:
-        print_result(as_json({table: {**digest._asdict()} for table, digest in copied.items()}))
+        print_json({table: digest._asdict() for table, digest in copied.items()})
         return
     for table, digest in copied.items():
         say(f"{table}: {digest.rows} rows, digest {digest.digest[:16]}")
@@ -62,13 +61,9 @@ def _storage(option: str, url: str) -> StorageSettings:
         storage = StorageSettings(url=url)
     except ValidationError as error:
         fail(f"{option}: {error.errors()[0]['msg'].removeprefix('Value error, ')}.")
-    sentence = (
-        missing_extra_message(*POSTGRES, f"{option} {storage.name}")
-        if storage.uses_postgres
-        else None
-    )
-    if sentence is not None:
-        fail(sentence)
+    needed_by = f"{option} {storage.name}"
+    if storage.uses_postgres and (missing := missing_extra_message(*POSTGRES, needed_by)):
+        fail(missing)
     return storage
 
 

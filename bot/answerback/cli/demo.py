@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback.cli.output import console, print_result, say
-from answerback.presentation.sanitize import as_json
+from answerback.cli.output import console, print_json, print_result, say
 
 if TYPE_CHECKING:
     import asyncio
@@ -122,7 +121,7 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
         say(
             f"The ask has ended: {ask.status.value.replace('_', ' ')}. The agent receives this tool result:"
         )
-        print_result(as_json(tool_result.model_dump() if tool_result else None))
+        print_json(tool_result.model_dump() if tool_result else None)
         with contextlib.suppress(TimeoutError):
             # Keep the service up for the page that the browser is redirected to, which shows how the ask ended.
             await asyncio.wait_for(stop.wait(), _LINGER)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from answerback.cli.options import Config, Json
-from answerback.cli.output import EXIT_FAILED, print_result, say, warn
-from answerback.presentation.sanitize import as_json
+from answerback.cli.output import EXIT_FAILED, print_json, say, warn
 
 if TYPE_CHECKING:
     from answerback.ports.plugin import Finding
@@ -47,7 +46,7 @@ def command(
     settings = load_settings(config)
     results = asyncio.run(_collect(settings, mcp_policy, fix=fix, verbose=not json))
     if json:
-        print_result(as_json([asdict(finding) for finding in results]))
+        print_json([asdict(finding) for finding in results])
     if not all(finding.is_ok for finding in results):
         raise typer.Exit(EXIT_FAILED)
 

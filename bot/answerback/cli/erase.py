@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
 import typer
 
-from answerback.cli.options import Config, Json, Token, Url
-from answerback.cli.output import EXIT_FAILED, fail, print_result, say, warn
-from answerback.presentation.sanitize import as_json
+from answerback.cli.options import Config, Json, Token, Url, Yes
+from answerback.cli.output import EXIT_FAILED, confirm, print_json, say, warn
 
 if TYPE_CHECKING:
     from answerback_client import AsyncClient
 
-_EXIT_USAGE: Final = 2
-
 
 def command(
     asks: Annotated[list[str], typer.Argument(metavar="ASK...", help="The ids of the asks.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    yes: Yes = False,
     url: Url = None,
     token: Token = None,
     config: Config = None,
@@ -34,11 +30,11 @@ def command(
     The outline of each record stays: its times, the kind of ask, and how it ended. Run this in the service's folder
     as the service's user, or give it a front end's token.
     """
-    from answerback.cli.api_client import call_service
-    from answerback.cli.person_key import resolve_access
+    from answerback.cli.api_client import call_service, resolve_access
 
     if not yes:
-        _confirm(asks)
+        count = f"{len(asks)} ask{'s' if len(asks) > 1 else ''}"
+        confirm(f"Permanently erase what was written in {count}?", "Nothing was erased")
 
     async def work(client: AsyncClient) -> list[dict[str, str | bool | None]]:
         return [await _erase_one(client, ask_id) for ask_id in asks]
@@ -50,21 +46,9 @@ def command(
         else:
             warn(f"{result['id']}: {result['refused']}")
     if json:
-        print_result(as_json([*done]))
+        print_json(done)
     if any(result["refused"] is not None for result in done):
         sys.exit(EXIT_FAILED)
-
-
-def _confirm(asks: Sequence[str]) -> None:
-    """Ask for confirmation; ends the command if the answer is no."""
-    if not sys.stdin.isatty():
-        fail(
-            "Nothing was erased, as there is no terminal to ask for confirmation. Add --yes.",
-            _EXIT_USAGE,
-        )
-    count = f"{len(asks)} ask{'s' if len(asks) > 1 else ''}"
-    if not typer.confirm(f"Permanently erase what was written in {count}?", err=True):
-        fail("Nothing was erased.")
 
 
 async def _erase_one(client: AsyncClient, ask_id: str) -> dict[str, str | bool | None]:

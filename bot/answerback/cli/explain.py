@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from answerback.cli.options import AskId, Json, Token, Url
-from answerback.cli.output import fail, print_result, say
-from answerback.presentation.sanitize import as_json
+from answerback.cli.output import EXIT_USAGE, fail, print_json, say
 
 
 def command(
@@ -28,11 +27,8 @@ def command(
     The agent's question stays open. Exits with 0 if the explanation is shown, 2 if it cannot be shown, and 1 if the
     ask has already ended.
     """
-    from answerback.cli.api_client import call_service
+    from answerback.cli.api_client import agent_access, call_service
     from answerback.cli.ask_output import describe_status
-    from answerback.cli.form_files import EXIT_INVALID
-    from answerback.cli.person_key import ServiceAccess
-    from answerback.cli.service_address import resolve_url
     from answerback_client import Ask, AsyncClient, EndedError, InvalidCallError
 
     explanation = sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text
@@ -41,14 +37,14 @@ def command(
         try:
             return await client.add_context(ask, explanation)
         except InvalidCallError as error:
-            fail("\n".join(error.messages), EXIT_INVALID)
+            fail("\n".join(error.messages), EXIT_USAGE)
         except EndedError as error:
             fail(
                 f"{ask} has already ended: {describe_status(error.ask.json)}. "
                 f"`answerback wait {ask}` prints the result."
             )
 
-    done = call_service(ServiceAccess(resolve_url(url), token), call, ask)
+    done = call_service(agent_access(url, token), call)
     if json:
-        print_result(as_json(done.json))
+        print_json(done.json)
     say(f"{ask}: explained. To keep waiting, run `answerback wait {ask}`.")

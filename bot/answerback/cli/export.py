@@ -14,7 +14,7 @@ from answerback.cli.output import fail, print_result, warn
 if TYPE_CHECKING:
     import aiohttp
 
-    from answerback.cli.person_key import ServiceAccess
+    from answerback.cli.api_client import ServiceAccess
 
 _MAX_LINE: Final = 64 * 1024 * 1024
 """The maximum size of an exported line, in bytes."""
@@ -40,7 +40,7 @@ def command(
     """
     import asyncio
 
-    from answerback.cli.person_key import resolve_access
+    from answerback.cli.api_client import resolve_access
 
     if not asyncio.run(_print_export(resolve_access(url, token, config), since)):
         fail("The export is incomplete, as the service stopped before its end. Export again.")
@@ -49,7 +49,7 @@ def command(
 async def _print_export(access: ServiceAccess, since: str | None) -> bool:
     import aiohttp
 
-    from answerback.cli.person_key import UnprovedServiceError
+    from answerback.cli.api_client import UnprovedServiceError
 
     ended = False
     timeout = aiohttp.ClientTimeout(total=None, sock_read=60)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import codecs
 import sys
 from pathlib import Path
-from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.cli.output import fail
+from answerback.cli.output import EXIT_USAGE, fail
 from answerback.core.errors import Problem
 from answerback.core.strict_json import MAX_BODY, NotJsonError, parse_bytes
 from answerback.presentation.sanitize import one_line
-
-EXIT_INVALID: Final = 2
 
 
 def read_call(path: str) -> dict[str, JsonValue]:
@@ -22,16 +19,16 @@ def read_call(path: str) -> dict[str, JsonValue]:
     try:
         raw = sys.stdin.buffer.read(MAX_BODY + 1) if path == "-" else _read(Path(path))
     except OSError as error:
-        fail(f"Cannot read {path}: {error.strerror}.", EXIT_INVALID)
+        fail(f"Cannot read {path}: {error.strerror}.", EXIT_USAGE)
     if len(raw) > MAX_BODY:
-        fail(f"{path} is larger than {MAX_BODY // 1024} KiB, the limit for a call.", EXIT_INVALID)
+        fail(f"{path} is larger than {MAX_BODY // 1024} KiB, the limit for a call.", EXIT_USAGE)
     try:
         body = parse_bytes(raw.removeprefix(codecs.BOM_UTF8))  # some editors save one
     except NotJsonError as error:
         where = "Standard input" if path == "-" else path
-        fail(f"{where}: The body is not valid JSON: {error}.", EXIT_INVALID)
+        fail(f"{where}: The body is not valid JSON: {error}.", EXIT_USAGE)
     if not isinstance(body, dict):
-        fail(f'{path} is not a JSON object. A form looks like {{"questions": […]}}.', EXIT_INVALID)
+        fail(f'{path} is not a JSON object. A form looks like {{"questions": […]}}.', EXIT_USAGE)
     return (
         body if "name" in body and "arguments" in body else {"name": "ask_user", "arguments": body}
     )

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from answerback.cli.options import SERVICE_URL, TOKEN_ENV, ServiceUrl, To, TokenEnv
+
 if TYPE_CHECKING:
     from answerback.agents.pipe.exchange import Answer
 
@@ -44,16 +46,9 @@ class Agent(StrEnum):
 
 def command(
     agent: Annotated[Agent, typer.Argument(help="The agent that runs the hook.")],
-    url: Annotated[
-        str, typer.Option(envvar="ANSWERBACK_URL", help="The address of the service.")
-    ] = "http://127.0.0.1:8420",
-    token_env: Annotated[
-        str, typer.Option(help="The environment variable that holds the agent's token.")
-    ] = "ANSWERBACK_TOKEN",
-    to: Annotated[
-        str | None,
-        typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
-    ] = None,
+    url: ServiceUrl = SERVICE_URL,
+    token_env: TokenEnv = TOKEN_ENV,
+    to: To = None,
     wait: Annotated[
         float,
         typer.Option(
@@ -114,9 +109,8 @@ def _warn(text: str) -> None:
 def _follow_host() -> None:
     """End this process with its host: hooks that outlive a killed host would take the answer."""
     host = select.poll()
-    host.register(
-        sys.stdout.fileno(), 0
-    )  # a closed read end is reported even with no events selected
+    # A closed read end is reported even with no events selected.
+    host.register(sys.stdout.fileno(), 0)
     host.poll()
     os.kill(os.getpid(), signal.SIGHUP)
 

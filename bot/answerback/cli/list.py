@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 from answerback.cli.options import Json, Reader, Url
-from answerback.cli.output import print_result, say
-from answerback.presentation.sanitize import as_json
-
-if TYPE_CHECKING:
-    from answerback.cli.api_client import JsonObject
-    from answerback_client import AsyncClient
+from answerback.cli.output import print_rows
 
 _PAGE: Final = 200
 
@@ -60,9 +55,8 @@ def command(
     Each line shows the ask's id, when it was submitted, who asked, where it is shown, and the current question.
     An agent's token lists that agent's asks; the person's key lists those of all agents.
     """
-    from answerback.cli.api_client import call_service, fetch_all
+    from answerback.cli.api_client import call_service, fetch_all, resolve_access
     from answerback.cli.ask_output import summary_line
-    from answerback.cli.person_key import resolve_access
 
     filters = {"agent": agent, "project": project, "answered_by": answered_by}
     filters |= {"from": since, "to": until}
@@ -71,17 +65,8 @@ def command(
     query = {"limit": str(_PAGE)} | ({} if ended else {"status": status.value}) | narrowed
     path = "/v1/search" if narrowed else "/v1/asks"
 
-    async def read(client: AsyncClient) -> list[JsonObject]:
-        return await fetch_all(client, path, query, "asks")
-
-    asks = call_service(resolve_access(url, token), read)[::-1]
-    if json:
-        print_result(as_json(asks))
-    elif asks:
-        print_result("\n".join(map(summary_line, asks)))
-    else:
-        say(
-            "Nothing is waiting for an answer."
-            if status is Status.OPEN and not everything and not narrowed
-            else "There are no such asks."
-        )
+    access = resolve_access(url, token)
+    asks = call_service(access, lambda client: fetch_all(client, path, query, "asks"))[::-1]
+    open_only = status is Status.OPEN and not everything and not narrowed
+    nothing = "Nothing is waiting for an answer." if open_only else "There are no such asks."
+    print_rows(asks, summary_line, nothing, json=json)

@@ -9,18 +9,17 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import IO, TYPE_CHECKING, Annotated, Final, NoReturn
+from typing import IO, TYPE_CHECKING, Annotated, NoReturn
 from urllib.parse import urlsplit
 
 import typer
 
-from answerback.cli.options import Json
+from answerback.cli.options import SERVICE_URL, TOKEN_ENV, Json, To, TokenEnv
+from answerback.cli.output import EXIT_USAGE
 
 if TYPE_CHECKING:
     from answerback.agents.mcp_proxy.gateway import Gateway
     from answerback.agents.mcp_proxy.policy import ServerPolicy
-
-_EXIT_USAGE: Final = 2
 
 
 def command(
@@ -68,14 +67,9 @@ def command(
     ] = None,
     service: Annotated[
         str, typer.Option(envvar="ANSWERBACK_URL", help="The address of the Answerback service.")
-    ] = "http://127.0.0.1:8420",
-    token_env: Annotated[
-        str, typer.Option(help="The environment variable that holds the agent's token.")
-    ] = "ANSWERBACK_TOKEN",
-    to: Annotated[
-        str | None,
-        typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
-    ] = None,
+    ] = SERVICE_URL,
+    token_env: TokenEnv = TOKEN_ENV,
+    to: To = None,
     json: Json = False,
 ) -> None:
     """Run an MCP server behind a gateway: people allow or deny the calls of its tools.
@@ -221,7 +215,7 @@ def _stop(number: int, _frame: FrameType | None) -> NoReturn:
 
 def _fail(text: str) -> NoReturn:
     _warn(text)
-    sys.exit(_EXIT_USAGE)
+    sys.exit(EXIT_USAGE)
 
 
 def _warn(text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -23,6 +23,9 @@ Form = Annotated[
 ]
 AskId = Annotated[str, typer.Argument(metavar="ASK", help="The ask's id.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Content = Annotated[bool, typer.Option("--content", help="Print only the text for the model.")]
+Wait = Annotated[float, typer.Option(min=0, help="Seconds to wait for the answers.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 Token = Annotated[
     str | None,
     typer.Option(envvar="ANSWERBACK_TOKEN", help="The agent's token, if the service uses tokens."),
@@ -36,4 +39,18 @@ Reader = Annotated[
 ]
 Url = Annotated[
     str | None, typer.Option(envvar="ANSWERBACK_URL", help="The address of the service.")
+]
+
+# What runs for an agent, which has no configuration of the service beside it:
+ServiceUrl = Annotated[
+    str, typer.Option(envvar="ANSWERBACK_URL", help="The address of the service.")
+]
+SERVICE_URL: Final = "http://127.0.0.1:8420"
+TokenEnv = Annotated[
+    str, typer.Option(help="The environment variable that holds the agent's token.")
+]
+TOKEN_ENV: Final = "ANSWERBACK_TOKEN"
+To = Annotated[
+    str | None,
+    typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
 ]

@@ -7,16 +7,24 @@ part of them.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
-from answerback.presentation.sanitize import visible
+import typer
+
+from answerback.presentation.sanitize import as_json, one_line, visible
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
     from rich.console import Console
+
+T = TypeVar("T")
 
 EXIT_FAILED: Final = 1
 """The command failed."""
+EXIT_USAGE: Final = 2
+"""The command was called wrongly, or what it was given is invalid."""
 
 
 @cache
@@ -43,9 +51,52 @@ def fail(line: str, code: int = EXIT_FAILED) -> NoReturn:
     sys.exit(code)
 
 
+def confirm(question: str, otherwise: str) -> None:
+    """Ask for confirmation; ends the command if there is none.
+
+    Args:
+        otherwise: what is the case then, such as "Nothing was changed".
+    """
+    if not sys.stdin.isatty():
+        fail(
+            f"{otherwise}, as there is no terminal to ask for confirmation. Add --yes.", EXIT_USAGE
+        )
+    if not typer.confirm(question, err=True):
+        fail(f"{otherwise}.")
+
+
 def print_result(text: str) -> None:
     """Print the command's result: verbatim for programs, with control characters made visible on a terminal."""
     if sys.stdout.isatty():
         text = visible(text)
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")
     sys.stdout.flush()
+
+
+def print_json(value: object) -> None:
+    """Print the command's result as JSON."""
+    print_result(as_json(value))
+
+
+def print_rows(rows: Sequence[T], line: Callable[[T], str], nothing: str, *, json: bool) -> None:
+    """Print the command's result: a line for each row, or all of them as JSON.
+
+    Args:
+        nothing: what to say to a person if there are no rows.
+    """
+    if json:
+        print_json(rows)
+    elif rows:
+        print_result("\n".join(map(line, rows)))
+    else:
+        say(nothing)
+
+
+def columns(*parts: object) -> str:
+    """Format the parts of a row that are not empty."""
+    return "  ".join(one_line(str(part)) for part in parts if part)
+
+
+def name_of(person: JsonValue) -> str | None:
+    """The name of a person as the API returns them, or else their id; None if there is no person."""
+    return str(person.get("name") or person.get("user_id")) if isinstance(person, dict) else None

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from answerback.cli.options import Config, Json, Reader, Url
-from answerback.cli.output import fail, print_result, say
-from answerback.presentation.sanitize import as_json, one_line
+from answerback.cli.output import EXIT_USAGE, columns, fail, print_result, print_rows, say
 
 if TYPE_CHECKING:
     from answerback.cli.api_client import JsonObject
@@ -51,8 +50,8 @@ def add(
     from answerback.runtime.plugins import installed_plugins
 
     settings = _settings(config)
-    if (link_name_error := name_problem(name, installed_plugins().home)) is not None:
-        fail(f"{name[:80]!r} cannot be a person's name: {link_name_error}.", 2)
+    if (problem := name_problem(name, installed_plugins().home)) is not None:
+        fail(f"{name[:80]!r} cannot be a person's name: {problem}.", EXIT_USAGE)
     key = _file(settings).add(name, time.time())
     if key is None:
         fail(
@@ -80,15 +79,14 @@ def list_people(
     from datetime import UTC, datetime
 
     links = [
-        (name, datetime.fromtimestamp(link.added_at, UTC).isoformat(timespec="seconds"))
+        {
+            "name": name,
+            "added_at": datetime.fromtimestamp(link.added_at, UTC).isoformat(timespec="seconds"),
+        }
         for name, link in _file(_settings(config)).read().items()
     ]
-    if json:
-        print_result(as_json([{"name": name, "added_at": added} for name, added in links]))
-    elif not links:
-        say("Nobody has a personal link.")
-    else:
-        print_result("\n".join(f"{added}  {name}" for name, added in links))
+    nothing = "Nobody has a personal link."
+    print_rows(links, lambda link: columns(link["added_at"], link["name"]), nothing, json=json)
 
 
 @app.command()
@@ -115,7 +113,7 @@ def link(
 
     The account's owner types the code that this prints, and confirms; then you are asked to confirm it here.
     """
-    from answerback.cli.person_key import resolve_access
+    from answerback.cli.api_client import resolve_access
     from answerback.cli.person_links import link_account
 
     link_account(resolve_access(url, token), name, wait)
@@ -127,16 +125,10 @@ def links(url: Url = None, token: Reader = None, json: Json = False) -> None:
 
     Example: `answerback person links`
     """
-    from answerback.cli.person_key import resolve_access
-    from answerback.cli.person_links import linked_accounts
+    from answerback.cli.api_client import ROWS, call_api, resolve_access
 
-    found = linked_accounts(resolve_access(url, token))
-    if json:
-        print_result(as_json(found))
-    elif found:
-        print_result("\n".join(map(_link_line, found)))
-    else:
-        say("No account is linked.")
+    found = call_api(resolve_access(url, token), "GET", "/v1/links")
+    print_rows(ROWS.validate_python(found["links"]), _link_line, "No account is linked.", json=json)
 
 
 @app.command()
@@ -151,16 +143,17 @@ def unlink(
 
     Example: `answerback person unlink ACCOUNT`
     """
-    from answerback.cli.person_key import resolve_access
-    from answerback.cli.person_links import remove_link
+    from urllib.parse import quote
 
-    remove_link(resolve_access(url, token), account)
+    from answerback.cli.api_client import call_api, resolve_access
+
+    hint = " `answerback person links` shows which accounts are."
+    call_api(resolve_access(url, token), "DELETE", f"/v1/links/{quote(account, safe='')}", hint)
     say(f"{account} is no longer linked.")
 
 
 def _link_line(found: JsonObject) -> str:
-    parts = (found["linked_at"], found["account"], found["name"] or "", "to", found["page"])
-    return "  ".join(one_line(str(each)) for each in parts if each)
+    return columns(found["linked_at"], found["account"], found["name"], "to", found["page"])
 
 
 def _settings(config: Path | None) -> Settings:

@@ -6,11 +6,10 @@ import asyncio
 import time
 from urllib.parse import quote
 
-from answerback.cli.api_client import JsonObject, call_service
+from answerback.cli.api_client import JsonObject, ServiceAccess, call_api, call_service
 from answerback.cli.output import fail, say
-from answerback.cli.person_key import ServiceAccess
 from answerback.core.labels import ENGLISH
-from answerback_client import AsyncClient, NotFoundError
+from answerback_client import AsyncClient
 
 _POLL_SECONDS = 1.0
 
@@ -18,9 +17,6 @@ _POLL_SECONDS = 1.0
 def link_account(access: ServiceAccess, name: str, wait: float) -> None:
     """Link an account; exits with 1 if nobody types the code in time, or it is refused."""
     whose = f"?person={quote(name, safe='')}"
-
-    async def start(client: AsyncClient) -> JsonObject:
-        return await client.call("POST", f"/v1/links{whose}")
 
     async def await_account(client: AsyncClient) -> JsonObject:
         until = time.monotonic() + wait
@@ -32,7 +28,7 @@ def link_account(access: ServiceAccess, name: str, wait: float) -> None:
                 fail("Nobody has typed the code and confirmed it.")
             await asyncio.sleep(_POLL_SECONDS)
 
-    started = call_service(access, start)
+    started = call_api(access, "POST", f"/v1/links{whose}")
     say(ENGLISH.link_code)
     say(f"/answerback link {started['code']}")
     account = call_service(access, await_account)
@@ -40,34 +36,8 @@ def link_account(access: ServiceAccess, name: str, wait: float) -> None:
     shown = f"{account['name'] or account['user_id']} ({account_id})"
     say(ENGLISH.link_ask_page.format(account=shown, name=name))
     agreed = input("Link it? [y/N] ").strip().lower() in {"y", "yes"}
-
-    async def decide(client: AsyncClient) -> JsonObject:
-        method = "POST" if agreed else "DELETE"
-        return await client.call(method, f"/v1/links/{quote(account_id, safe='')}{whose}")
-
-    call_service(access, decide)
+    path = f"/v1/links/{quote(account_id, safe='')}{whose}"
+    call_api(access, "POST" if agreed else "DELETE", path)
     if not agreed:
         fail(ENGLISH.link_cancelled)
     say(f"{account_id} is linked to the page of {name}.")
-
-
-def linked_accounts(access: ServiceAccess) -> list[JsonObject]:
-    """Return the linked accounts."""
-
-    async def read(client: AsyncClient) -> JsonObject:
-        return await client.call("GET", "/v1/links")
-
-    found = call_service(access, read)["links"]
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-
-
-def remove_link(access: ServiceAccess, account: str) -> None:
-    """Remove a link; exits with 1 if there is none such."""
-
-    async def call(client: AsyncClient) -> JsonObject:
-        try:
-            return await client.call("DELETE", f"/v1/links/{quote(account, safe='')}")
-        except NotFoundError:
-            fail(f"{account} is not linked. `answerback person links` shows which accounts are.")
-
-    call_service(access, call)

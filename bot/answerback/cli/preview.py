@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from answerback.cli.options import Form
-from answerback.cli.output import print_result, warn
-from answerback.presentation.sanitize import as_json
+from answerback.cli.output import EXIT_USAGE, print_json, warn
 
 if TYPE_CHECKING:
     from answerback.runtime.plugins import Plugin
@@ -42,7 +41,7 @@ def command(
 
     Exits with 2 if the form is invalid.
     """
-    from answerback.cli.form_files import EXIT_INVALID, format_problems, read_call
+    from answerback.cli.form_files import format_problems, read_call
     from answerback.cli.previews import prompt_states, write_page
     from answerback.core.errors import InvalidCallError
     from answerback.runtime.config_file import load_settings
@@ -55,7 +54,7 @@ def command(
     except InvalidCallError as error:
         for line in format_problems(error.problems):
             warn(line)
-        sys.exit(EXIT_INVALID)
+        sys.exit(EXIT_USAGE)
     if html is not None or open_page:
         write_page(form, shown, labels, html, open_page=open_page)
     elif plugin is None:
@@ -67,7 +66,7 @@ def command(
             prompting.show(ask_json(ask))
     else:
         previews = [plugin.preview(ask, labels) for ask in shown]
-        print_result(as_json([each.payload for each in previews if each is not None]))
+        print_json([each.payload for each in previews if each is not None])
 
 
 def _preview_plugin(name: str) -> Plugin:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from answerback.cli.options import AskId, Json, Reader, Url
-from answerback.cli.output import print_result
+from answerback.cli.output import columns, name_of, print_json, print_result
 from answerback.presentation.sanitize import as_json, one_line, visible
 
 if TYPE_CHECKING:
@@ -23,9 +23,8 @@ def command(ask: AskId, url: Url = None, token: Reader = None, json: Json = Fals
 
     Example: `answerback show ask_0123456789abcdef`
     """
-    from answerback.cli.api_client import call_service, fetch_all
+    from answerback.cli.api_client import call_service, fetch_all, resolve_access
     from answerback.cli.ask_output import describe_ask_back, summary_line
-    from answerback.cli.person_key import resolve_access
     from answerback.cli.terminal import people_text
     from answerback.runtime.config_file import load_settings
 
@@ -36,9 +35,9 @@ def command(ask: AskId, url: Url = None, token: Reader = None, json: Json = Fals
         record = await fetch_all(client, f"{path}/record", {"limit": str(_RECORD_PAGE)}, "entries")
         return found, record
 
-    found, entries = call_service(resolve_access(url, token), read, ask)
+    found, entries = call_service(resolve_access(url, token), read)
     if json:
-        print_result(as_json({"ask": found, "record": [*entries]}))
+        print_json({"ask": found, "record": entries})
         return
     labels = load_settings().labels
     about = (
@@ -80,10 +79,9 @@ def _record_line(entry: JsonObject) -> str:
         body = JSON_OBJECT.validate_python(inner)
     if kind == "answered" and body.get("source") == Source.DEFAULT:
         kind = "default used"
-    person = body.pop("by", None)
-    by = f"by {person['name'] or person['user_id']}" if isinstance(person, dict) else ""
+    person = name_of(body.pop("by", None))
     indented = as_json({name: value for name, value in body.items() if value is not None})
     details = " ".join(line.strip() for line in indented.splitlines())  # texts keep their blanks
-    parts = (local_time(entry["at"]), kind, str(entry["question_id"] or ""), by)
-    shown = [one_line(part) for part in parts if part]
-    return "  ".join([*shown, visible(details)] if details != "{}" else shown)
+    by = person and f"by {person}"
+    shown = columns(local_time(entry["at"]), kind, entry["question_id"], by)
+    return shown if details == "{}" else f"{shown}  {visible(details)}"

@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from answerback.cli.options import Config, Json
-from answerback.cli.output import fail, print_result, say
-from answerback.presentation.sanitize import as_json, one_line
+from answerback.cli.output import (
+    EXIT_USAGE,
+    columns,
+    fail,
+    name_of,
+    print_json,
+    print_result,
+    say,
+)
 
 if TYPE_CHECKING:
     from answerback.cli.api_client import JsonObject
-    from answerback_client import AsyncClient
 
 app: Final = typer.Typer(
     no_args_is_help=True,
@@ -56,13 +62,14 @@ def create(
     from answerback.ports.person_key import hash_of, new_token
 
     if not _NAME.fullmatch(name):
-        fail(f"{name[:80]!r} is not a valid agent name. Use 1 to 64 letters, digits, - and _.", 2)
+        fail(
+            f"{name[:80]!r} is not a valid agent name. Use 1 to 64 letters, digits, - and _.",
+            EXIT_USAGE,
+        )
     token = new_token()
     lines = f'[agents.{name}]\ntoken_hash = "{hash_of(token)}"\nrole = "{role.value}"'
     if json:
-        print_result(
-            as_json({"name": name, "role": role.value, "token": token, "configuration": lines})
-        )
+        print_json({"name": name, "role": role.value, "token": token, "configuration": lines})
         return
     say("The token, shown only once. Give it to the agent as ANSWERBACK_TOKEN:")
     print_result(token)
@@ -92,7 +99,7 @@ def list_(config: Config = None, json: Json = False) -> None:
             {"name": name, "role": agent.role, "label": agent.label, "routes": [*agent.routes]}
             for name, agent in agents.items()
         ]
-        print_result(as_json(rows + connected))
+        print_json(rows + connected)
     elif agents or connected:
         lines = [f"{n}  {one.role}  {_describe_routes(one.routes)}" for n, one in agents.items()]
         print_result("\n".join([*lines, *map(_line, connected)]))
@@ -124,7 +131,7 @@ def revoke(
     if name not in agents and settings.onboarding.owners:
         _remove_connected(name, config)
         if json:
-            print_result(as_json({"name": name, "revoked": True, "left": [*agents]}))
+            print_json({"name": name, "revoked": True, "left": [*agents]})
         say(f"Removed {name}. Its token is refused from now on.")
         return
     if name not in agents:
@@ -149,7 +156,7 @@ def revoke(
             f"{name} is also set in the environment variables. Its token keeps working until you remove it there."
         )
     if json:
-        print_result(as_json({"name": name, "revoked": True, "left": [*left]}))
+        print_json({"name": name, "revoked": True, "left": [*left]})
     say(f"Removed {name} from {path}. A running service refuses its token within a second.")
     if not left:
         say("It was the last agent. Once the service restarts, nobody needs a token any more.")
@@ -157,40 +164,27 @@ def revoke(
 
 def _connected(config: Path | None) -> list[JsonObject]:
     """The agents that people have connected, as the running service lists them."""
-    from answerback.cli.api_client import call_service
-    from answerback.cli.person_key import resolve_access
+    from answerback.cli.api_client import ROWS, call_api, resolve_access
 
-    async def read(client: AsyncClient) -> JsonObject:
-        return await client.call("GET", "/v1/agents")
-
-    found = call_service(resolve_access(None, None, config), read)["agents"]
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    found = call_api(resolve_access(None, None, config), "GET", "/v1/agents")
+    return ROWS.validate_python(found["agents"])
 
 
 def _remove_connected(name: str, config: Path | None) -> None:
     from urllib.parse import quote
 
-    from answerback.cli.api_client import call_service
-    from answerback.cli.person_key import resolve_access
-    from answerback_client import NotFoundError
+    from answerback.cli.api_client import call_api, resolve_access
 
-    async def remove(client: AsyncClient) -> JsonObject:
-        try:
-            return await client.call("DELETE", f"/v1/agents/{quote(name, safe='')}")
-        except NotFoundError:
-            fail(f"There is no agent {name[:80]}. `answerback token list` lists them.")
-
-    call_service(resolve_access(None, None, config), remove)
+    hint = " `answerback token list` lists the agents."
+    path = f"/v1/agents/{quote(name, safe='')}"
+    call_api(resolve_access(None, None, config), "DELETE", path, hint)
 
 
 def _line(agent: JsonObject) -> str:
-    owner = agent["owner"]
-    person = (owner.get("name") or owner.get("user_id")) if isinstance(owner, dict) else None
-    parts = (
+    return columns(
         *(agent["name"], f"{agent['program']} on {agent['machine']}", f"from {agent['address']}"),
-        *(f"of {person}", f"until {agent['expires_at']}"),
+        *(f"of {name_of(agent['owner'])}", f"until {agent['expires_at']}"),
     )
-    return "  ".join(one_line(str(each)) for each in parts)
 
 
 def _remove_agent(before: str, name: str) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 from answerback.core.errors import InvalidCallError
 from answerback.dialects.registry import ParsedCall, parse_call
@@ -13,14 +13,7 @@ _ANYWHERE: Final = "anywhere"
 """A placeholder for the surface that the form will be asked on."""
 
 
-class ValidatedSubmission(NamedTuple):
-    """A valid submission."""
-
-    call: ParsedCall
-    planned: Plan
-
-
-def validate_submission(submission: Submission) -> ValidatedSubmission:
+def validate_submission(submission: Submission) -> tuple[ParsedCall, Plan]:
     """Validate a submission.
 
     Raises:
@@ -35,4 +28,4 @@ def validate_submission(submission: Submission) -> ValidatedSubmission:
         raise InvalidCallError(error.tool, [*error.problems, *problems], error.dialect) from None
     if isinstance(planned, tuple):
         raise InvalidCallError(submission.name, planned, call.dialect)
-    return ValidatedSubmission(call, planned)
+    return call, planned

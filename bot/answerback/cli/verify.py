@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from answerback.cli.options import Config, Json
-from answerback.cli.output import EXIT_FAILED, fail, print_result, say, warn
-from answerback.presentation.sanitize import as_json
+from answerback.cli.output import EXIT_FAILED, EXIT_USAGE, fail, print_json, print_result, say, warn
 
 if TYPE_CHECKING:
     from answerback.ports.receipt_key import PublicKey
     from answerback.runtime.config import Settings
     from answerback.service.receipt_checks import ChainVerdict, Verdict
     from answerback.service.receipts import ReceiptBody
-
-_EXIT_USAGE: Final = 2
 
 
 def command(
@@ -57,7 +54,7 @@ def command(
     from answerback.service import receipt_checks
 
     if file is None and not store:
-        fail("Name a file with a receipt, or add --store to check the database.", _EXIT_USAGE)
+        fail("Name a file with a receipt, or add --store to check the database.", EXIT_USAGE)
     settings = load_settings(config) if store or keys is None else None
     # Without --keys, those of the database check its chain.
     trusted = {} if store and file is None and keys is None else _read_keys(keys, settings)
@@ -75,7 +72,7 @@ def _read_receipt(file: Path) -> ReceiptBody:
     text = sys.stdin.buffer.read() if str(file) == "-" else _read(file)
     body = receipt_checks.parse(text)
     if body is None:
-        fail(f"{file} is not a receipt as `GET /v1/asks/ID/receipt` returns it.", _EXIT_USAGE)
+        fail(f"{file} is not a receipt as `GET /v1/asks/ID/receipt` returns it.", EXIT_USAGE)
     return body
 
 
@@ -83,7 +80,7 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        fail(f"The file {file} cannot be read: {error.strerror}.", _EXIT_USAGE)
+        fail(f"The file {file} cannot be read: {error.strerror}.", EXIT_USAGE)
 
 
 def _read_keys(file: Path | None, settings: Settings | None) -> dict[str, PublicKey]:
@@ -99,7 +96,7 @@ def _read_keys(file: Path | None, settings: Settings | None) -> dict[str, Public
             fail(
                 "There are no keys here to check receipts with. Name those of the service with --keys: save its "
                 "/.well-known/answerback-receipts.json.",
-                _EXIT_USAGE,
+                EXIT_USAGE,
             )
     else:
         try:
@@ -110,7 +107,7 @@ def _read_keys(file: Path | None, settings: Settings | None) -> dict[str, Public
         listed = [public_key_of(jwk) for jwk in jwks] if isinstance(jwks, list) else []
         found = [key for key in listed if key is not None]
         if not found:
-            fail(f"{file} holds no Ed25519 keys as a JSON Web Key Set.", _EXIT_USAGE)
+            fail(f"{file} holds no Ed25519 keys as a JSON Web Key Set.", EXIT_USAGE)
     return {key.kid: key for key in found}
 
 
@@ -137,8 +134,7 @@ def _report(verdict: Verdict | None, chain: ChainVerdict | None, *, json: bool) 
     from dataclasses import asdict
 
     if json:
-        both = {"receipt": verdict and asdict(verdict), "store": chain and asdict(chain)}
-        print_result(as_json(both))
+        print_json({"receipt": verdict and asdict(verdict), "store": chain and asdict(chain)})
         return
     if verdict is not None:
         _report_receipt(verdict)
@@ -157,9 +153,5 @@ def _report_receipt(verdict: Verdict) -> None:
     if verdict.faults:
         warn("This receipt proves nothing.")
         return
-    print_result("This receipt proves:")
-    for line in verdict.proves:
-        print_result(f"- {line}")
-    print_result("It does not prove:")
-    for line in verdict.does_not_prove:
-        print_result(f"- {line}")
+    print_result("\n- ".join(["This receipt proves:", *verdict.proves]))
+    print_result("\n- ".join(["It does not prove:", *verdict.does_not_prove]))

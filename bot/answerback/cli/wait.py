@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
 
-import typer
-
-from answerback.cli.options import AskId, Json, Token, Url
+from answerback.cli.options import AskId, Content, Json, Token, Url, Wait
 
 
 def command(
     ask: AskId,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the answers.")] = 600,
+    wait: Wait = 600,
     url: Url = None,
     token: Token = None,
-    content: Annotated[
-        bool, typer.Option("--content", help="Print only the text for the model.")
-    ] = False,
+    content: Content = False,
     json: Json = False,
 ) -> None:
     """Wait until an ask has ended, and print the tool result.
@@ -28,23 +23,21 @@ def command(
     4 if the turn ended, 5 if expired, 6 if withdrawn, 7 if failed, 8 if nobody has answered yet, and 9 if somebody
     asked back.
     """
-    from answerback.cli.api_client import call_service
+    from answerback.cli.api_client import agent_access, call_service
     from answerback.cli.ask_output import exit_still_open, exit_with_outcome
-    from answerback.cli.person_key import ServiceAccess
-    from answerback.cli.service_address import resolve_url
     from answerback_client import Ask, AsyncClient, StillOpenError, UnreachableError
 
-    base = resolve_url(url)
+    access = agent_access(url, token)
 
     async def read(client: AsyncClient) -> Ask:
         found = await client.get(ask)
-        async with AsyncClient(base, token, patience=math.inf) as patient:
+        async with AsyncClient(access.url, token, patience=math.inf) as patient:
             try:
                 return await patient.wait(ask, timeout=wait)
             except (StillOpenError, UnreachableError) as error:
                 return error.ask if isinstance(error, StillOpenError) else found
 
-    done = call_service(ServiceAccess(base, token), read, ask)
+    done = call_service(access, read)
     if done.open:
         exit_still_open(done.json, content=content, whole=json)
     exit_with_outcome(done.json, content=content, whole=json)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection
 
-from answerback.api.replica_status import ReplicaStatus
+from answerback.api.metrics import ReplicaStatus
 from answerback.core.errors import StoreError
 from answerback.ports.claims import ClaimKind
 from answerback.ports.surface import SupportsLeading

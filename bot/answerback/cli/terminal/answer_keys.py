@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
+from answerback.cli.ask_output import get_dicts
 from answerback.cli.terminal import people_text, question_context
 from answerback.cli.terminal.line_input import PressedKey
 from answerback.core.labels import Labels
@@ -102,12 +103,12 @@ def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Key
     keys: dict[str, Choice] = {}
     editable = prompt.get("editable")
     for number, line in enumerate(get_dicts(prompt, "answered"), 1):
-        row, by = answer_line(ask, line, labels), people_text.describe_answerer(line, labels)
         if isinstance(editable, list) and line["question_id"] in editable:
             edit: Action = {"action": "edit", "question_id": line["question_id"]}
-            keys[str(number)] = Choice(row, edit, " · ".join(filter(None, (labels.edit, by))))
+            about = filter(None, (labels.edit, people_text.describe_answerer(line, labels)))
+            keys[str(number)] = Choice(answer_line(ask, line, labels), edit, " · ".join(about))
         else:
-            fixed.append(f"{row} ({by})" if by else row)
+            fixed.append(_attributed_line(ask, line, labels))
     if prompt["kind"] == "confirmation":
         return [*fixed, *people_text.confirmations(prompt, labels)], {}
     return fixed, {**keys, "y": Choice(labels.submit, {"action": "submit"})}
@@ -116,10 +117,8 @@ def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Key
 def earlier_answers(ask: Json, prompt: Json, labels: Labels) -> list[str]:
     """The last answers before this question, as lines."""
     answered = get_dicts(prompt, "answered")
-    hidden, lines = len(answered) - _MAX_EARLIER_ANSWERS, []
-    for line in answered[-_MAX_EARLIER_ANSWERS:]:
-        row, by = answer_line(ask, line, labels), people_text.describe_answerer(line, labels)
-        lines.append(f"{row} ({by})" if by else row)
+    hidden = len(answered) - _MAX_EARLIER_ANSWERS
+    lines = [_attributed_line(ask, line, labels) for line in answered[-_MAX_EARLIER_ANSWERS:]]
     return [f"… {hidden} earlier", *lines] if hidden > 0 else lines
 
 
@@ -157,7 +156,6 @@ def moves(ask: Json, prompt: Json) -> Moves:
         actions[PressedKey.PREVIOUS] = {"action": "back"}
     if isinstance(answers, dict) and prompt["question_id"] in answers:
         actions[PressedKey.NEXT] = repeat_answer(prompt)
-
     return actions
 
 
@@ -201,6 +199,11 @@ def _wrong(line: str, keys: Keys) -> str:
     return f"{wrong}. Enter one of {', '.join([*span, *others])}."
 
 
+def _attributed_line(ask: Json, line: Json, labels: Labels) -> str:
+    by = people_text.describe_answerer(line, labels)
+    return f"{answer_line(ask, line, labels)} ({by})" if by else answer_line(ask, line, labels)
+
+
 def answer_line(ask: Json, line: Json, labels: Labels) -> str:
     """A question with its answer, on one line."""
     answers, rows = ask["answers"], line["answer"]
@@ -212,9 +215,3 @@ def answer_line(ask: Json, line: Json, labels: Labels) -> str:
     else:
         text = ", ".join(one_line(str(row)) for row in rows) if isinstance(rows, list) else ""
     return f"{one_line(str(line['text']))} → {text}"
-
-
-def get_dicts(of: Json, name: str) -> Sequence[dict[str, JsonValue]]:
-    """The objects in a list; empty if there is no such list."""
-    value = of.get(name)
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []

@@ -8,9 +8,9 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.cli.ask_output import subject
+from answerback.cli.api_client import fetch_all
+from answerback.cli.ask_output import get_dicts, subject
 from answerback.cli.terminal import question_context
-from answerback.cli.terminal.answer_keys import get_dicts
 from answerback.cli.terminal.line_input import LineInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.cli.terminal.terminal_output import Fragments, print_lines, text_line
@@ -70,16 +70,11 @@ class BatchList:
 
     async def _read(self) -> list[Ask]:
         """Read the oldest permissions; the service has the last word on whether they can be decided so."""
-        found: list[Ask] = []
-        after: JsonValue = ""
-        while after is not None:  # newest first, with questions among them
-            path = f"/v1/asks?status=open&limit={_PAGE}&after={after}"
-            page = await self._client.call("GET", path)
-            found += map(Ask.of, get_dicts(page, "asks"))
-            after = page["next"]
+        query = {"status": "open", "limit": str(_PAGE)}
+        found = await fetch_all(self._client, "/v1/asks", query, "asks")
         return [
             ask
-            for ask in reversed(found)
+            for ask in map(Ask.of, reversed(found))  # newest first, with questions among them
             if self._surface in {None, ask.json["surface"]}
             and any(each.get("kind") == OptionKind.DENY for each in _options(ask))
         ][:_MOST]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from answerback.cli.terminal.answer_keys import ANSWER, Action, Json, get_dicts
+from answerback.cli.ask_output import get_dicts
+from answerback.cli.terminal.answer_keys import ANSWER, Action, Json
 from answerback.core.form import OptionKind
 from answerback.core.grants import MINUTES
 from answerback.core.labels import Labels

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
+from answerback.cli.ask_output import format_local_time, get_dicts, local_time
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.presentation import attribution
@@ -44,11 +45,10 @@ def title(ask: Mapping[str, JsonValue], prompt: Mapping[str, JsonValue], labels:
 
 def confirmations(prompt: Mapping[str, JsonValue], labels: Labels) -> list[str]:
     """How many people have to confirm yet, and who has."""
-    state = prompt["confirmations"]
-    given = state.get("given") if isinstance(state, dict) else None
-    due = state.get("due") if isinstance(state, dict) else None
-    people = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
-    missing = (due if isinstance(due, int) else 0) - len(people)
+    value = prompt["confirmations"]
+    state = value if isinstance(value, dict) else {}
+    people = get_dicts(state, "given")
+    missing = int(str(state.get("due", 0))) - len(people)
     text = labels.confirm_text if missing == 1 else labels.confirm_more.format(count=missing)
     names = ", ".join(one_line(str(each.get("name") or labels.somebody)) for each in people)
     return [text, *([labels.confirmed_by.format(who=names)] if names else [])]
@@ -60,17 +60,7 @@ def describe_answerer(line: Mapping[str, JsonValue], labels: Labels) -> str:
     if not isinstance(by, dict):
         return ""
     answered_by = labels.by.format(name=one_line(str(by.get("name") or labels.somebody)))
-    when = (
-        f", {format_local_time(datetime.fromisoformat(at).timestamp())}"
-        if isinstance(at, str)
-        else ""
-    )
-    return f"{answered_by}{when}"
-
-
-def format_local_time(at: float) -> str:
-    """Format a timestamp in this machine's time zone."""
-    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+    return f"{answered_by}, {local_time(at)}" if at else answered_by
 
 
 def _person(person: Person) -> str:

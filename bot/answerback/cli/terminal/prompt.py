@@ -8,21 +8,13 @@ sequences in texts from an agent are made visible before printing, so that none 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, assert_never
+from typing import Final, Literal
 
 from pydantic import JsonValue
 
+from answerback.cli.ask_output import get_dicts
 from answerback.cli.terminal import answer_keys, people_text, question_context
-from answerback.cli.terminal.answer_keys import (
-    ANSWER,
-    Action,
-    Choice,
-    Json,
-    Keys,
-    Moves,
-    get_dicts,
-    match_key,
-)
+from answerback.cli.terminal.answer_keys import ANSWER, Action, Choice, Json, Keys, Moves, match_key
 from answerback.cli.terminal.line_input import LineInput, PressedKey, TerminalInput
 from answerback.cli.terminal.multi_select import Selection, start_selection
 from answerback.cli.terminal.terminal_output import Fragments, print_lines, text_line
@@ -41,6 +33,11 @@ _AGAIN: Final[Action] = {}
 """A marker: nothing was done, so prompt again."""
 _MENU: Final = "menu"
 _WRITE: Final = "write"
+
+
+def _answer_type(prompt: Json) -> AnswerType | None:
+    """The type of the answer to a prompt's question; None for a review."""
+    return AnswerType(str(prompt["answer_type"])) if prompt["kind"] == "question" else None
 
 
 class TerminalPrompter:
@@ -85,22 +82,14 @@ class TerminalPrompter:
         self.unsent_selection = None
         self._print_heading(ask, prompt)
         moves = answer_keys.moves(ask, prompt)
-        if prompt["kind"] != "question":
-            return await self._read_action(prompt, self._review_keys(ask, prompt), None, moves)
-        match kind := AnswerType(str(prompt["answer_type"])):
-            case AnswerType.BOOLEAN:
-                return await self._read_action(prompt, self._boolean_keys(prompt), None, moves)
-            case AnswerType.SELECT:
-                return await self._read_action(
-                    prompt, *answer_keys.select_keys(prompt, self.labels), moves
-                )
+        match _answer_type(prompt):
             case AnswerType.MULTI_SELECT:
                 return await self._multi_select(prompt, refused or {}, moves)
-            case AnswerType.TEXT | AnswerType.SCHEMA:
+            case AnswerType.TEXT | AnswerType.SCHEMA as kind:
                 is_json = kind is AnswerType.SCHEMA
                 return await self._read_value(prompt, refused or {}, moves, as_json_value=is_json)
-            case _:
-                assert_never(kind)
+            case kind:
+                return await self._read_action(prompt, *self._choice_keys(ask, prompt, kind), moves)
 
     def show(self, ask: Json) -> None:
         """Print the open prompt of an ask, without reading anything."""
@@ -108,25 +97,29 @@ class TerminalPrompter:
         if not isinstance(prompt, dict):
             return
         self._print_heading(ask, prompt)
-        keys, default = self._answer_keys(ask, prompt)
-        self._print_choices({**keys, **self._control_keys(prompt)}, default)
-
-    def _answer_keys(self, ask: Json, prompt: Json) -> tuple[Keys, str | None]:
-        """The keys that answer a prompt, and the prefilled one; a multiple choice is printed here instead."""
-        if prompt["kind"] != "question":
-            return self._review_keys(ask, prompt), None
-        match kind := AnswerType(str(prompt["answer_type"])):
-            case AnswerType.BOOLEAN:
-                return self._boolean_keys(prompt), None
-            case AnswerType.SELECT:
-                return answer_keys.select_keys(prompt, self.labels)
+        keys: Keys = {}
+        default = None
+        match _answer_type(prompt):
             case AnswerType.MULTI_SELECT:
                 self.print_line(self._selection(prompt, {}).plain())
-                return {}, None
             case AnswerType.TEXT | AnswerType.SCHEMA:
-                return {"a": Choice(self.labels.answer, _WRITE)}, None
-            case _:
-                assert_never(kind)
+                keys = self._write_key()
+            case kind:
+                keys, default = self._choice_keys(ask, prompt, kind)
+        self._print_choices({**keys, **self._control_keys(prompt)}, default)
+
+    def _choice_keys(
+        self, ask: Json, prompt: Json, kind: Literal[AnswerType.BOOLEAN, AnswerType.SELECT] | None
+    ) -> tuple[Keys, str | None]:
+        """The keys that answer a review or a question with one choice, and the prefilled one."""
+        if kind is None:
+            return self._review_keys(ask, prompt), None
+        if kind is AnswerType.BOOLEAN:
+            return self._boolean_keys(prompt), None
+        return answer_keys.select_keys(prompt, self.labels)
+
+    def _write_key(self) -> Keys:
+        return {"a": Choice(self.labels.answer, _WRITE)}
 
     def _print_heading(self, ask: Json, prompt: Json) -> None:
         self._ask, self._asker = ask, one_line(str(ask["asked_by"]))
@@ -365,8 +358,7 @@ class TerminalPrompter:
         """Read a text or a JSON value, after a choice between answering and the controls."""
         blank: JsonValue = skeleton(prompt["schema"]) or {} if as_json_value else ""
         start = refused.get("value", prompt["prefill"] if prompt["prefilled"] else blank)
-        controls = self._control_keys(prompt)
-        all_keys = {"a": Choice(self.labels.answer, _WRITE), **controls}
+        all_keys = {**self._write_key(), **self._control_keys(prompt)}
         while True:
             self._print_choices(all_keys, None)
             chosen = await self._read_choice(all_keys, None, moves)

@@ -8,6 +8,7 @@ from typing import Final, assert_never
 from pydantic import JsonValue
 from rich.cells import cell_len
 
+from answerback.cli.ask_output import get_dicts
 from answerback.cli.terminal.terminal_output import Fragments
 from answerback.core.form import ContextFormat
 from answerback.core.labels import Labels
@@ -54,7 +55,7 @@ def original_texts(prompt: Mapping[str, JsonValue]) -> list[str]:
     tag = header_of(prompt)
     header = [tag.whole] if tag and tag.is_cut else []
     texts = [str(prompt.get("context") or "")]
-    texts += [str(row["text"]) for row in _asides(prompt) if row["by"] is None]
+    texts += [str(row["text"]) for row in get_dicts(prompt, "asides") if row["by"] is None]
     return header + [text for text in texts if hides_marks(text, _context_format(prompt))]
 
 
@@ -68,11 +69,6 @@ def _context_format(prompt: Mapping[str, JsonValue]) -> ContextFormat:
     return "text" if prompt.get("context_format") == "text" else "markdown"
 
 
-def _asides(prompt: Mapping[str, JsonValue]) -> list[dict[str, JsonValue]]:
-    asides = prompt.get("asides")
-    return [row for row in asides if isinstance(row, dict)] if isinstance(asides, list) else []
-
-
 def render_below_question(
     prompt: Mapping[str, JsonValue], label: str, labels: Labels
 ) -> Iterator[Fragments]:
@@ -81,7 +77,7 @@ def render_below_question(
         text = labels.noted.format(text=one_line(str(note)))
         yield [(_DIM, labels.prefilled.format(text=text))]
     last: JsonValue = None
-    for row in _asides(prompt):
+    for row in get_dicts(prompt, "asides"):
         last = row["by"]
         name = str(last.get("name") or labels.somebody) if isinstance(last, dict) else None
         yield from render_lines(

@@ -11,14 +11,13 @@ from urllib.parse import quote
 
 from pydantic import JsonValue, TypeAdapter
 
-from answerback.cli.api_client import call_service
-from answerback.cli.ask_output import describe_status, subject
-from answerback.cli.output import fail, say
-from answerback.cli.person_key import resolve_access
+from answerback.cli.api_client import call_service, resolve_access
+from answerback.cli.ask_output import EXIT_STILL_OPEN, describe_status, subject
+from answerback.cli.output import EXIT_USAGE, fail, name_of, say
 from answerback.cli.terminal.answer_keys import GRANT, SHOW_IN_FULL, Action
 from answerback.cli.terminal.batch import BatchList
 from answerback.cli.terminal.grant_entry import read_grant
-from answerback.cli.terminal.line_input import LineInput, PipedInput, TerminalInput
+from answerback.cli.terminal.line_input import PipedInput, TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.view import SentCall
 from answerback.ports.person_key import is_personal
@@ -35,8 +34,6 @@ from answerback_client import (
 
 _MAX_OFFERED: Final = 20
 """The number of open asks that are offered; older ones have to be named on the command line."""
-_EXIT_STILL_OPEN: Final = 8
-"""The same as that of `answerback ask` if nobody has answered yet."""
 
 
 def run(
@@ -44,14 +41,14 @@ def run(
 ) -> None:
     """Walk a person through an ask in the terminal, or through a list of permissions."""
     if batch and ask:
-        fail("Name an ask, or use --batch to list all of them.", 2)
+        fail("Name an ask, or use --batch to list all of them.", EXIT_USAGE)
     if not sys.stdin.isatty() and not _can_provide_lines(sys.stdin.fileno()):
-        fail("`answerback answer` needs a terminal, or lines on standard input.", 2)
+        fail("`answerback answer` needs a terminal, or lines on standard input.", EXIT_USAGE)
     name = user or getpass.getuser()
     actor: dict[str, JsonValue] | None = {"user_id": name, "name": name}
     if token is not None and is_personal(token):
         actor = None  # the key of a personal link identifies the person
-    lines = _build_input()
+    lines = TerminalInput() if sys.stdin.isatty() else PipedInput(sys.stdin.buffer, say)
     prompter = TerminalPrompter(load_settings().labels, lines)
 
     async def work(client: AsyncClient) -> None:
@@ -59,16 +56,12 @@ def run(
         listed = BatchList(client, prompter, lines, actor, surface) if batch else None
         await _answer(client, ask, actor, prompter, listed)
 
-    call_service(resolve_access(url, token), work, ask or "")
+    call_service(resolve_access(url, token), work)
 
 
 def _can_provide_lines(descriptor: int) -> bool:
     """Whether standard input can provide lines, which a device such as /dev/null cannot."""
     return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
-
-
-def _build_input() -> LineInput:
-    return TerminalInput() if sys.stdin.isatty() else PipedInput(sys.stdin.buffer, say)
 
 
 async def _answer(
@@ -86,7 +79,7 @@ async def _answer(
         if ask is not None:
             await Walk(client, prompter, actor).walk(ask)
     except EOFError:
-        fail("The input has ended. The ask stays open.", _EXIT_STILL_OPEN)
+        fail("The input has ended. The ask stays open.", EXIT_STILL_OPEN)
 
 
 async def _choose_ask(client: AsyncClient, prompter: TerminalPrompter) -> Ask | None:
@@ -163,15 +156,13 @@ class Walk:
             prompter.print_error("Someone else was faster. This is the current state:")
             return error.ask, None
         except InvalidCallError as error:
-            for line in _error_messages(error):
-                prompter.print_error(line)
+            self._print_errors(error)
             return ask, entered
         except UnauthorizedError as error:
             if action["action"] != "confirm":
                 raise
-            prompter.print_error(
-                str(error)
-            )  # somebody else may confirm; this person may still object
+            # Somebody else may confirm; this person may still object.
+            prompter.print_error(str(error))
             return ask, entered
         return acted, entered if action["action"] == "ask_back" else None
 
@@ -186,14 +177,16 @@ class Walk:
         except EOFError:
             return  # there was nothing left to answer
         except InvalidCallError as error:
-            for line in _error_messages(error):
-                self._prompter.print_error(line)
+            self._print_errors(error)
         else:
             self._prompter.print_line(f"{ask.id}: the agent will be told to try again.")
 
+    def _print_errors(self, error: InvalidCallError) -> None:
+        for line in error.messages or [str(error)]:
+            self._prompter.print_error(line)
+
     def _report_end(self, ask: Ask) -> None:
-        person = ask.json["ended_by"]
-        name = (person.get("name") or person.get("user_id")) if isinstance(person, dict) else None
+        name = name_of(ask.json["ended_by"])
         by = f" by {name}" if name else ""
         self._prompter.print_line(f"{ask.id}: {describe_status(ask.json)}{by}.")
 
@@ -205,13 +198,3 @@ def _is_same_question(before: Ask, now: Ask) -> bool:
 
 def _question_id(ask: Ask) -> JsonValue:
     return ask.prompt["question_id"] if ask.prompt else None
-
-
-def _error_messages(error: InvalidCallError) -> list[str]:
-    errors = error.problem.get("errors")
-    messages = (
-        [str(entry.get("message")) for entry in errors if isinstance(entry, dict)]
-        if isinstance(errors, list)
-        else []
-    )
-    return messages or [str(error)]

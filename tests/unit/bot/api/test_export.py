@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -180,13 +181,18 @@ async def test_an_interrupted_export_is_recognised() -> None:
 def test_erasing_is_confirmed_in_a_terminal(
     monkeypatch: pytest.MonkeyPatch, confirmed: bool
 ) -> None:
+    asked: list[str] = []
+
+    def confirm(question: str, *, err: bool) -> bool:
+        asked.append(question)
+        return err and confirmed
+
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("typer.confirm", lambda *_words, **_more: confirmed)
-    if confirmed:
-        erase._confirm(["ask_1"])
-    else:
-        with pytest.raises(SystemExit):
-            erase._confirm(["ask_1"])
+    monkeypatch.setattr("typer.confirm", confirm)
+    monkeypatch.setattr("answerback.cli.api_client.call_service", lambda *_: [])
+    with pytest.raises(SystemExit) if not confirmed else nullcontext():
+        erase.command(["ask_1", "ask_2"], url="http://127.0.0.1:1", token="t")
+    assert asked == ["Permanently erase what was written in 2 asks?"]
 
 
 @pytest.mark.rule("CLI-18")

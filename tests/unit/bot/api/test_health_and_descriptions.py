@@ -13,9 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import JsonValue
 
 from answerback.api import health, openapi
-from answerback.api.metrics import Metrics
+from answerback.api.metrics import Metrics, ReplicaStatus
 from answerback.api.operation import Operation, ResponseSpec
-from answerback.api.replica_status import ReplicaStatus
 from answerback.api.wire import ContextBody
 from answerback.ports.surface import Surface
 from answerback.service.question_routing import ToolRule

@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from answerback.cli.person_key import resolve_access
+from answerback.cli.api_client import resolve_access
 from answerback.ports.person_key import hash_of, key_proof
 from answerback_storage.person_key_file import PersonKeyFile
 from tests.unit.bot.api.conftest import Serve, Served

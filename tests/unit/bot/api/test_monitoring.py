@@ -13,8 +13,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from answerback.api.metrics import Metrics
-from answerback.api.replica_status import ReplicaStatus
+from answerback.api.metrics import Metrics, ReplicaStatus
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Destination, Outcome, Status
 from answerback.core.escalation import move

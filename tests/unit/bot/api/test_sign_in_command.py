@@ -224,7 +224,10 @@ async def test_the_operator_lists_and_removes_agents_by_command(
         (row,) = json.loads((await run("token", "list", "--json")).stdout)
         assert (row["name"], row["owner"]["user_id"]) == (issued["agent"], "ann")
         missing = await run("token", "revoke", "nobody")
-        assert (missing.exit_code, "There is no agent nobody" in missing.output) == (1, True)
+        assert (
+            missing.exit_code,
+            "Nobody has connected an agent named nobody" in missing.output,
+        ) == (1, True)
         removed = await run("token", "revoke", issued["agent"], "--json")
         assert json.loads(removed.stdout) == {"name": issued["agent"], "revoked": True, "left": []}
         assert (await run("token", "revoke", issued["agent"])).exit_code == 1

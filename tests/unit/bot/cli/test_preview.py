@@ -18,7 +18,7 @@ from answerback.cli.form_files import format_problems
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
-from answerback.dialects.registry import parse_call
+from answerback.dialects.registry import ParsedCall, parse_call
 from answerback.service.submission_plan import plan
 from answerback.service.submission_request import Routes, read_submission
 from answerback.service.wire import ask_json
@@ -75,7 +75,8 @@ def form(tmp_path: Path) -> Path:
 
 
 def run(*arguments: str) -> tuple[int, str]:
-    done = CliRunner().invoke(main.app, ["preview", *arguments])
+    with create_app_session():  # otherwise it prints to where the first test did
+        done = CliRunner().invoke(main.app, ["preview", *arguments])
     return done.exit_code, done.stdout
 
 
@@ -112,6 +113,28 @@ def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> 
         "s  End",
     ):
         assert text in printed
+
+
+@pytest.mark.rule("CLI-6")
+def test_a_review_shows_an_answer_of_each_type_and_none_that_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_review(*call: Any) -> ParsedCall:  # as a dialect of a plug-in may have it
+        parsed = parse_call(*call)
+        return parsed._replace(form=parsed.form.model_copy(update={"review": True}))
+
+    monkeypatch.setattr("answerback.cli.validate.parse_call", with_review)
+    one = {"id": "one", "text": "Where?", "answer_type": "select", "options": ["p", "q"]}
+    no = {"id": "no", "text": "Why not?", "answer_type": "text"}
+    unasked = {**no, "when": {"question_id": "yes", "equals": False}}
+    path = tmp_path / "form.json"
+    path.write_text(json.dumps({"questions": [*TYPES["questions"], one, unasked]}))
+    code, printed = run(str(path))
+    assert code == 0
+    rows = [line.split("  (")[0].strip() for line in printed.splitlines() if "→" in line]
+    assert rows == [
+        *("1  Sure? → Yes", "2  Which? → p", "3  Why? → …", "4  How? → {}", "5  Where? → p"),
+    ]
 
 
 @pytest.mark.rule("CLI-6")
