@@ -17,6 +17,7 @@ from answerback.core.errors import Problem, StoreError, UnreadableRowError
 from answerback.core.granting import can_revoke
 from answerback.core.intents import Intent, ResolvedAction
 from answerback.core.people import People
+from answerback.core.secrecy import keeps_secret, without_unconfirmed
 from answerback.core.too_late import can_try_again
 from answerback.core.view import view_of
 from answerback.core.walker import Person
@@ -264,16 +265,17 @@ class AskPages:
         unsaved_texts: tuple[str, ...] = (),
         key_error: str | None = None,
     ) -> web.Response:
+        # Agents have this link, too.
+        is_secret = visit.person is None and keeps_secret(ask)
         build_page = partial(
             render.ask_page,
-            ask,
+            without_unconfirmed(ask) if is_secret else ask,
             self._site.labels,
             post=post,
             problems=problems,
             notice=notice,
             unsaved_texts=unsaved_texts,
-            # Agents have this link, too.
-            hidden=visit.person is None and ask.open and ask.form.confirmation is not None,
+            hidden=is_secret and ask.open,
         )
         is_slow = question_context.is_slow_to_render(ask)
         page = await asyncio.to_thread(build_page) if is_slow else build_page()

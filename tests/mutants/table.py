@@ -171,12 +171,12 @@ MUTANTS = (
                 "return False",
             ),
             (
-                f"{_SERVICE}/secrecy.py",
-                "return ask.open and ask.form.confirmation is not None",
+                f"{_CORE}/secrecy.py",
+                "return ask.form.confirmation is not None and ask.status is not Status.ANSWERED",
                 "return ask.confirming",
             ),
             (
-                f"{_SERVICE}/secrecy.py",
+                f"{_SERVICE}/record_wire.py",
                 "if stored.entry.kind in _OPEN_KINDS and not",
                 "if not",
             ),

@@ -9,8 +9,9 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
-from answerback.core.actions import Other, Reply
+from answerback.core.actions import Object, Other, Reply
 from answerback.core.ask import ANYONE, Ask, Destination, Status
+from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.origin import Origin
 from answerback.core.walker import Person
@@ -114,6 +115,20 @@ class SearchContract:
         assert await find_all_ids(store, Search(by=((ANN,),))) == ["ask_1"]
         assert await find_all_ids(store, Search(by=((ben,),))) == ["ask_2"]
         assert await find_all_ids(store, Search(by=((replace(ben, user_id="U"),),))) == []
+
+    @pytest.mark.rule("CONFIRM-12")
+    async def test_an_answer_that_nobody_confirmed_finds_no_ask(self, store: Store) -> None:
+        """Else its agent could find out what it is."""
+        form = one_question("Which one?").model_copy(
+            update={"confirmation": ConfirmationRule(due=1)}
+        )
+        answered = asks.apply_action(new_ask(form=form), Other(text="Atlantis"), at=1.0, by=ANN)
+        assert isinstance(answered, asks.Change)
+        await store.asks.create(Write(answered.ask), None)
+        await store.asks.change("ask_1", act_decision(Object(text="Never")))
+        assert await find_all_ids(store, search_for("which never")) == ["ask_1"]
+        assert await find_all_ids(store, search_for("atlantis")) == []
+        assert await find_all_ids(store, Search(by=((ANN,),))) == ["ask_1"]
 
     async def test_an_ask_that_ends_before_it_is_stored_is_found(self, store: Store) -> None:
         decision = end_decision(Status.FAILED)(new_ask())

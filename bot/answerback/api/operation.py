@@ -26,7 +26,7 @@ from answerback.ports.surface import Surface
 from answerback.service.agent_requests import RESPONSE_TRACKER, read_body
 from answerback.service.inbox import concerns
 from answerback.service.json_bodies import dump_json, parse_json, problems_of
-from answerback.service.secrecy import entries_for_agent
+from answerback.service.record_wire import entries_for_agent
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
 from answerback.service.wire import ask_json

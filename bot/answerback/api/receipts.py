@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from answerback.api.operation import Call, ask_response, json_response
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem, ProblemError
+from answerback.core.secrecy import keeps_secret
 from answerback.ports.receipt_key import PublicKey
 from answerback.service.receipts import consume as consume_once
 from answerback.service.receipts import receipt_body
@@ -26,6 +27,9 @@ async def receipt(call: Call) -> web.Response:
     if ask.open:
         message = "The ask is open. Its receipt is made when it ends."
         raise _problem(409, "Not ended", "open", message)
+    if call.is_from_agent and keeps_secret(ask):
+        message = "Only people may read it: the answers were not confirmed."
+        raise _problem(404, "No receipt", "no_receipt", message)
     stored = await call.api.store.receipts.get(ask.id)
     if stored is None:
         message = "This ask has no receipt: none was made when it ended."

@@ -55,6 +55,7 @@ class Reason(StrEnum):
     INVALID_STATIC_ANSWER = "invalid_static_answer"
     EXPIRED = "expired"
     WITHDRAWN = "withdrawn"
+    NOT_CONFIRMED = "not_confirmed"  # never stored: see `answerback.core.secrecy`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,8 +356,7 @@ def _response_entry(
         return _entry_without_question(ask, action, walk, at, by)
     if isinstance(action, (Answer, Other)):
         given = walk.answer(question.id)
-        if given is None:
-            raise AssertionError(f"{ask.id}: the answer to {question.id} was not collected")
+        assert given is not None, f"{ask.id}: the answer to {question.id} was not collected"
         body: dict[str, JsonValue] = {
             "value": given.value,
             "remembered": given.remembered,

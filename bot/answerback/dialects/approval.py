@@ -92,10 +92,7 @@ def render(ask: Ask) -> ToolResult:
     arguments = ask.request.arguments
     if ask.status is Status.ANSWERED:
         return results.json_result(variant.render_decision(answers, arguments))
-    reason = ask.walk.reply or results.unanswered_text(ask)
-    if ask.form.confirmation is not None:
-        answers = {}  # what nobody has confirmed decides nothing
-    return results.json_result(variant.render_no_decision(answers, arguments, reason))
+    return results.json_result(variant.render_no_decision(answers, arguments, results.said(ask)))
 
 
 DIALECT: Final = Dialect(

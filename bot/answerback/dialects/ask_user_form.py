@@ -47,7 +47,9 @@ def render(ask: Ask) -> ToolResult:
         case Status.ANSWERED:
             return results.json_result({"answers": answers})
         case Status.CANCELLED:
-            return results.json_result({"freeText": ask.walk.reply or ""})
+            return results.json_result(
+                {"freeText": ask.walk.reply or "", **results.reason_field(ask)}
+            )
         case _:
             return results.json_result(
                 {"cancelled": True, "answers": answers, **results.reply_and_reason_fields(ask)}

@@ -36,7 +36,7 @@ def parse(call: ArgumentNode) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended: the answer itself."""
     given = ask.walk.answer(QUESTION_ID)
-    answer = str(given.value) if given else ask.walk.reply or results.unanswered_text(ask)
+    answer = str(given.value) if given else results.said(ask)
     return ToolResult(content=answer, structured=answer)
 
 

@@ -48,7 +48,7 @@ def render(ask: Ask) -> ToolResult:
         )
         return result if is_accepted else results.json_result({"action": "cancel"})
     chosen = given is not None and question.answer_type is AnswerType.SELECT and not given.other
-    answer = ask.walk.reply or results.unanswered_text(ask) if given is None else str(given.value)
+    answer = results.said(ask) if given is None else str(given.value)
     content = f"User {'selected' if chosen else 'responded'}: {answer}"
     if results.end_reason(ask):
         content = answer

@@ -27,11 +27,6 @@ def _joined(values: list[JsonValue]) -> str:
     return ", ".join(map(str, values))
 
 
-def _said(ask: Ask) -> str:
-    """Return what is told in place of an answer: the reply, or else how the ask ended."""
-    return ask.walk.reply or results.unanswered_text(ask)
-
-
 def _remarked(ask: Ask, text: str) -> str:
     """Return a text that says which answers no person gave, since the hosts' words claim that their user did."""
     remarks = {remark for each in ask.walk.answers if (remark := results.source_remark(each))}
@@ -132,7 +127,7 @@ def cursor(ask: Ask) -> ToolResult:
         if (given := ask.walk.answer(question.id)) is not None
     ]
     if ask.status is not Status.ANSWERED:
-        structured: Json = {"rejected": {"reason": _said(ask)}, **results.reason_field(ask)}
+        structured: Json = {"rejected": {"reason": results.said(ask)}, **results.reason_field(ask)}
         structured |= {"success": {"answers": answers}} if answers else {}
         return json_result(structured)
     structured = {"success": {"answers": answers}}
@@ -169,7 +164,7 @@ def hermes(ask: Ask) -> ToolResult:
     ]
     if ask.form.questions[0].id == _ONE:
         ((question, given, row),) = rows
-        said: JsonValue = _hermes_answer(question, row) if given is not None else _said(ask)
+        said: JsonValue = _hermes_answer(question, row) if given is not None else results.said(ask)
         return json_result(
             {**_offered(question), "user_response": said, **results.reason_field(ask)}
         )
@@ -183,7 +178,7 @@ def hermes(ask: Ask) -> ToolResult:
     ]
     ended = {Status.ANSWERED: "submitted", Status.EXPIRED: "timed_out"}
     outcome = ended.get(ask.status, "cancelled")
-    notice: Json = {} if ask.status is Status.ANSWERED else {"notice": _said(ask)}
+    notice: Json = {} if ask.status is Status.ANSWERED else {"notice": results.said(ask)}
     return json_result(
         {"responses": responses, "outcome": outcome, **notice, **results.reason_field(ask)}
     )

@@ -33,7 +33,7 @@ def render(ask: Ask) -> ToolResult:
     is_replied = ask.status is Status.CANCELLED and bool(ask.walk.reply)
     if ask.status is not Status.ANSWERED and not is_replied:
         return results.json_result(_DECLINED)
-    extra: list[JsonValue] = [ask.walk.reply] if is_replied else []
+    extra: list[JsonValue] = [results.said(ask)] if is_replied else []
     rows = results.answer_values_per_question(ask, extra)
     answers: JsonValue = {str(i): ", ".join(map(str, row)) for i, row in enumerate(rows) if row}
     return results.json_result({"outcome": _ANSWERED, "answers": answers})

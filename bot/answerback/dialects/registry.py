@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem
 from answerback.core.form import Form
+from answerback.core.secrecy import is_unconfirmed, without_unconfirmed
 from answerback.dialects import generous_reader, question_results, tool_definitions
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import Json, first_question
@@ -19,6 +20,7 @@ from answerback.dialects.installed import (
     installed_dialects,
     tool_names,
 )
+from answerback.dialects.results import json_result
 
 _QUICK: Final = 1_000
 """The most JSON values in a call that is quick to parse, at up to 5 µs each."""
@@ -97,6 +99,7 @@ _ERASED: Final = ToolResult(
     is_error=True,
 )
 """The result of every ask that has been erased."""
+_NOT_CONFIRMED: Final = "What was answered was not confirmed, so it does not count."
 
 
 def render_result(ask: Ask) -> ToolResult | None:
@@ -110,11 +113,15 @@ def render_result(ask: Ask) -> ToolResult | None:
 
 def render_ended(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended in any way other than End Turn."""
+    ask = without_unconfirmed(ask)
     dialect = installed_dialects().usable.get(ask.request.dialect)
     if dialect is None:
         message = f'The dialect "{ask.request.dialect}" of this call is no longer installed.'
         return ToolResult(content=message, structured={"answers": ask.walk.values}, is_error=True)
-    return dialect.render(ask)
+    result = dialect.render(ask)
+    if is_unconfirmed(ask) and result.content != json_result(result.structured).content:
+        return result.model_copy(update={"content": f"{result.content}\n{_NOT_CONFIRMED}"})
+    return result
 
 
 def render_refusal(error: InvalidCallError) -> ToolResult:

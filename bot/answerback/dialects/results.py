@@ -8,7 +8,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.ask import Ask, Reason, Status, ToolResult
+from answerback.core.secrecy import is_unconfirmed
 from answerback.core.walker import GivenAnswer, Source
 
 _REMARKS: Final = {
@@ -64,7 +65,14 @@ def answer_values_per_question(
 def unanswered_text(ask: Ask) -> str:
     """Return the text to use in place of an answer if nobody answered or the reply has no text."""
     reason = end_reason(ask)
-    return "[cancelled by user]" if reason is None else f"[no answer: {reason}]"
+    return "[cancelled by user]" if reason is None else f"[no answer: {reason.replace('_', ' ')}]"
+
+
+def said(ask: Ask) -> str:
+    """Return what is told in place of an answer: the reply, or else how the ask ended; both if it was not confirmed."""
+    if is_unconfirmed(ask):
+        return append_reply(ask, unanswered_text(ask))
+    return ask.walk.reply or unanswered_text(ask)
 
 
 def append_reply(ask: Ask, text: str) -> str:
@@ -73,15 +81,16 @@ def append_reply(ask: Ask, text: str) -> str:
 
 
 def reason_field(ask: Ask) -> dict[str, JsonValue]:
-    """Return the ``reason`` field if the ask was not ended by a person, else no field."""
+    """Return the ``reason`` field if there is an `end_reason`, else no field."""
     reason = end_reason(ask)
     return {} if reason is None else {"reason": reason}
 
 
 def end_reason(ask: Ask) -> str | None:
-    """Return ``expired`` or ``withdrawn`` if the ask ended that way, else None."""
-    status = ask.status
-    return status.value if status in {Status.EXPIRED, Status.WITHDRAWN} else None
+    """Return ``not_confirmed``, ``expired`` or ``withdrawn`` if the ask ended that way, else None."""
+    if is_unconfirmed(ask):
+        return Reason.NOT_CONFIRMED.value
+    return ask.status.value if ask.status in {Status.EXPIRED, Status.WITHDRAWN} else None
 
 
 def cancelled_fields(ask: Ask) -> dict[str, JsonValue]:

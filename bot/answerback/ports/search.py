@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Status
+from answerback.core.secrecy import keeps_secret
 from answerback.core.walker import Person
 from answerback.ports.store_values import Page
 
@@ -71,10 +72,11 @@ def question_words(ask: Ask) -> tuple[str, ...]:
 
 
 def answer_words(ask: Ask) -> tuple[str, ...]:
-    """The words of an ask's answers, and those that stand for the people who answered."""
+    """The words of an ask's answers, unless its agent may not read them, and those for the people who answered."""
     answers = ask.walk.answers
-    texts = [text for answer in answers for text in _iter_texts(answer.value)]
-    texts += [answer.note for answer in answers if answer.note]
+    readable = () if keeps_secret(ask) else answers
+    texts = [text for answer in readable for text in _iter_texts(answer.value)]
+    texts += [answer.note for answer in readable if answer.note]
     texts += [ask.walk.reply] if ask.walk.reply else []
     texts += [aside.text for aside in ask.asides]
     people = [answer.by for answer in answers if answer.by]

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status
 from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH
+from answerback.core.secrecy import is_unconfirmed, without_unconfirmed
 from answerback.core.too_late import describe_retry
 from answerback.core.view import answer_lines, view_of
 from answerback.core.walker import Source
@@ -24,11 +25,14 @@ def describe_late_answer(ask: Ask) -> str:
     """Say what a person answered, and to which question, or that no person did; or what they want tried again."""
     if ask.tried_again is not None:
         return describe_retry(headline_of(ask.form), ask.tried_again.text)
+    ask = without_unconfirmed(ask)
     asked = f"{_questions(ask)} (asked earlier with {ask.request.name}, {ask.id})"
     if ask.status is Status.TURN_ENDED:
         return f"The user was asked {asked} and ended the turn. Stop, and wait for the user."
     if ask.status is Status.ANSWERED and ask.outcome and ask.outcome.source not in _BY_PEOPLE:
         return f"No person answered {asked}, but a deadline or a machine:\n{_answer(ask)}"
+    if is_unconfirmed(ask):
+        return f"There is no answer to {asked}, because the answers were not confirmed:\n{_answer(ask)}"
     if ask.status not in {Status.ANSWERED, Status.CANCELLED}:
         return f"There is no answer to {asked}:\n{_answer(ask)}"
     return f"The answer to {asked}:\n{_answer(ask)}"

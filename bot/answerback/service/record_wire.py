@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Final, Literal, NotRequired, cast
 
 from pydantic import JsonValue
@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.clarification import CLARIFY
+from answerback.core.secrecy import is_telling, keeps_secret
 from answerback.core.walker import Person
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery, StoredEntry
 from answerback.service.people_wire import NULL_BY_DEFAULT, Timestamp, iso, strict
@@ -29,6 +30,13 @@ EVENT_NAMES: Final = {
     "ended": "outcome",
 }
 """The names of record entries as Server-Sent Events of an ask; other entries are not sent."""
+_OPEN_KINDS: Final = frozenset(
+    {
+        *("request", "confirmed", "objected", "handed_over", "cancelled", "clarify", "context"),
+        *("ended", "delivery", "note"),
+    }
+)
+"""The kinds of record entries that contain no answer."""
 
 
 @strict
@@ -69,6 +77,17 @@ class DeliveryBody(TypedDict):
     last_error: str | None
     created_at: Timestamp
     updated_at: Timestamp
+
+
+def entries_for_agent(ask: Ask, entries: Iterable[StoredEntry]) -> list[StoredEntry]:
+    """Return the lines of an ask's record that its agent may read now."""
+    if not keeps_secret(ask):
+        return [*entries]
+    return [
+        stored
+        for stored in entries
+        if stored.entry.kind in _OPEN_KINDS and not is_telling(ask, stored.entry.question_id)
+    ]
 
 
 def entry_json(stored: StoredEntry) -> JsonObject:

@@ -16,6 +16,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.clarification import pending_question
 from answerback.core.giving_up import GaveUp
 from answerback.core.headline import headline_of
+from answerback.core.secrecy import is_telling, keeps_secret, view_for_agent
 from answerback.core.view import view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
@@ -39,7 +40,6 @@ from answerback.service.prompt_wire import (
     confirmed_by_body,
     prompt_body,
 )
-from answerback.service.secrecy import is_telling, keeps_secret, view_for_agent
 
 JsonObject: TypeAlias = dict[str, JsonValue]
 

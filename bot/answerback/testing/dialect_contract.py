@@ -7,8 +7,10 @@ A subclass sets ``dialect`` and ``vectors``, a JSON file with cases: a call, wha
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Final, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from answerback.api.action_bodies import ActionBody, action_from_body
-from answerback.core.actions import Action
+from answerback.core.actions import Action, EndTurn, Object
 from answerback.core.ask import (
     ANYONE,
     Ask,
@@ -27,9 +29,10 @@ from answerback.core.ask import (
     apply_action,
     end_ask,
 )
+from answerback.core.confirmation import ConfirmationRule
 from answerback.core.errors import InvalidCallError
 from answerback.core.json_schema import schemas
-from answerback.core.walker import Person
+from answerback.core.walker import GivenAnswer, Person, Phase, Walk
 from answerback.dialects import registry
 from answerback.dialects.dialect import Dialect
 from answerback.dialects.installed import installed_dialects
@@ -69,6 +72,26 @@ def act(ask: Ask, body: dict[str, Any]) -> Ask | None:
     assert isinstance(action, get_args(Action)), "the others end nothing"
     done = apply_action(ask, action, at=1, by=Person(surface="web", user_id="U1"))
     return done.ask if isinstance(done, Change) else None
+
+
+UNCONFIRMED: Final = "sesame"
+"""The answer to every question that `end_unconfirmed` answers."""
+
+
+def end_unconfirmed(call: dict[str, Any]) -> Iterator[Ask]:
+    """Return the ask of a call as it has ended, in every way, with answers that somebody else had to confirm."""
+    asked = open_ask(call)
+    form = asked.form.model_copy(update={"confirmation": ConfirmationRule(due=1)})
+    questions = form.questions
+    answers = tuple(GivenAnswer(question_id=each.id, value=UNCONFIRMED) for each in questions)
+    request = asked.request.model_copy(update={"form": form})
+    waiting = replace(asked, request=request, walk=Walk(phase=Phase.CONFIRMATION, answers=answers))
+    for action in (Object(text="No"), Object(), EndTurn()):
+        ended = apply_action(waiting, action, at=1, by=Person(surface="web", user_id="U2"))
+        assert isinstance(ended, Change)
+        yield ended.ask
+    for status in (Status.EXPIRED, Status.WITHDRAWN):
+        yield end_ask(waiting, status, at=1, reason=Reason(status.value)).ask
 
 
 def run_vector(case: dict[str, Any], dialect: str) -> None:
@@ -147,6 +170,14 @@ class DialectContract:
         else:
             listed = len(found.form.questions)
         assert listed > 0
+
+    @pytest.mark.rule("CONFIRM-12", "PLUGIN-5")
+    def test_answers_that_nobody_confirmed_are_not_in_its_results(self) -> None:
+        """However the ask ends."""
+        for case in self.cases:
+            if "invalid" not in case:
+                for ended in end_unconfirmed(case["call"]):
+                    assert UNCONFIRMED not in json.dumps(ask_json(ended)), ended.status
 
     @pytest.mark.rule("DIALECT-6", "PLUGIN-5")
     @pytest.mark.parametrize("status", [Status.EXPIRED, Status.WITHDRAWN, Status.FAILED])

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from answerback.agents.pipe.denials import output
 from answerback.core.ask import Ask, Status
+from answerback.core.secrecy import is_unconfirmed
 from answerback.core.walker import Source
 from answerback.dialects.registry import render_result
 
@@ -102,6 +103,11 @@ class Outcome(NamedTuple):
                 return f"{why}: {content}"
             case Status.TURN_ENDED:
                 return "The user ended the turn. Stop now, and do not call any more tools."
+            case _ if is_unconfirmed(ask):
+                said = f" The user replied: {ask.walk.reply}" if ask.walk.reply else ""
+                return (
+                    f"There is no answer: the answers were not confirmed. Do not assume one.{said}"
+                )
             case Status.CANCELLED if ask.walk.reply:
                 return f"The user did not choose an answer, and replied: {ask.walk.reply}"
             case Status.CANCELLED:

@@ -210,6 +210,39 @@ async def test_the_agent_learns_no_answer_early(serve: Serve) -> None:
         assert f'"{SECRET} again"' in events  # with the outcome
 
 
+@pytest.mark.rule("CONFIRM-12")
+@pytest.mark.parametrize("how", ["expired", "withdrawn", "object", "end_turn", "reply"])
+async def test_the_agent_never_learns_what_nobody_confirmed(serve: Serve, how: str) -> None:
+    async with serving(serve, TWO) as api:
+        ask, service = await submitted(api, mode="async"), api.running.service
+        path = f"/v1/asks/{ask['id']}"
+        await act(api, ask, "ann", action="answer", value=SECRET)
+        if how != "reply":  # which is instead of the second answer
+            await act(api, ask, "ann", action="answer", value=f"{SECRET} again")
+            await act(api, ask, "bob", action="confirm")
+        if how in {"expired", "withdrawn"}:
+            await (service.expire(ask["id"]) if how == "expired" else service.withdraw(ask["id"]))
+        else:
+            assert (await act(api, ask, "cy" if how == "object" else "ann", action=how))[0] == 200
+        shown = json.loads(await read(api, path, "ci"))
+        assert (shown["answers"], shown["sources"], shown["prompt"]) == ({}, {}, None)
+        if how != "end_turn":
+            assert shown["tool_result"]["structured"]["answered"] == {}
+            assert shown["tool_result"]["structured"]["reason"] == "not_confirmed"
+        page = ask["thread"]["url"]
+        for where in (path, "/v1/asks", f"{path}/record", "/v1/export", "/v1/search?q=Why", page):
+            text = await read(api, where, "ci")
+            assert f'"{SECRET}' not in text.replace('"equals":"sesame"', ""), where
+            assert SECRET in await read(api, where, "console") or where == page, where
+        for where in (f"{path}/events", "/v1/answers", f"/v1/search?q={SECRET}"):
+            text = await read(api, where, "ci")
+            assert SECRET not in text.replace('"equals":"sesame"', ""), where
+        assert SECRET not in await read(api, page, "ci")
+        for who, status in (("ci", 404), ("console", 200)):
+            async with api.http.get(f"{path}/receipt", headers=api.bearer(who)) as response:
+                assert response.status == status
+
+
 @pytest.mark.rule("CONFIRM-8")
 async def test_the_link_of_the_agent_shows_nothing_before_the_end(serve: Serve) -> None:
     async with serving(serve, 1) as api:

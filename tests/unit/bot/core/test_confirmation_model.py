@@ -30,8 +30,7 @@ from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
 from answerback.core.walker import Phase, Refused, Source
 from answerback.ports.store_values import StoredEntry
-from answerback.service.record_wire import build_webhook, entry_json
-from answerback.service.secrecy import entries_for_agent
+from answerback.service.record_wire import build_webhook, entries_for_agent, entry_json
 from answerback.service.wire import ask_json
 from answerback.testing.example_asks import new_ask
 
@@ -205,19 +204,23 @@ class Confirmations(RuleBasedStateMachine):
             assert len(ask_json(self.ask)["confirmed_by"]) == self.rule.due  # type: ignore[arg-type]
 
     @invariant()
-    def the_agent_learns_no_answer_early(self) -> None:
-        if not self.ask.open:
+    def the_agent_learns_no_unconfirmed_answer(self) -> None:
+        if self.ask.status is Status.ANSWERED:
             return
         shown: list[Any] = [
             ask_json(self.ask),
             build_webhook(self.ask, "https://a/", 1.0, "x").body,
         ]
         shown += [entry_json(each) for each in entries_for_agent(self.ask, self.entries)]
-        text = json.dumps(shown).replace(json.dumps(ask_json(self.ask)["prompt"]), "")
+        text = json.dumps(shown)
+        if self.ask.open:
+            text = text.replace(json.dumps(ask_json(self.ask)["prompt"]), "")
         assert f"{SECRET} " not in text
         assert "answered" not in {line.get("type") for line in shown[2:]}
+        if self.ask.walk.phase is Phase.CONFIRMATION or not self.ask.open:
+            lines = [each for each in shown if "request" not in each]  # it has the options
+            assert SECRET not in json.dumps(lines)
         if self.ask.walk.phase is Phase.CONFIRMATION:
-            assert SECRET not in json.dumps(shown)
             people_read = json.dumps(ask_json(self.ask, to_people=True))
             assert SECRET in people_read
 

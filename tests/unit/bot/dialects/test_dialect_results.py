@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from answerback.core.actions import Answer, EndTurn, Other, Reply, Submit
 from answerback.core.ask import Change, Reason, Status, apply_action, end_ask
 from answerback.core.walker import Source
 from answerback.dialects import registry
+from answerback.service.wire import ask_json
+from answerback.testing.dialect_contract import UNCONFIRMED, end_unconfirmed
 from tests.unit.bot.dialect_support import CALLS, act, make_ask
 
 
@@ -89,16 +92,18 @@ def test_end_turn_gives_the_model_nothing(dialect: str) -> None:
     assert registry.render_result(make_ask(dialect)) is None
 
 
-@pytest.mark.rule("DIALECT-13")
-def test_claude_gets_a_text_about_how_the_ask_ended() -> None:
-    assert outcome("claude", "cancelled").content == "[cancelled by user]\nwords"
-    assert outcome("claude", "expired").content == "[no answer: expired]"
-    structured = outcome("claude", "withdrawn").structured
-    assert (structured["answers"], structured["cancelled"], structured["reason"]) == (
-        {"a?": "A"},
-        True,
-        "withdrawn",
-    )
+@pytest.mark.rule("CONFIRM-12")
+@pytest.mark.parametrize("dialect", CALLS)
+def test_answers_that_nobody_confirmed_are_withheld_and_the_model_is_told_so(dialect: str) -> None:
+    name, arguments = CALLS[dialect]
+    for ended in end_unconfirmed({"name": name, "arguments": arguments}):
+        assert UNCONFIRMED in json.dumps(ask_json(ended, to_people=True)["answers"])
+        assert UNCONFIRMED not in json.dumps(ask_json(ended))
+        result = registry.render_result(ended)
+        if result is None:
+            assert ended.status is Status.TURN_ENDED
+        elif dialect != "elicitation":  # its format has no room for it
+            assert re.search("not.confirmed", result.content), (ended.status, result)
 
 
 @pytest.mark.rule("DIALECT-13")

@@ -17,7 +17,7 @@ from answerback.service.record_wire import build_webhooks
 from answerback.service.submission_request import Route
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.test_claude_hooks import hook
+from tests.unit.bot.agents.test_claude_hooks import asking, hook
 from tests.unit.bot.agents.test_claude_hooks_permission import permission
 from tests.unit.bot.mcp.test_mcp import client
 
@@ -89,6 +89,37 @@ async def test_late_answers_have_it_only_once_it_is_confirmed(tmp_path: Path) ->
         assert json.loads(await late())["answers"] == []
         await act(service, ask, "bob", action="confirm")
         assert SECRET in await late()
+
+
+@pytest.mark.rule("CONFIRM-12")
+async def test_what_was_objected_to_is_told_to_no_model(tmp_path: Path) -> None:
+    async with serving(tmp_path) as service, client(service, token=service.tokens["ci"]) as mcp:
+        await mcp.call_tool("ask_user", {**WORD, "wait_seconds": 0})
+        ask = await service.newest()
+        await act(service, ask, "ann", action="answer", value=SECRET)
+        await act(service, ask, "bob", action="object", text="Not today")
+        late = (await mcp.call_tool("check_answers", {})).model_dump_json()
+        assert "because the answers were not confirmed" in late
+        assert "Not today" in late
+        result = (await mcp.call_tool("get_answer", {"ask_id": ask.id})).model_dump_json()
+        assert "not_confirmed" in result
+        assert SECRET not in f"{late}{result}"
+
+
+@pytest.mark.rule("CONFIRM-12")
+@pytest.mark.parametrize("said", [{"text": "Not today"}, {}])
+async def test_a_hook_tells_its_model_that_nobody_confirmed(tmp_path: Path, said: Json) -> None:
+    async with serving(tmp_path) as service:
+        asked = asyncio.create_task(hook(service, asking(), token=service.tokens["ci"]))
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+        await act(service, ask, "ann", action="other", text=SECRET)
+        await act(service, ask, "bob", action="reply", **said)
+        async with asyncio.timeout(WAIT):
+            result = json.dumps(await asked)
+        assert SECRET not in result
+        assert "the answers were not confirmed" in result
+        assert all(text in result for text in said.values())
 
 
 async def test_a_hook_allows_nothing_before_others_have_confirmed(tmp_path: Path) -> None:

@@ -1,23 +1,37 @@
-"""What an agent may not read: until people have confirmed an ask's answers, the agent learns none of them. Pure."""
+"""What an agent may not read: as long as other people have to confirm an ask's answers, it learns none of them. Pure.
+
+If the ask ends without enough confirmations, that stays so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from dataclasses import replace
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Reason, Status
 from answerback.core.view import View
-from answerback.ports.store_values import StoredEntry
-
-_OPEN_KINDS: Final = frozenset(
-    {"request", "confirmed", "handed_over", "clarify", "context", "ended", "delivery", "note"}
-)
-"""The kinds of record entries that contain no answer, or say that the ask has ended."""
 
 
 def keeps_secret(ask: Ask) -> bool:
-    """Whether an ask has answers, now or soon, that its agent may not read yet."""
-    return ask.open and ask.form.confirmation is not None
+    """Whether an ask has answers, now or soon, that its agent may not read."""
+    return ask.form.confirmation is not None and ask.status is not Status.ANSWERED
+
+
+def without_unconfirmed(ask: Ask) -> Ask:
+    """Return an ended ask as its agent may read it: without answers that nobody confirmed, which it says."""
+    outcome = ask.outcome
+    if outcome is None or not keeps_secret(ask) or not ask.walk.answers:
+        return ask
+    if outcome.status is not Status.FAILED:
+        outcome = replace(outcome, reason=Reason.NOT_CONFIRMED)
+    # Where it ended would tell that a question was asked because of an answer.
+    walk = replace(ask.walk, at=0, answers=(), again=None, kept=(), editing=None)
+    return replace(ask, walk=walk, outcome=outcome)
+
+
+def is_unconfirmed(ask: Ask) -> bool:
+    """Whether an ask has ended with answers that nobody confirmed."""
+    outcome = without_unconfirmed(ask).outcome
+    return outcome is not None and outcome.reason is Reason.NOT_CONFIRMED
 
 
 def view_for_agent(ask: Ask, view: View) -> View:
@@ -35,17 +49,6 @@ def view_for_agent(ask: Ask, view: View) -> View:
         question = confirmation.about.question.model_copy(update={"context": None})
         confirmation = confirmation._replace(about=confirmation.about._replace(question=question))
     return view._replace(prompt=prompt, confirmation=confirmation, lines=(), label=label)
-
-
-def entries_for_agent(ask: Ask, entries: Iterable[StoredEntry]) -> list[StoredEntry]:
-    """Return the entries of an ask's record that its agent may read now."""
-    if not keeps_secret(ask):
-        return [*entries]
-    return [
-        stored
-        for stored in entries
-        if stored.entry.kind in _OPEN_KINDS and not is_telling(ask, stored.entry.question_id)
-    ]
 
 
 def is_telling(ask: Ask, question_id: str | None) -> bool:
