@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 import aiohttp
 from pydantic import JsonValue, TypeAdapter
 
+from answerback.cli.ask_output import get_dicts
 from answerback.cli.output import fail
 from answerback.cli.service_address import listener_url, resolve_url
 from answerback.ports.person_key import is_loopback, key_proof
@@ -28,6 +29,7 @@ from answerback_client import (
     AsyncClient,
     ClientError,
     NotFoundError,
+    RefusedError,
     UnauthorizedError,
     UnreachableError,
 )
@@ -108,6 +110,9 @@ def call_service(
         fail(f"{error} {START_HINT}")
     except UnauthorizedError as error:
         fail(f"{access.url}: {error} {TOKEN_HINT} {_KEY_HINT}")
+    except RefusedError as error:
+        messages = [str(each["message"]) for each in get_dicts(error.problem, "errors")]
+        fail(f"{access.url}: {' '.join(messages) or error}")
     except ClientError as error:
         fail(f"{access.url}: {error}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from answerback.cli.options import Form, Json
-from answerback.cli.output import EXIT_USAGE, print_json, print_result, say, warn
+from answerback.cli.output import EXIT_USAGE, counted, print_json, print_result, say, warn
 
 
 def command(form: Form, json: Json = False) -> None:
@@ -29,11 +29,10 @@ def command(form: Form, json: Json = False) -> None:
             sys.exit(EXIT_USAGE)
         for line in format_problems(error.problems):
             print_result(line)
-        count = len(error.problems)
-        warn(f"{form}: {count} error{'s' if count > 1 else ''}.")
+        warn(f"{form}: {counted(len(error.problems), 'error')}.")
         sys.exit(EXIT_USAGE)
     dialect, count = call.dialect, len(call.form.questions)
     if json:
         print_json({"valid": True, "dialect": dialect, "questions": count, "errors": []})
         return
-    say(f"{form} is valid: {count} question{'s' if count > 1 else ''}, dialect {dialect}.")
+    say(f"{form} is valid: {counted(count, 'question')}, dialect {dialect}.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from answerback.cli.options import Json
-from answerback.cli.output import fail, print_json, say
+from answerback.cli.output import counted, fail, print_json, say
 from answerback.ports.install_extras import POSTGRES, missing_extra_message
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def command(
         print_json({table: digest._asdict() for table, digest in copied.items()})
         return
     for table, digest in copied.items():
-        say(f"{table}: {digest.rows} rows, digest {digest.digest[:16]}")
+        say(f"{table}: {counted(digest.rows, 'row')}, digest {digest.digest[:16]}")
     say(
         f"Everything in {old.name} was copied to {new.name}. Set `storage.url` to the new database."
     )

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import typer
 
 from answerback.cli.options import Config, Json, Token, Url, Yes
-from answerback.cli.output import EXIT_FAILED, confirm, print_json, say, warn
+from answerback.cli.output import EXIT_FAILED, confirm, counted, print_json, say, warn
 
 if TYPE_CHECKING:
     from answerback_client import AsyncClient
@@ -33,8 +33,8 @@ def command(
     from answerback.cli.api_client import call_service, resolve_access
 
     if not yes:
-        count = f"{len(asks)} ask{'s' if len(asks) > 1 else ''}"
-        confirm(f"Permanently erase what was written in {count}?", "Nothing was erased")
+        question = f"Permanently erase what was written in {counted(len(asks), 'ask')}?"
+        confirm(question, "Nothing was erased")
 
     async def work(client: AsyncClient) -> list[dict[str, str | bool | None]]:
         return [await _erase_one(client, ask_id) for ask_id in asks]

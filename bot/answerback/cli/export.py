@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from answerback.cli.options import Config, Token, Url
-from answerback.cli.output import fail, print_result, warn
+from answerback.cli.output import fail, print_result
 
 if TYPE_CHECKING:
     import aiohttp
@@ -42,16 +42,15 @@ def command(
 
     from answerback.cli.api_client import resolve_access
 
-    if not asyncio.run(_print_export(resolve_access(url, token, config), since)):
-        fail("The export is incomplete, as the service stopped before its end. Export again.")
+    asyncio.run(_print_export(resolve_access(url, token, config), since))
 
 
-async def _print_export(access: ServiceAccess, since: str | None) -> bool:
+async def _print_export(access: ServiceAccess, since: str | None) -> None:
     import aiohttp
 
-    from answerback.cli.api_client import UnprovedServiceError
+    from answerback.cli.api_client import START_HINT, UnprovedServiceError
 
-    ended = False
+    began = ended = False
     timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
     try:
         async with (
@@ -66,16 +65,17 @@ async def _print_export(access: ServiceAccess, since: str | None) -> bool:
         ):
             if response.status != HTTPStatus.OK:
                 fail(f"{access.url} refused the export: {await _refusal_reason(response)}")
+            began = True
             async for line in response.content:
                 print_result(line.decode().rstrip("\n"))
                 ended = json.loads(line)["type"] == "end"
     except UnprovedServiceError as error:
         fail(str(error))
     except (aiohttp.ClientError, TimeoutError, ValueError):
-        warn(
-            f"The connection to {access.url} failed. Start a service with `answerback serve`, or name it with --url."
-        )
-    return ended
+        if not began:
+            fail(f"Cannot reach Answerback at {access.url}. {START_HINT}")
+    if not ended:
+        fail("The export is incomplete, as the service stopped before its end. Export again.")
 
 
 async def _refusal_reason(response: aiohttp.ClientResponse) -> str:

@@ -26,7 +26,7 @@ def read_call(path: str) -> dict[str, JsonValue]:
         body = parse_bytes(raw.removeprefix(codecs.BOM_UTF8))  # some editors save one
     except NotJsonError as error:
         where = "Standard input" if path == "-" else path
-        fail(f"{where}: The body is not valid JSON: {error}.", EXIT_USAGE)
+        fail(f"{where} is not valid JSON: {error}.", EXIT_USAGE)
     if not isinstance(body, dict):
         fail(f'{path} is not a JSON object. A form looks like {{"questions": […]}}.', EXIT_USAGE)
     return (

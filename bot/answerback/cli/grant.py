@@ -12,7 +12,7 @@ from answerback.cli.output import columns, name_of, print_json, print_rows, say
 if TYPE_CHECKING:
     from answerback.cli.api_client import JsonObject
 
-app: Final = typer.Typer(rich_markup_mode="markdown")
+app: Final = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
 
 
 @app.callback()

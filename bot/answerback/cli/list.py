@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from answerback.cli.options import Json, Reader, Url
-from answerback.cli.output import print_rows
+from answerback.cli.output import EXIT_USAGE, fail, print_rows
 
 _PAGE: Final = 200
 
@@ -58,6 +58,9 @@ def command(
     from answerback.cli.api_client import call_service, fetch_all, resolve_access
     from answerback.cli.ask_output import summary_line
 
+    if answered_by is not None and ":" not in answered_by:
+        text = "--answered-by takes a surface and an id, such as web:ann@example.com."
+        fail(text, EXIT_USAGE)
     filters = {"agent": agent, "project": project, "answered_by": answered_by}
     filters |= {"from": since, "to": until}
     narrowed = {name: value for name, value in filters.items() if value is not None}

@@ -73,6 +73,13 @@ class _Commands(TyperGroup):
             return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
         return load_command(cmd_name)
 
+    def invoke(self, ctx: Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")  # which is for programmers
+            raise
+
     def get_params(self, ctx: Context) -> list[Parameter]:
         return _without_flag_types(super().get_params(ctx))
 

@@ -34,7 +34,9 @@ def _command(manifest: Manifest) -> Callable[[str, str], None]:
         ] = manifest.example_url,
     ) -> None:
         if mode not in manifest.modes:
-            raise typer.BadParameter(f"{mode!r} is not {' or '.join(manifest.modes)}.")
+            raise typer.BadParameter(
+                f"{mode!r} is not one of {', '.join(manifest.modes)}.", param_hint="--mode"
+            )
         print_result(manifest.make(mode, url))
 
     return command

@@ -134,9 +134,11 @@ def _print_dry_run(policy: ServerPolicy, path: Path, *, as_json: bool) -> None:
     from answerback.presentation import sanitize
 
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        _fail(f"Cannot read {path}: {error}.")
+        text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
+    except OSError as error:
+        _fail(f"Cannot read {path}: {error.strerror}.")
+    except UnicodeDecodeError:
+        _fail(f"{path} is not text in UTF-8.")
     decided = decide_all(policy, read_tools(text))
     print_result(sanitize.as_json(decided) if as_json else "\n".join(as_lines(decided)))
 

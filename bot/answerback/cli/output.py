@@ -97,6 +97,11 @@ def columns(*parts: object) -> str:
     return "  ".join(one_line(str(part)) for part in parts if part)
 
 
+def counted(count: int, noun: str) -> str:
+    """Format a number of things, such as "1 ask" or "2 asks"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def name_of(person: JsonValue) -> str | None:
     """The name of a person as the API returns them, or else their id; None if there is no person."""
     return str(person.get("name") or person.get("user_id")) if isinstance(person, dict) else None

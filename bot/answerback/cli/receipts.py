@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from answerback.ports.receipt_key import SigningKey
     from answerback.runtime.config import Settings
 
-app: Final = typer.Typer(rich_markup_mode="markdown")
+app: Final = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
 
 
 @app.callback()

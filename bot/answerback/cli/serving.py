@@ -88,7 +88,8 @@ def _describe_onboarding(rules: OnboardingRules) -> str:
     if not rules.owners:
         return "none"
     names = ", ".join(rules.owners)
-    return f"{rules.agents_per_person} each for {names}, on the route {rules.route}, for {rules.days:g} days"
+    days = "1 day" if rules.days == 1 else f"{rules.days:g} days"
+    return f"{rules.agents_per_person} each for {names}, on the route {rules.route}, for {days}"
 
 
 def _surfaces(settings: Settings) -> list[str]:

@@ -80,7 +80,10 @@ class _SignIn:
         """Return the endpoints, which have to be the service's own: the codes are sent there."""
         async with http.get(self._url + _METADATA, allow_redirects=False) as response:
             if response.status != 200:
-                fail(f"{self._url}: people cannot connect agents here (onboarding.owners).")
+                fail(
+                    f"{self._url}: people cannot connect agents here. The operator can allow it (onboarding.owners), "
+                    "or create a token (`answerback token create NAME`)."
+                )
             found = await _read(response)
         if found.get("issuer") != self._url:
             fail(

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from answerback.cli.options import Config, Json
-from answerback.cli.output import EXIT_FAILED, EXIT_USAGE, fail, print_json, print_result, say, warn
+from answerback.cli.output import (
+    EXIT_FAILED,
+    EXIT_USAGE,
+    counted,
+    fail,
+    print_json,
+    print_result,
+    say,
+    warn,
+)
 
 if TYPE_CHECKING:
     from answerback.ports.receipt_key import PublicKey
@@ -141,8 +150,9 @@ def _report(verdict: Verdict | None, chain: ChainVerdict | None, *, json: bool) 
     if chain is not None and chain.fault is not None:
         warn(f"The chain of receipts is broken. {chain.fault}")
     elif chain is not None:
-        waiting = f"; {chain.unlinked} more are about to be added" if chain.unlinked else ""
-        say(f"The chain of receipts is whole: {chain.lines} lines{waiting}.")
+        be = "is" if chain.unlinked == 1 else "are"
+        waiting = f"; {chain.unlinked} more {be} about to be added" if chain.unlinked else ""
+        say(f"The chain of receipts is whole: {counted(chain.lines, 'line')}{waiting}.")
         if chain.digest is not None:
             say(f"Its end is {chain.digest}. A chain that was cut off or restored ends elsewhere.")
 

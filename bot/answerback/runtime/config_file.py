@@ -203,7 +203,7 @@ def _nearest_variable(name: str) -> str:
 
 
 def _did_you_mean(name: str | None) -> str:
-    return f"; did you mean {name}?" if name else ""
+    return f" (did you mean {name}?)" if name else ""
 
 
 def _table_of(annotation: object) -> tuple[type[BaseModel], bool] | None:

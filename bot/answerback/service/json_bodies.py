@@ -111,7 +111,8 @@ def problems_of(
         code = _CODE_BY_TYPE.get(item["type"], "wrong_type")
         name = ".".join(map(str, path)) or "The body"
         union_words = _UNION_FIELDS.get(name) if code == "wrong_type" else None
-        text = union_words or _WORDS_BY_TYPE.get(item["type"]) or f"is invalid: {item['msg']}"
+        why = item["msg"].removeprefix("Value error, ").rstrip(".")
+        text = union_words or _WORDS_BY_TYPE.get(item["type"]) or f"is invalid: {why}"
         if (
             item["type"] == "extra_forbidden"
             and len(path) == 1

@@ -186,7 +186,10 @@ def test_a_dry_run_needs_a_list(tmp_path: Path, text: str) -> None:
     tools.write_text(text)
     code, _, err = run("mcp-proxy", "--dry-run", str(tools))
     assert (code, "The list must be JSON" in err) == (2, True)
-    assert "Cannot read" in run("mcp-proxy", "--dry-run", str(tmp_path / "missing"))[2]
+    missing = run("mcp-proxy", "--dry-run", str(tmp_path / "missing"))[2]
+    assert missing.endswith("missing: No such file or directory.\n")
+    tools.write_bytes(b"\xff")
+    assert "is not text in UTF-8" in run("mcp-proxy", "--dry-run", str(tools))[2]
 
 
 @pytest.mark.rule("GATEWAY-8")

@@ -157,7 +157,9 @@ async def test_the_commands_export_and_erase(api: Served, tmp_path: Path) -> Non
 async def test_the_commands_report_errors(serve: Serve, tmp_path: Path) -> None:
     nobody = ("--url", "http://127.0.0.1:1", "--token", "t")
     done = await run_command("export", *nobody)
-    assert (done.exit_code, "The connection to" in done.stderr) == (1, True)
+    start = "Start one with `answerback serve`, or name it with --url."
+    message = f"Cannot reach Answerback at http://127.0.0.1:1. {start}\n"
+    assert (done.exit_code, done.stderr) == (1, message)
     done = await run_command("erase", "ask_1", "--yes", *nobody)
     assert (done.exit_code, "http://127.0.0.1:1" in done.stderr) == (1, True)
     async with serve(roles={"ci": "agent"}) as api:
@@ -166,9 +168,15 @@ async def test_the_commands_report_errors(serve: Serve, tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("CLI-19")
-async def test_an_interrupted_export_is_recognised() -> None:
-    async def broken(_request: web.Request) -> web.Response:
-        return web.Response(body=b'{"type": "ask"}\n')
+@pytest.mark.parametrize("cut", [False, True])
+async def test_an_interrupted_export_is_recognised(cut: bool) -> None:
+    async def broken(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b'{"type": "ask"}\n')
+        if cut and request.transport is not None:
+            request.transport.close()
+        return response
 
     app = web.Application()
     app.router.add_get("/v1/export", broken)

@@ -63,6 +63,23 @@ async def test_list_shows_open_asks_oldest_first_with_asker_and_time(api: Served
     assert await run(api, "list", "--status", "failed") == (0, "", "There are no such asks.\n")
 
 
+@pytest.mark.rule("CLI-12")
+async def test_what_is_wrong_with_an_option_is_said_in_words(api: Served) -> None:
+    code, _, err = await run(api, "list", "--from", "yesterday")
+    assert (code, "from is invalid: Write a time as 2026-11-22T16:49:42Z" in err) == (1, True)
+    code, _, err = await run(api, "list", "--answered-by", "ann")
+    assert (code, "such as web:ann@example.com." in err) == (2, True)
+    code, _, err = await run(api, "list", "--status", "lost")
+    assert (code, "'lost' is not one of 'open'" in err, "Value error" in err) == (2, True, False)
+
+
+@pytest.mark.rule("CLI-12", "LINK-9")
+async def test_who_has_no_personal_link_is_named(serve: Serve) -> None:
+    async with serve(people_link=True) as api:
+        answer = (1, "", "ann has no personal link.\n")
+        assert await run(api, "person", "link", "ann") == answer
+
+
 @pytest.mark.rule("SURFACE-17", "CLARIFY-1")
 async def test_list_and_show_include_expiry_responders_and_questions_back(
     api: Served,

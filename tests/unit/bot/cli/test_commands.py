@@ -65,6 +65,20 @@ def test_the_version_is_printed_and_nothing_else_happens() -> None:
     assert run("--version") == (0, f"{VERSION}\n", "")
 
 
+@pytest.mark.rule("CLI-12")
+@pytest.mark.parametrize("name", ["grant", "manifest", "person", "receipts", "token"])
+def test_without_a_subcommand_the_help_lists_them(name: str) -> None:
+    code, out, _ = run(name)
+    assert (code, "─ Commands ─" in out) == (2, True)
+
+
+@pytest.mark.rule("CLI-12")
+def test_a_file_that_is_not_json_is_named(folder: Path) -> None:
+    (folder / "form.json").write_text("{")
+    code, _, err = run("check", "form.json")
+    assert (code, "form.json is not valid JSON: expecting" in err) == (2, True)
+
+
 def test_an_unknown_command_is_refused_by_name() -> None:
     code, out, err = run("answr")
     assert (code, out) == (2, "")
@@ -109,7 +123,7 @@ def test_the_manifest_is_yaml_for_the_chosen_mode() -> None:
 def test_an_unknown_manifest_mode_is_refused() -> None:
     code, out, err = run("manifest", "slack", "--mode", "pigeon")
     assert (code, out) == (2, "")
-    assert "'pigeon' is not socket or http" in err
+    assert "'pigeon' is not one of socket, http" in err
 
 
 def test_checking_the_configuration_prints_a_complete_summary(folder: Path) -> None:

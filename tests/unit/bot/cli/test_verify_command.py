@@ -122,7 +122,7 @@ def test_the_chain_of_the_database_is_checked(filled: Path) -> None:
     with closing(sqlite3.connect(filled / "answerback.db", isolation_level=None)) as db:
         db.execute("UPDATE receipts SET n = NULL, link = NULL WHERE n = 3")
     status, _, err = run("verify", "--store")
-    assert (status, "2 lines; 1 more are about to be added" in err) == (0, True)
+    assert (status, "2 lines; 1 more is about to be added" in err) == (0, True)
     status, out, err = run("verify", "receipt.json", "--store")
     assert (status, "restored from an older backup" in err) == (1, True)
     assert "This receipt proves:" in out

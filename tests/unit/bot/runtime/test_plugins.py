@@ -166,7 +166,7 @@ def test_a_plug_ins_table_is_validated_like_any_other(
     assert "chat.host" in list(config_file.iter_setting_keys())
     assert not plugin_settings(config_file.load_settings(), ChatPlugin()).configured()
     (tmp_path / "answerback.toml").write_text("[chat]\nhots = 'x'")
-    with pytest.raises(ConfigError, match=r"no key chat\.hots; did you mean chat\.host\?"):
+    with pytest.raises(ConfigError, match=r"no key chat\.hots \(did you mean chat\.host\?"):
         config_file.load_settings()
     (tmp_path / "answerback.toml").write_text("[chat]\nhost = 'x'")
     table = plugin_settings(config_file.load_settings(), ChatPlugin())
