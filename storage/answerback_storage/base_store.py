@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import ClassVar, Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import JsonValue
 
@@ -13,32 +13,20 @@ from answerback.core.ask import Ask, Status
 from answerback.ports.claims import Fence
 from answerback.ports.message_state import record_shown
 from answerback.ports.search import Account, AskSearch, Search
-from answerback.ports.store import AskStore, Decision, Drafts, Maintenance, Outbox, Write
+from answerback.ports.store import AskStore, Decision, Drafts, Outbox, Write
 from answerback.ports.store_values import (
     DeliveryState,
     Page,
     StoredDelivery,
 )
 from answerback.ports.surface import Shown
-from answerback_storage import rows
+from answerback_storage import cursors, rows
 
 D = TypeVar("D")
 T = TypeVar("T")
 
 Filters = Mapping[str, str | None]
 """The values that columns must have; None: any."""
-PRUNE_STEP: Final = 1_000
-"""Rows deleted in one transaction, so that no click waits for all of them."""
-_PRUNED_IF: Final = {
-    # The key of an open ask is kept: a late retry must not ask people a second time.
-    "idempotency": "AND NOT EXISTS (SELECT 1 FROM asks WHERE id = ask_id AND status = 'open')",
-    # Outcomes that an agent has not seen are kept.
-    "owed": "AND told > 0",
-    "record": "AND ask_id IS NULL",
-}
-"""Further conditions for the old rows of a table."""
-_TIME_OF: Final = {"agent_tokens": "until", "sign_ins": "until"}
-"""The column that makes a row old, if it is not ``at``."""
 
 
 class Part(Generic[D]):
@@ -103,7 +91,7 @@ class BaseAsks(Part[D], AskStore):
             "conversation": conversation,
             "agent": agent,
         }
-        return await self._page(filters, rows.parse_descending_cursor("asks", after), limit)
+        return await self._page(filters, cursors.parse_cursor("asks", after), limit)
 
     @abstractmethod
     def _page(self, filters: Filters, behind: int, limit: int) -> Awaitable[Page[Ask]]:
@@ -131,7 +119,7 @@ class BaseSearch(Part[D], AskSearch):
     """Search and people's inboxes."""
 
     async def find(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
-        return await self._find(wanted, rows.parse_descending_cursor("search", after), limit)
+        return await self._find(wanted, cursors.parse_cursor("search", after), limit)
 
     @abstractmethod
     def _find(self, wanted: Search, behind: int, limit: int) -> Awaitable[Page[Ask]]:
@@ -140,7 +128,7 @@ class BaseSearch(Part[D], AskSearch):
     async def list_for_responder(
         self, accounts: Sequence[Account], after: str | None, limit: int
     ) -> Page[Ask]:
-        behind = rows.parse_ascending_cursor("waiting", after)
+        behind = cursors.parse_cursor("waiting", after, 0)
         return await self._list_for_responder(accounts, behind, limit)
 
     @abstractmethod
@@ -157,7 +145,7 @@ class BaseOutbox(Part[D], Outbox):
         self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
     ) -> Page[StoredDelivery]:
         filters = {"state": state and state.value, "agent": agent}
-        return await self._page(filters, rows.parse_descending_cursor("deliveries", after), limit)
+        return await self._page(filters, cursors.parse_cursor("deliveries", after), limit)
 
     @abstractmethod
     def _page(self, filters: Filters, behind: int, limit: int) -> Awaitable[Page[StoredDelivery]]:
@@ -175,33 +163,3 @@ class BaseDrafts(Part[D], Drafts):
     @abstractmethod
     def _read(self, key: str) -> Awaitable[bytes | None]:
         """Return the JSON of a draft, or None."""
-
-
-class BaseMaintenance(Part[D], Maintenance):
-    """What is deleted in the same way by both databases."""
-
-    _keys: ClassVar[Mapping[str, str]]
-    """The key of each table that is pruned."""
-    _value: ClassVar[str]
-    """How a statement refers to its only value."""
-
-    async def prune(self, before: float) -> int:
-        tables = [table for table in self._keys if table != "record"]
-        return sum([await self._prune_table(table, before) for table in tables])
-
-    async def prune_audit(self, before: float) -> int:
-        return await self._prune_table("record", before)
-
-    async def _prune_table(self, table: str, before: float) -> int:
-        key, time_of = self._keys[table], _TIME_OF.get(table, "at")
-        statement = f"""DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table}
-            WHERE {time_of} < {self._value} {_PRUNED_IF.get(table, "")} ORDER BY {time_of} LIMIT {PRUNE_STEP})"""
-        deleted, step = 0, PRUNE_STEP
-        while step == PRUNE_STEP:
-            step = await self._delete(statement, before)
-            deleted += step
-        return deleted
-
-    @abstractmethod
-    def _delete(self, statement: str, value: float) -> Awaitable[int]:
-        """Run the statement, and return how many rows it deleted."""

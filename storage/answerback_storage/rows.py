@@ -1,4 +1,4 @@
-"""Conversion between models and rows, and the format of page cursors. Runs no statement.
+"""Conversion between models and rows. Runs no statement.
 
 An ask is stored in three parts: what the agent sent (`Request`, written once), the columns that are searched or
 describe what is shown, and everything else as one JSON text, the state.
@@ -6,8 +6,6 @@ describe what is shown, and everything else as one JSON text, the state.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import logging
 import math
 import sqlite3
@@ -15,7 +13,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import islice
 from threading import Lock
 from typing import Any, Final, TypeVar
 
@@ -49,6 +46,8 @@ _SEPARATE_FIELDS: Final = _COLUMNS | {"walk"}
 _NO_FIELDS: Final[set[str]] = set()
 _CACHE_BYTES: Final = 10_000_000
 """Memory limit for cached parsed requests, in bytes as estimated by `estimate_parsed_bytes`."""
+_MAX_LOGGED: Final = 10_000
+"""The most rows that are logged as unreadable."""
 _JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
 _ASK: Final = TypeAdapter(Ask)
 _WALK: Final = TypeAdapter(Walk)
@@ -81,6 +80,12 @@ def read_value(value: bytes, table: str) -> tuple[JsonValue] | None:
         extra = {"action": "unreadable", "table": table}
         logger.error("A stored row cannot be read and is ignored", extra=extra)  # noqa: TRY400 the trace quotes the row
         return None
+
+
+def read_values(kind: TypeAdapter[T], table: str, found: Iterable[tuple[bytes]]) -> list[T]:
+    """Read stored values, without those that cannot be read."""
+    values = [read_value(value, table) for (value,) in found]
+    return [kind.validate_python(value[0]) for value in values if value is not None]
 
 
 def dump_request(request: Request) -> str:
@@ -117,6 +122,22 @@ def unreadable_ask_error(ask_id: str, error: Exception | None = None) -> Unreada
     return UnreadableRowError(
         f"This version cannot read the stored ask {ask_id} ({reason}). {advice}. Other asks are not affected."
     )
+
+
+class UnreadableRows:
+    """Logs each row that cannot be read once."""
+
+    def __init__(self) -> None:
+        self._logged: set[tuple[str, int | str]] = set()
+
+    def log(self, table: str, row: int | str, name: Callable[[], str], error: Exception) -> None:
+        """Log a row, given by its number or id, with what ``name`` returns for its id."""
+        if (table, row) in self._logged or len(self._logged) >= _MAX_LOGGED:
+            return
+        self._logged.add((table, row))
+        why = error if isinstance(error, UnreadableRowError) else type(error).__name__
+        extra = {"action": "unreadable", "table": table, "id": name()}
+        logger.error("A stored row cannot be read and is skipped: %s", why, extra=extra)
 
 
 def concerns_one_row(error: Exception) -> bool:
@@ -175,10 +196,9 @@ def left_channel_key(surface: str, channel: str | None) -> str:
     return dump([surface, channel])
 
 
-def moved_from(asks: Iterable[Ask], thread: str | None, limit: int) -> list[Ask]:
-    """Return the first of the asks that were in a thread before; with None, anywhere in the channel."""
-    here = (each for each in asks if each.left and thread in {None, current_place(each.left)[2]})
-    return list(islice(here, limit))
+def was_in(ask: Ask, thread: str | None) -> bool:
+    """Return whether an ask that has moved was in a thread before; with None, anywhere in the channel."""
+    return ask.left is not None and thread in {None, current_place(ask.left)[2]}
 
 
 def step_columns(ask: Ask) -> Row:
@@ -336,65 +356,33 @@ class RequestCache:
     def __init__(self, limit: int = _CACHE_BYTES) -> None:
         self._limit = limit
         self._bytes_cached = 0
-        self._requests: OrderedDict[int | str, tuple[Request, int]] = OrderedDict()
+        self._requests: OrderedDict[str, tuple[Request, int]] = OrderedDict()
         self._lock = Lock()
-        self.logged_rows: set[tuple[str, int]] = set()
-        """The rows that were already logged as unreadable, by table and number."""
 
-    def peek(self, key: int | str) -> Request | None:
-        """Return the cached request of an ask, or None. The key is the ask's row or id, whichever this store uses."""
+    def peek(self, ask_id: str) -> Request | None:
+        """Return the cached request of an ask, or None."""
         with self._lock:
-            if (cached := self._requests.get(key)) is None:
+            if (cached := self._requests.get(ask_id)) is None:
                 return None
-            self._requests.move_to_end(key)
+            self._requests.move_to_end(ask_id)
             return cached[0]
 
-    def drop(self, key: int | str) -> None:
+    def drop(self, ask_id: str) -> None:
         """Remove the request of an ask from the cache."""
         with self._lock:
-            if (cached := self._requests.pop(key, None)) is not None:
+            if (cached := self._requests.pop(ask_id, None)) is not None:
                 self._bytes_cached -= cached[1]
 
-    def get(self, key: int | str, read: Callable[[], str]) -> Request:
+    def get(self, ask_id: str, read: Callable[[], str]) -> Request:
         """Return the request of an ask, calling ``read`` for its JSON if it is not cached."""
-        if (cached := self.peek(key)) is not None:
+        if (cached := self.peek(ask_id)) is not None:
             return cached
         text = read()
         request, cost = Request.model_validate_json(text), estimate_parsed_bytes(text)
         with self._lock:
-            if key not in self._requests:
-                self._requests[key] = (request, cost)
+            if ask_id not in self._requests:
+                self._requests[ask_id] = (request, cost)
                 self._bytes_cached += cost
             while self._bytes_cached > self._limit:
                 self._bytes_cached -= self._requests.popitem(last=False)[1][1]
         return request
-
-
-def cursor(kind: str, seq: int) -> str:
-    """Return the opaque cursor of the page that follows row ``seq`` in a list of this kind."""
-    return base64.urlsafe_b64encode(f"{kind}:{seq}".encode()).decode().rstrip("=")
-
-
-def parse_ascending_cursor(kind: str, text: str | None) -> int:
-    """Return the row that a cursor of an oldest-first list points to; without a cursor, a position before every row."""
-    return 0 if text is None else parse_descending_cursor(kind, text)
-
-
-def parse_descending_cursor(kind: str, text: str | None) -> int:
-    """Return the row that a cursor points to; without a cursor, a position after every row.
-
-    Raises:
-        ValueError: the cursor did not come from a page of this kind.
-    """
-    if text is None:
-        return 2**63 - 1
-    try:
-        found, _, digits = (
-            base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(":")
-        )
-        seq = int(digits)
-    except (ValueError, binascii.Error):
-        seq, found = 0, ""
-    if found != kind or not 0 < seq < 2**63 or cursor(kind, seq) != text:
-        raise ValueError(f"There is no page behind {text!r}: pass the cursor that a page returned.")
-    return seq

@@ -63,6 +63,7 @@ SUITES: Final = {
     "bot/answerback_client/*.py": (f"{_BOT}/client",),
     "storage/answerback_storage/*.py": (_STORAGE,),
     "storage/answerback_storage/postgres/*.py": (
+        f"{_STORAGE}/test_copy.py",
         f"{_STORAGE}/test_postgres_*.py",
         f"{_STORAGE}/test_store_contract.py",
     ),

@@ -129,7 +129,7 @@ MUTANTS = (
         )
     ),
     *(
-        Mutant(f"{_SQLITE}/grants.py", line, mutant, _GRANTS_STORED)
+        Mutant(f"{_SQLITE}/asks.py", line, mutant, _GRANTS_STORED)
         for line, mutant in (
             ("AND used = ?2 - 1 AND used < uses", "AND used < uses"),
             (

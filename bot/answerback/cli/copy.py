@@ -12,7 +12,7 @@ from answerback.ports.install_extras import POSTGRES, missing_extra_message
 
 if TYPE_CHECKING:
     from answerback.runtime.config import StorageSettings
-    from answerback_storage.copy import CopyEndpoint
+    from answerback_storage.store_copy import CopyEndpoint
 
 
 def command(
@@ -31,7 +31,7 @@ def command(
     Stop the service first, as anything stored meanwhile is not copied. The copy is read back and compared before it
     is committed. A target that is not empty is left unchanged.
     """
-    from answerback_storage.copy import copy
+    from answerback_storage.store_copy import copy
 
     old, new = _storage("--from", source), _storage("--to", target)
     if old.name == new.name:
@@ -69,9 +69,9 @@ def _storage(option: str, url: str) -> StorageSettings:
 
 def _endpoint(storage: StorageSettings) -> CopyEndpoint:
     if not storage.uses_postgres:
-        from answerback_storage.sqlite.copy import SqliteCopyEndpoint
+        from answerback_storage.sqlite.copy_endpoint import SqliteCopyEndpoint
 
         return SqliteCopyEndpoint(storage.sqlite_path)
-    from answerback_storage.postgres.copy import PostgresCopyEndpoint
+    from answerback_storage.postgres.copy_endpoint import PostgresCopyEndpoint
 
     return PostgresCopyEndpoint(storage.url)

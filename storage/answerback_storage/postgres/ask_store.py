@@ -6,8 +6,6 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from pydantic import JsonValue
-
 from answerback.core.ask import Ask
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
@@ -19,10 +17,8 @@ from answerback.ports.store_values import (
     GrantGone,
     Idempotency,
     LimitReached,
-    Page,
 )
-from answerback_storage import rows
-from answerback_storage.base_store import BaseAsks, Filters
+from answerback_storage.asks import SqlAsks
 from answerback_storage.postgres import ask_writes, asks
 from answerback_storage.postgres.change_batches import ChangeJob, ChangeQueue
 from answerback_storage.postgres.database import PostgresDatabase
@@ -31,7 +27,7 @@ from answerback_storage.postgres.listen_notify import ChangeNotifier
 T = TypeVar("T")
 
 
-class PostgresAsks(BaseAsks[PostgresDatabase]):
+class PostgresAsks(SqlAsks[PostgresDatabase]):
     """Asks in a PostgreSQL database."""
 
     def __init__(
@@ -69,10 +65,9 @@ class PostgresAsks(BaseAsks[PostgresDatabase]):
         return await self._db.run(lambda: self._existing(idempotency))
 
     async def _existing(self, idempotency: Idempotency) -> Existing | None:
-        found = await self._db.connections.read(
-            "SELECT ask_id, digest FROM idempotency WHERE hash = $1",
-            (asks.unique_hash(idempotency.agent, idempotency.key),),
-        )
+        condition, key = self._db.key("idempotency", idempotency.agent, idempotency.key)
+        statement = f"SELECT ask_id, digest FROM idempotency WHERE {condition}"
+        found = await self._db.connections.read(statement, key)
         if not found:
             return None
         ask_id, digest = found[0]
@@ -95,16 +90,3 @@ class PostgresAsks(BaseAsks[PostgresDatabase]):
     async def get(self, ask_id: str) -> Ask | None:
         connections, cache = self._db.connections, self._db.requests
         return await self._db.run(lambda: asks.load(connections, cache, ask_id))
-
-    async def _page(self, filters: Filters, behind: int, limit: int) -> Page[Ask]:
-        found, last = await self._db.run(
-            lambda: asks.read_newest_first(self._db, filters, (behind, limit))
-        )
-        return Page(tuple(found), rows.cursor("asks", last) if last else None)
-
-    async def get_remembered(
-        self, agent: str, conversation: str, turn: str, tool: str, question: str
-    ) -> tuple[JsonValue] | None:
-        key = asks.unique_hash(agent, conversation, turn, tool, question)
-        found = await self._db.read("SELECT value FROM remembered WHERE hash = $1", key)
-        return rows.read_value(found[0][0].encode(), "remembered") if found else None

@@ -10,17 +10,9 @@ from answerback.core.ask import Ask
 from answerback.core.grants import Grant, GrantEnd, GrantUse
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Write
-from answerback.ports.store_values import NO_LIMITS, AskLimits, Delivery, Idempotency
-from answerback_storage import rows
-from answerback_storage.postgres import (
-    asks,
-    grants,
-    late_answers,
-    outbox,
-    receipts,
-    record_lines,
-    search,
-)
+from answerback.ports.store_values import NO_LIMITS, AskLimits, Idempotency
+from answerback_storage import grants, late_answers, rows
+from answerback_storage.postgres import asks, search
 from answerback_storage.postgres.sql import (
     Parameters,
     column_list,
@@ -29,10 +21,19 @@ from answerback_storage.postgres.sql import (
     unclaimed,
 )
 
-_SEEN_TYPES: Final = ("text", "text", "float8", "text")
-_MEMORY_TYPES: Final = ("text", "bytea", "text", "text", "text", "text", "text", "text", "float8")
+_SEEN_TYPES: Final = ("text", "float8", "text")
+_MEMORY_TYPES: Final = ("bytea", "text", "text", "text", "text", "text", "text", "float8")
 _KEY_TYPES: Final = ("bytea", "text", "text", "text", "text", "float8")
 _NEW_TYPES: Final = ("text", "float8", "text", "text", *asks.WRITE_COLUMN_TYPES, "text")
+_OWED_TYPES: Final = ("text", "text", "float8")
+_GRANT_TYPES: Final = (
+    *("text", "text", "text", "float8", "float8"),
+    *("int", "int", "float8", "text"),
+)
+_DELIVERY_TYPES: Final = (
+    *("text", "text", "text", "text", "text", "text", "float8", "text"),
+    *("bigint", "float8", "bigint", "text", "float8"),
+)
 _LIMIT_TYPES: Final = ("text", "text", "float8", "boolean", "int", "int", "int")
 _CLAIM_TYPES: Final = ("boolean", "text", "float8")
 _UPDATE_TYPES: Final = ("text", "bigint", *_CLAIM_TYPES, *asks.WRITE_COLUMN_TYPES)
@@ -54,38 +55,28 @@ class AskWriteRows:
     claimed: tuple[bool, Claim | None] = (False, None)
     """Whether the message was up to date in between, which ended its claim, and who claims it now."""
     lines: list[rows.Row] = field(default_factory=list)
-    deliveries: list[tuple[str, Delivery]] = field(default_factory=list)
-    memories: dict[bytes, rows.Row] = field(default_factory=dict)
+    deliveries: list[rows.Row] = field(default_factory=list)
+    memories: list[rows.Row] = field(default_factory=list)
     seen: list[rows.Row] = field(default_factory=list)
     owed: Ask | None = None
     ended: Ask | None = None
     receipt: rows.Row | None = None
     made: Grant | None = None
-    revoked: tuple[str, GrantEnd] | None = None
+    revoked: rows.Row | None = None
 
     def add(self, write: Write, delivery: str | None = None, digest: str = "") -> None:
         """Add a write. If it contains something that is not text, raise StoreError and add nothing."""
         ask, memory = write.ask, write.memory
         columns, lines = asks.ask_columns(ask), rows.entry_rows(ask.id, write.entries)
         if memory is not None:
-            names = (
-                memory.agent,
-                memory.conversation,
-                memory.turn,
-                memory.tool,
-                memory.question,
-            )
-            row = (
-                ask.id,
-                asks.unique_hash(*names),
-                *names,
-                rows.dump(memory.value),
-                ask.updated_at,
-            )
-            self.memories[row[1]] = row
+            names = (memory.agent, memory.conversation, memory.turn, memory.tool, memory.question)
+            value = rows.dump(memory.value)
+            self.memories.append((ask.id, asks.unique_hash(*names), *names, value, ask.updated_at))
         self.columns = columns
         self.lines += lines
-        self.deliveries += [(ask.id, sent) for sent in write.deliveries]
+        self.deliveries += [
+            (ask.id, *rows.delivery_row(rows.new_delivery(sent))) for sent in write.deliveries
+        ]
         ended, claim = self.claimed
         behind = ask.shown_revision < ask.revision
         self.claimed = (ended, claim or write.claim) if behind else (True, None)
@@ -98,7 +89,7 @@ class AskWriteRows:
         if isinstance(write.grant, Grant):
             self.made = write.grant
         if isinstance(write.grant, GrantEnd):
-            self.revoked = (ask.id, write.grant)
+            self.revoked = (ask.id, *write.grant)
         if delivery is not None:
             self.seen.append((ask.id, delivery, ask.updated_at, digest))
 
@@ -120,10 +111,7 @@ def build_update(
     sets = ", ".join(
         f"{name} = new.c{n}" for n, name in enumerate(asks.WRITE_COLUMNS.split(", "), 5)
     )
-    columns = column_list(0, len(_UPDATE_TYPES) - 1)
-    parts = {
-        "new": f"SELECT * FROM ({params.rows(new_rows, _UPDATE_TYPES)}) AS new ({columns}, n)",
-    }
+    parts = {"new": f"SELECT * FROM {params.table(new_rows, _UPDATE_TYPES)}"}
     fence_condition = ""
     if fence is not None:
         parts["fenced"] = f"""SELECT 1 FROM leases WHERE name = {params.add(fence.lease)}
@@ -166,7 +154,7 @@ def build_insert(
         # A repeated submission uses no grant. Of two at the same time, one use is not the next any more.
         known = params.add(asks.unique_hash(*names), "bytea")
         unknown = f"AND NOT EXISTS (SELECT 1 FROM idempotency WHERE hash = {known})"
-        parts["granted"] = grants.use(params, write.grant, f"{source} {unknown}")
+        parts["granted"] = _use_grant(params, write.grant, f"{source} {unknown}")
         source = "granted"
     if idempotency is not None:
         values = (asks.unique_hash(*names), *names, idempotency.digest, ask.id, ask.created_at)
@@ -204,33 +192,50 @@ def _limit_arguments(params: Parameters, ask: Ask, limits: AskLimits) -> str:
 def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mapping[str, str]:
     """Build the parts that store what belongs to the asks in ``stored``."""
     writes = list(writes)
+
+    def insert(into: str, what: str, new: Iterable[rows.Row], kinds: Sequence[str]) -> str:
+        """Insert rows, whose first column is the ask that they belong to."""
+        table = params.table(new, ("text", *kinds))
+        return f"INSERT INTO {into} SELECT {what} FROM {table} JOIN stored ON stored.id = c0 ORDER BY n"
+
     parts = {}
     if lines := [line for unit in writes for line in unit.lines]:
-        parts["recorded"] = record_lines.insert(params, lines, "stored")
-    if deliveries := [delivery for unit in writes for delivery in unit.deliveries]:
-        parts["queued"] = outbox.insert(params, deliveries)
-    if memories := [row for unit in writes for row in unit.memories.values()]:
-        parts["answers_remembered"] = _remember(params, memories)
-    if ended := [unit.owed for unit in writes if unit.owed is not None]:
-        parts["outcomes_owed"] = late_answers.insert_owed(params, ended)
-    if new_receipts := [unit.receipt for unit in writes if unit.receipt is not None]:
-        parts["receipts_stored"] = receipts.insert(params, new_receipts)
+        parts["recorded"] = asks.insert_lines(params, lines, "stored")
+    if deliveries := [row for unit in writes for row in unit.deliveries]:
+        columns = column_list(1, len(_DELIVERY_TYPES))
+        into = f"deliveries ({rows.DELIVERY_COLUMNS})"
+        parts["queued"] = insert(into, columns, deliveries, _DELIVERY_TYPES)
+    # Only the last answer per key is sent: PostgreSQL rejects duplicates.
+    if memories := {row[1]: row for unit in writes for row in unit.memories}:
+        into = "remembered (hash, agent, conversation, turn, tool, question_id, value, at)"
+        parts[
+            "answers_remembered"
+        ] = f"""{insert(into, column_list(1, 8), memories.values(), _MEMORY_TYPES)}
+            ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at"""
+    if owed := [late_answers.owed_row(unit.owed) for unit in writes if unit.owed is not None]:
+        into = "owed (ask_id, agent, conversation, told, at)"
+        parts["outcomes_owed"] = f"""{insert(into, "c0, c1, c2, 0, c3", owed, _OWED_TYPES)}
+            ON CONFLICT (ask_id) DO UPDATE SET told = 0, number = NULL, at = excluded.at"""
+    if receipts := [unit.receipt for unit in writes if unit.receipt is not None]:
+        into = "receipts (seq, receipt, beside)"
+        parts["receipts_stored"] = insert(into, "stored.seq, c1, c2", receipts, ("text", "text"))
     if made := [unit.made for unit in writes if unit.made is not None]:
-        parts["grants_made"] = grants.insert(params, made)
+        columns = column_list(1, len(_GRANT_TYPES))
+        new = [(grant.ask_id, *grants.row(grant)) for grant in made]
+        into = f"grants ({', '.join(grants.COLUMNS)})"
+        parts["grants_made"] = insert(into, columns, new, _GRANT_TYPES)
     if revoked := [unit.revoked for unit in writes if unit.revoked is not None]:
-        parts["grants_revoked"] = grants.end(params, revoked)
+        ended = params.table(revoked, ("text", "text", "float8"))
+        parts["grants_revoked"] = f"""UPDATE grants SET ended_at = c2 FROM {ended}
+            JOIN stored ON stored.id = c0 WHERE grants.id = c1 AND ended_at IS NULL"""
     if seen := [row for unit in writes for row in unit.seen]:
-        parts["deliveries_seen"] = f"""INSERT INTO seen (id, at, digest) SELECT c1, c2, c3
-            FROM ({params.rows(seen, _SEEN_TYPES)}) AS new ({column_list(0, len(_SEEN_TYPES) - 1)}, n)
-            JOIN stored ON stored.id = c0"""
+        parts["deliveries_seen"] = insert("seen (id, at, digest)", "c1, c2, c3", seen, _SEEN_TYPES)
     return parts
 
 
-def _remember(params: Parameters, memories: Sequence[rows.Row]) -> str:
-    """Build the part that remembers answers. Only the last one per key is sent: PostgreSQL rejects duplicates."""
-    last = {row[1]: row for row in memories}.values()
-    return f"""INSERT INTO remembered (hash, agent, conversation, turn, tool, question_id, value, at)
-        SELECT {column_list(1, 8)}
-        FROM ({params.rows(last, _MEMORY_TYPES)}) AS new ({column_list(0, len(_MEMORY_TYPES) - 1)}, n)
-        JOIN stored ON stored.id = c0
-        ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at"""
+def _use_grant(params: Parameters, used: GrantUse, source: str) -> str:
+    """Build the part that counts a use if ``source`` has a row; it returns one if the use still was the next."""
+    number, at = params.add(used.number, "int"), params.add(used.at, "float8")
+    return f"""UPDATE grants SET used = used + 1 FROM {source} AND id = {params.add(used.id)}
+        AND used = {number} - 1 AND used < uses AND grants.at <= {at} AND until > {at} AND ended_at IS NULL
+        RETURNING 1"""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Final, NamedTuple, TypeVar
 
@@ -12,12 +12,8 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Request
 from answerback.core.errors import UnreadableRowError
 from answerback_storage import rows
-from answerback_storage.base_store import Filters
 from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.database import PostgresDatabase
-from answerback_storage.postgres.sql import Parameters, equality_conditions
-
-logger = logging.getLogger(__name__)
+from answerback_storage.postgres.sql import Parameters
 
 T = TypeVar("T")
 
@@ -25,8 +21,7 @@ COLUMNS: Final = "version, id, revision, shown_revision, message, thread, state"
 """Like `rows.ASK_COLUMNS` except for the first column, which `rows.ask_from_row` ignores."""
 LOAD_COLUMNS: Final = f"{COLUMNS}, (SELECT request FROM requests WHERE seq = asks.seq)"
 """The columns that `parse_row` takes."""
-_MAX_LOGGED: Final = 10_000
-"""The most rows that are logged as unreadable."""
+_LINE_TYPES: Final = ("text", "float8", "text", "text")
 _LOOKUP_COLUMNS: Final = (
     "status, surface, channel, thread_id, due, message, thread, left_channel, left_until"
 )
@@ -99,8 +94,15 @@ async def load(database: Database, cache: rows.RequestCache, ask_id: str) -> Ask
     return parse_row(cache, found[0]).ask if found else None
 
 
+def insert_lines(params: Parameters, lines: Sequence[rows.Row], of_asks: str | None = None) -> str:
+    """Build the part of a statement that adds lines to the record; with ``of_asks``, only for the ids in that query."""
+    join = "" if of_asks is None else f"JOIN {of_asks} ON id = c0"
+    return f"""INSERT INTO record (ask_id, at, kind, entry) SELECT c0, c1, c2, c3
+        FROM {params.table(lines, _LINE_TYPES)} {join} ORDER BY n"""
+
+
 def read_valid_rows(
-    logged: set[tuple[str, str]],
+    unreadable: rows.UnreadableRows,
     table: str,
     found: Iterable[tuple[str, rows.Row]],
     read: Callable[[rows.Row], T],
@@ -114,32 +116,5 @@ def read_valid_rows(
         try:
             result.append(read(row))
         except (UnreadableRowError, ValueError) as error:
-            if (table, name) not in logged and len(logged) < _MAX_LOGGED:
-                logged.add((table, name))
-                why = error if isinstance(error, UnreadableRowError) else type(error).__name__
-                extra = {"action": "unreadable", "table": table, "id": name}
-                logger.error("A stored row cannot be read and is skipped: %s", why, extra=extra)  # noqa: TRY400
+            unreadable.log(table, name, partial(str, name), error)
     return result
-
-
-def read_valid(db: PostgresDatabase, found: Iterable[rows.Row]) -> list[Ask]:
-    """Return the asks of rows of `LOAD_COLUMNS`, without those that cannot be read."""
-    named = [(row[1], row) for row in found]
-    return read_valid_rows(
-        db.logged_rows, "asks", named, lambda row: parse_row(db.requests, row).ask
-    )
-
-
-async def read_newest_first(
-    db: PostgresDatabase, filters: Filters, span: tuple[int, int], where: str = ""
-) -> tuple[list[Ask], int]:
-    """Return the asks after a row, up to a limit, and the row to continue after, or 0 if there are no more."""
-    before, limit = span
-    params = Parameters()
-    terms = f"{where} {equality_conditions(params, filters)} seq < {params.add(before, 'bigint')}"
-    statement = (
-        f"SELECT seq, {LOAD_COLUMNS} FROM asks WHERE {terms} ORDER BY seq DESC LIMIT {limit + 1}"
-    )
-    found = await db.connections.read(statement, params.values)
-    last = found[limit - 1][0] if len(found) > limit else 0
-    return read_valid(db, [row[1:] for row in found[:limit]]), last

@@ -57,8 +57,7 @@ _REVISIONS: Final = "SELECT id, revision FROM asks WHERE id IN ({names})"
 async def _read_named(db: PostgresDatabase, statement: str, names: Collection[str]) -> list[Row]:
     """Run a statement about the items with these names."""
     params = Parameters()
-    wanted = params.rows([(name,) for name in names], ("text",))
-    names_query = f"SELECT c0 FROM ({wanted}) AS wanted (c0, n)"
+    names_query = f"SELECT c0 FROM {params.table([(name,) for name in names], ('text',))}"
     return await db.connections.read(statement.format(names=names_query), params.values)
 
 
@@ -87,34 +86,34 @@ class PostgresClaims(Part[PostgresDatabase], Claims):
             return None
         if held and seconds_left >= MIN_REMAINING_FRACTION * claim.seconds:
             return ask
-        taken = await self._db.write(_TAKE_MESSAGE, ask_id, claim.holder, claim.seconds)
+        taken = await self._db.execute(_TAKE_MESSAGE, ask_id, claim.holder, claim.seconds)
         return asks.parse_row(self._db.requests, taken[0]).ask if taken else None
 
     async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
-        found = await self._db.write(_DUE, claim.holder, claim.seconds, now, limit)
+        found = await self._db.execute(_DUE, claim.holder, claim.seconds, now, limit)
         return [ask_id for (ask_id,) in found]
 
     async def next_due(self, after: float) -> float | None:
-        found = await self._db.read("SELECT min(due) FROM asks WHERE due > $1", after)
+        found = await self._db.fetch("SELECT min(due) FROM asks WHERE due > $1", after)
         when: float | None = found[0][0]
         return when
 
     async def release_messages(self, holder: str) -> None:
-        await self._db.write(_RELEASE_MESSAGES, holder)
+        await self._db.execute(_RELEASE_MESSAGES, holder)
 
     async def release_timers(self, holder: str) -> None:
-        await self._db.write(_RELEASE_TIMERS, holder)
+        await self._db.execute(_RELEASE_TIMERS, holder)
 
 
 class PostgresLeases(Part[PostgresDatabase], Leases):
     """Leases in a PostgreSQL database."""
 
     async def take(self, name: str, claim: Claim) -> int | None:
-        found = await self._db.write(_LEASE, name, claim.holder, claim.seconds)
+        found = await self._db.execute(_LEASE, name, claim.holder, claim.seconds)
         return found[0][0] if found else None
 
     async def release(self, name: str, holder: str) -> None:
-        await self._db.write(_END_LEASE, name, holder)
+        await self._db.execute(_END_LEASE, name, holder)
 
 
 class PostgresRateLimits(Part[PostgresDatabase], RateLimits):
@@ -130,7 +129,7 @@ class PostgresRateLimits(Part[PostgresDatabase], RateLimits):
         """The seconds for which buckets must be left alone."""
 
     async def set_retry_after(self, bucket: str, seconds: float) -> None:
-        await self._db.write(_PAUSE_BUCKET, bucket, seconds)
+        await self._db.execute(_PAUSE_BUCKET, bucket, seconds)
 
     async def get_retry_after(self, bucket: str) -> float:
         return await self._db.run(lambda: self._buckets.get(bucket)) or 0.0
@@ -155,6 +154,6 @@ class PostgresRemoteChanges(Part[PostgresDatabase], RemoteChanges):
         return dict(await self._db.run(lambda: _read_named(self._db, _REVISIONS, ask_ids)))
 
     async def time(self) -> float:
-        found = await self._db.read("SELECT extract(epoch FROM clock_timestamp())::float8")
+        found = await self._db.fetch("SELECT extract(epoch FROM clock_timestamp())::float8")
         now: float = found[0][0]
         return now

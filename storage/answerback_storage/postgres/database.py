@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from typing import Any, Final, TypeVar
 
-from answerback.core.errors import StoreError
+from answerback.core.ask import Ask, RecordEntry
+from answerback.core.errors import LeaseLostError, StoreError
+from answerback.ports.claims import Fence
 from answerback_storage import rows
-from answerback_storage.postgres.connections import Database
+from answerback_storage.postgres import asks
+from answerback_storage.postgres.connections import Connection, Database
+from answerback_storage.postgres.sql import Parameters, index_expression
+from answerback_storage.sql_database import SqlDatabase, Transaction
 
 T = TypeVar("T")
 
 _NOT_OPEN: Final = "The store is not open."
+_HELD: Final = """SELECT 1 FROM leases WHERE name = $1 AND epoch = $2 AND until > clock_timestamp()
+    FOR NO KEY UPDATE"""
 
 
-class PostgresDatabase:
+class PostgresDatabase(SqlDatabase):
     """What the parts of the store run their statements on.
 
     Args:
@@ -23,11 +30,19 @@ class PostgresDatabase:
         pooled: whether a pooler is in between.
     """
 
+    as_bytes = "convert_to({}, 'UTF8')"
+    position = "strpos"
+    message_id = "message_id"
+    ended = "WHERE settled_at IS NOT NULL AND erased_at IS NULL"
+    ended_at = "settled_at"
+    for_update = "FOR UPDATE"
+    lines = """SELECT seq, at, convert_to(entry, 'UTF8') FROM record
+        WHERE ask_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"""
+
     def __init__(self, url: str, *, pooled: bool) -> None:
         self.connections = Database(url, pooled=pooled)
         self.requests = rows.RequestCache()
-        self.logged_rows: set[tuple[str, str]] = set()
-        """The rows that were already logged as unreadable, by table and id."""
+        self.unreadable = rows.UnreadableRows()
         self.is_open = False
         self._running: set[asyncio.Future[Any]] = set()
 
@@ -50,10 +65,98 @@ class PostgresDatabase:
         task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
 
-    async def read(self, statement: str, *values: object) -> list[rows.Row]:
-        """Run a statement that changes nothing, and return its rows."""
+    async def fetch(self, statement: str, *values: object) -> list[rows.Row]:
         return await self.run(lambda: self.connections.read(statement, values))
 
-    async def write(self, statement: str, *values: object) -> list[rows.Row]:
-        """Run one statement as one durable transaction, and return its rows."""
+    async def execute(self, statement: str, *values: object) -> list[rows.Row]:
         return await self.run(lambda: self.connections.write(statement, values))
+
+    async def transact(
+        self, work: Callable[[Transaction], Coroutine[Any, Any, T]], *, lock: str | None = None
+    ) -> T:
+        async def run() -> T:
+            async with self.connections.transaction() as connection:
+                transaction = _PostgresTransaction(self, connection)
+                if lock is not None:
+                    await transaction.execute(f"LOCK TABLE {lock} IN EXCLUSIVE MODE")
+                return await work(transaction)
+
+        return await self.run(run)
+
+    async def find(
+        self,
+        query: str,
+        values: Sequence[object],
+        limit: int,
+        wanted: Callable[[Ask], bool] = lambda _ask: True,
+    ) -> list[tuple[int, Ask]]:
+        """See `SqlDatabase.find`. Reads more rows only if too many of the first ones are not wanted."""
+        size = limit
+        while True:
+            statement = f"SELECT seq, {asks.LOAD_COLUMNS} FROM asks {query} LIMIT {size}"
+            read = await self.fetch(statement, *values)
+            seqs = {row[2]: row[0] for row in read}
+            found = [ask for ask in self.parse([row[1:] for row in read]) if wanted(ask)][:limit]
+            if len(read) < size or len(found) == limit:
+                return [(seqs[ask.id], ask) for ask in found]
+            size *= 4
+
+    def parse(self, found: Iterable[rows.Row]) -> list[Ask]:
+        """Return the asks of rows of `asks.LOAD_COLUMNS`, without those that cannot be read."""
+        named = [(row[1], row) for row in found]
+        return asks.read_valid_rows(
+            self.unreadable, "asks", named, lambda row: asks.parse_row(self.requests, row).ask
+        )
+
+    async def scrub(self) -> None:
+        """Do nothing: overwritten data leaves the files with the next VACUUM, which the server runs."""
+
+    def equals(self, column: str, reference: str) -> str:
+        whole = f"{column} = {reference}"
+        if column in {"status", "state"}:
+            return whole
+        return f"{index_expression(column)} = {index_expression(reference)} AND {whole}"
+
+    def key(self, table: str, *names: str) -> tuple[str, Sequence[object]]:
+        return "hash = $1", (asks.unique_hash(*names),)
+
+
+class _PostgresTransaction(Transaction):
+    """A transaction on one connection."""
+
+    def __init__(self, database: PostgresDatabase, connection: Connection) -> None:
+        self._database = database
+        self._connection = connection
+
+    async def execute(self, statement: str, *values: object) -> list[rows.Row]:
+        cursor = await self._connection.execute(statement.encode(), values)
+        return [] if cursor.description is None else await cursor.fetchall()
+
+    async def get(self, ask_id: str) -> Ask | None:
+        statement = asks.load_statement("WHERE id = $1 FOR UPDATE OF asks")
+        found = await self.execute(statement, ask_id)
+        return asks.parse_row(self._database.requests, found[0]).ask if found else None
+
+    async def get_readable(self, ask_ids: Collection[str]) -> list[Ask]:
+        statement = asks.load_statement("WHERE id = ANY($1)")
+        found = self._database.parse(await self.execute(statement, [*ask_ids]))
+        by_id = {ask.id: ask for ask in found}
+        return [by_id[ask_id] for ask_id in ask_ids if ask_id in by_id]
+
+    async def update(self, old: Ask, new: Ask) -> None:
+        params = Parameters()
+        values = params.row(asks.ask_columns(new), asks.WRITE_COLUMN_TYPES)
+        await self.execute(
+            f"""UPDATE asks SET (version, {asks.WRITE_COLUMNS}) = ROW (version + 1, {values})
+                WHERE id = {params.add(old.id)}""",
+            *params.values,
+        )
+
+    async def add_lines(self, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:
+        params = Parameters()
+        lines = [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])]
+        await self.execute(asks.insert_lines(params, lines), *params.values)
+
+    async def check_fence(self, fence: Fence) -> None:
+        if not await self.execute(_HELD, *fence):
+            raise LeaseLostError(fence.lease)

@@ -99,10 +99,8 @@ class ChangeNotifier:
 
     async def _notify(self, names: Iterable[str]) -> None:
         params = Parameters()
-        values = params.rows([(f"{self._own_id} {name}",) for name in names], ("text",))
-        await self._database.write(
-            f"SELECT pg_notify('{CHANNEL}', c0) FROM ({values}) AS news (c0, n)", params.values
-        )
+        news = params.table([(f"{self._own_id} {name}",) for name in names], ("text",))
+        await self._database.write(f"SELECT pg_notify('{CHANNEL}', c0) FROM {news}", params.values)
 
     async def _connect(self) -> Connection:
         """Open a connection and verify that it receives a notification that this process sends."""

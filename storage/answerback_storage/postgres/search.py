@@ -1,4 +1,4 @@
-"""Search and people's inboxes in PostgreSQL, and the words that search looks in.
+"""How asks are found by words in PostgreSQL.
 
 https://www.postgresql.org/docs/current/textsearch-features.html. Words are split before they get here, in the same way
 for every store.
@@ -10,21 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from answerback.core.ask import Ask
-from answerback.ports.search import (
-    Account,
-    Search,
-    answer_words,
-    answerer_word,
-    may_wait_for,
-    question_words,
-)
-from answerback.ports.store_values import Page
+from answerback.ports.search import Search, answer_words, answerer_word, question_words
 from answerback_storage import rows
-from answerback_storage.base_store import BaseSearch
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.connections import Connection
-from answerback_storage.postgres.database import PostgresDatabase
-from answerback_storage.postgres.sql import Parameters, equality_conditions
+from answerback_storage.postgres.sql import Parameters
+from answerback_storage.search import SqlSearch
 
 _VECTOR: Final = "array_to_tsvector(string_to_array({}, ' '))"
 
@@ -45,8 +36,7 @@ def add_answers(params: Parameters, ended: Iterable[Ask]) -> str:
     """Build the part of a statement that indexes the answers of those of these asks that are in ``stored``."""
     found = [(ask.id, " ".join(answer_words(ask))) for ask in ended]
     return f"""UPDATE asks_words SET words = asks_words.words || {_VECTOR.format("new.c1")}
-        FROM ({params.rows(found, ("text", "text"))}) AS new (c0, c1, n)
-        JOIN stored ON stored.id = c0 JOIN asks ON asks.id = c0 WHERE asks_words.seq = asks.seq"""
+        FROM {params.table(found, ("text", "text"))} JOIN stored ON stored.id = c0 WHERE asks_words.seq = stored.seq"""
 
 
 async def index_existing_asks(connection: Connection) -> None:
@@ -70,7 +60,7 @@ def index_statements(seq: int, found: Iterable[rows.Row]) -> list[bytes]:
     return [
         f"INSERT INTO asks_words VALUES ({seq}, {_vector(search_text(ask))})".encode()
         for ask in asks.read_valid_rows(
-            set(), "asks", by_id, lambda row: asks.parse_row(cache, row).ask
+            rows.UnreadableRows(), "asks", by_id, lambda row: asks.parse_row(cache, row).ask
         )
     ]
 
@@ -79,51 +69,11 @@ def _vector(text: str) -> str:
     return _VECTOR.format(f"'{text}'")
 
 
-class PostgresSearch(BaseSearch[PostgresDatabase]):
+class PostgresSearch(SqlSearch):
     """Search in a PostgreSQL database."""
 
-    async def _find(self, wanted: Search, behind: int, limit: int) -> Page[Ask]:
-        params = Parameters()
-        terms = equality_conditions(params, {"status": wanted.status, "agent": wanted.agent})
+    def _words(self, wanted: Search) -> Sequence[tuple[str, object]]:
         lexemes = [f"'{word}':*" for word in wanted.terms]
         lexemes += [f"({' | '.join(map(answerer_word, person))})" for person in wanted.by]
-        if lexemes:
-            tsquery = params.add(" & ".join(lexemes))
-            terms += f"seq IN (SELECT seq FROM asks_words WHERE words @@ {tsquery}::tsquery) AND "
-        for value, term in ((wanted.since, "created_at >="), (wanted.until, "created_at <")):
-            if value is not None:
-                terms += f"{term} {params.add(value, 'float8')} AND "
-        terms += f"seq < {params.add(behind, 'bigint')} ORDER BY seq DESC LIMIT {limit + 1}"
-        statement = f"SELECT seq, {asks.LOAD_COLUMNS} FROM asks WHERE {terms}"
-        found = await self._db.read(statement, *params.values)
-        cursor = rows.cursor("search", found[limit - 1][0]) if len(found) > limit else None
-        return Page(tuple(asks.read_valid(self._db, [row[1:] for row in found[:limit]])), cursor)
-
-    async def _list_for_responder(
-        self, accounts: Sequence[Account], behind: int, limit: int
-    ) -> Page[Ask]:
-        page_asks: list[tuple[int, Ask]] = []
-        while len(page_asks) <= limit:
-            params = Parameters()
-            places = " OR ".join(
-                f"""({equality_conditions(params, {"surface": surface})}
-                (strpos(state, {params.add(rows.dump(user_id))}) > 0
-                    OR strpos(state, '"@') > 0 OR strpos(state, '"anyone"') > 0))"""
-                for surface, user_id in accounts
-            )
-            found = await self._db.read(
-                f"""SELECT seq, {asks.LOAD_COLUMNS} FROM asks WHERE status = 'open'
-                    AND seq > {params.add(behind, "bigint")} AND ({places}) ORDER BY seq LIMIT {limit + 1}""",
-                *params.values,
-            )
-            seqs = {row[2]: row[0] for row in found}
-            page_asks += [
-                (seqs[ask.id], ask)
-                for ask in asks.read_valid(self._db, [row[1:] for row in found])
-                if may_wait_for(ask, accounts)
-            ]
-            if len(found) <= limit:
-                break
-            behind = found[-1][0]
-        cursor = rows.cursor("waiting", page_asks[limit - 1][0]) if len(page_asks) > limit else None
-        return Page(tuple(ask for _, ask in page_asks[:limit]), cursor)
+        condition = "seq IN (SELECT seq FROM asks_words WHERE words @@ {}::tsquery)"
+        return [(condition, " & ".join(lexemes) or None)]

@@ -41,6 +41,10 @@ class Parameters:
         )
         return f"SELECT * FROM unnest({', '.join(arrays)}) WITH ORDINALITY"
 
+    def table(self, found: Iterable[Row], kinds: Sequence[str]) -> str:
+        """Add rows, and return them as the table ``new``, with the columns c0, c1 and so on, and n."""
+        return f"({self.rows(found, kinds)}) AS new ({column_list(0, len(kinds) - 1)}, n)"
+
 
 def _array(values: Iterable[Any]) -> str:
     """Format an array for PostgreSQL: https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO."""
@@ -68,22 +72,9 @@ def combine_statements(parts: Mapping[str, str], last: str) -> str:
     return f"WITH {', '.join(f'{name} AS ({part})' for name, part in parts.items())} {last}"
 
 
-def index_expression(column: str) -> str:
-    """Return the expression that an index has for a column of names."""
-    return f"left({column}, {_INDEXED_CHARACTERS})"
-
-
-def equality_conditions(params: Parameters, filters: Mapping[str, str | None]) -> str:
-    """Build the conditions that columns have these values (None: any), in the form that the indexes use."""
-    terms = []
-    for name, value in filters.items():
-        if value is None:
-            continue
-        reference = params.add(value)
-        if name not in {"status", "state"}:
-            terms.append(f"{index_expression(name)} = {index_expression(reference)} AND ")
-        terms.append(f"{name} = {reference} AND ")
-    return "".join(terms)
+def index_expression(*columns: str) -> str:
+    """Return the expressions that an index has for columns of names."""
+    return ", ".join(f"left({column}, {_INDEXED_CHARACTERS})" for column in columns)
 
 
 def unclaimed(holder: str, until: str) -> str:

@@ -6,19 +6,14 @@ receipts, tokens of agents, clock changes and migrations.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 
-from pydantic import JsonValue
-
-from answerback.core.ask import Status
+from answerback.core.ask import RecordEntry, Status
 from answerback.core.errors import StoreError
-from answerback.ports.store import Store
-from answerback.ports.store_values import DeliveryState
+from answerback.ports.store_values import ChangedAsks, DeliveryState
 from answerback_storage import rows
-from answerback_storage.base_store import BaseDrafts
+from answerback_storage.postgres import asks
 from answerback_storage.postgres.ask_store import PostgresAsks
-from answerback_storage.postgres.asks import unique_hash
 from answerback_storage.postgres.claims import (
     PostgresClaims,
     PostgresLeases,
@@ -26,22 +21,18 @@ from answerback_storage.postgres.claims import (
     PostgresRemoteChanges,
 )
 from answerback_storage.postgres.database import PostgresDatabase
-from answerback_storage.postgres.erasure import PostgresErasure
-from answerback_storage.postgres.grants import PostgresGrants
-from answerback_storage.postgres.late_answers import PostgresLateAnswers
-from answerback_storage.postgres.links import PostgresAccountLinks
 from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.postgres.maintenance import PostgresMaintenance
 from answerback_storage.postgres.messages import PostgresMessageQueries
 from answerback_storage.postgres.migrations import migrate
 from answerback_storage.postgres.outbox import PostgresOutbox
-from answerback_storage.postgres.people import PostgresAgentTokens, PostgresPushSubscriptions
-from answerback_storage.postgres.receipts import PostgresReceipts
-from answerback_storage.postgres.record_lines import PostgresRecord
 from answerback_storage.postgres.search import PostgresSearch
+from answerback_storage.postgres.sql import Parameters
+from answerback_storage.record import SqlRecord
+from answerback_storage.sql_store import SqlDrafts, SqlStore
 
 
-class PostgresStore(Store):
+class PostgresStore(SqlStore):
     """A store in a PostgreSQL database.
 
     Args:
@@ -59,23 +50,17 @@ class PostgresStore(Store):
     ) -> None:
         self.database = db = PostgresDatabase(url, pooled=listen_url is not None)
         self.notifier = ChangeNotifier(db.connections, listen_url or url)
+        self.changes = PostgresRemoteChanges(db, self.notifier)
+        super().__init__(db, self.changes)
         self.asks = PostgresAsks(db, timed, self.notifier)
         self.messages = PostgresMessageQueries(db)
         self.search = PostgresSearch(db)
         self.record = PostgresRecord(db)
-        self.receipts = PostgresReceipts(db)
-        self.grants = PostgresGrants(db)
-        self.late_answers = PostgresLateAnswers(db)
         self.outbox = PostgresOutbox(db)
         self.claims = PostgresClaims(db)
         self.leases = PostgresLeases(db)
         self.rate_limits = PostgresRateLimits(db)
-        self.changes = PostgresRemoteChanges(db, self.notifier)
         self.drafts = PostgresDrafts(db)
-        self.push = PostgresPushSubscriptions(db)
-        self.agent_tokens = PostgresAgentTokens(db)
-        self.links = PostgresAccountLinks(db)
-        self.erasure = PostgresErasure(db, self.notifier)
         self.maintenance = PostgresMaintenance(db)
 
     async def open(self) -> None:
@@ -97,25 +82,17 @@ class PostgresStore(Store):
 
     async def check(self) -> None:
         """Durably write a row, and read it."""
-        await self.database.write("UPDATE health SET checks = checks + 1")
-        await self.database.read("SELECT checks FROM health")
-
-    async def secret(self, name: str) -> bytes:
-        await self.database.write(
-            "INSERT INTO secrets VALUES ($1, $2) ON CONFLICT DO NOTHING",
-            *(name, secrets.token_bytes(32)),
-        )
-        found = await self.database.read("SELECT value FROM secrets WHERE name = $1", name)
-        return bytes(found[0][0])
+        await self.database.execute("UPDATE health SET checks = checks + 1")
+        await self.database.fetch("SELECT checks FROM health")
 
     async def counts(self) -> Mapping[str, int]:
-        found = await self.database.read("SELECT name, sum(n)::bigint FROM counters GROUP BY name")
+        found = await self.database.fetch("SELECT name, sum(n)::bigint FROM counters GROUP BY name")
         return dict.fromkeys([*Status, *DeliveryState], 0) | dict(found)
 
     async def oldest_open(self) -> Mapping[str, float]:
         # PostgreSQL's JSON operators refuse documents with texts that it cannot represent, even to read others. In a
         # document, a name between quotes is never part of a text: there the quotes are escaped.
-        found = await self.database.read(
+        found = await self.database.fetch(
             r"""SELECT coalesce(substring(request from '.*"route":(null|"(?:[^"\\]|\\.)*")'), 'null'),
                     min(created_at
                         - coalesce(substring(split_part(state, '"walk":', 1) from '"set_back":([^,}]+)')::float, 0))
@@ -124,20 +101,35 @@ class PostgresStore(Store):
         return {str(rows.load(route.encode()) or ""): began for route, began in found}
 
 
-class PostgresDrafts(BaseDrafts[PostgresDatabase]):
+class PostgresRecord(SqlRecord):
+    """The record in a PostgreSQL database."""
+
+    # Only lines of transactions before the oldest one in progress: no other line can appear among or before these.
+    # https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
+    _changed = """SELECT tx, seq, ask_id FROM record
+        WHERE (tx, seq) > ($1, $2) AND tx < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+        AND ask_id IS NOT NULL ORDER BY tx, seq LIMIT $3"""
+    _exists = "SELECT 1 FROM record WHERE tx = $1 AND seq = $2 AND ask_id IS NOT NULL"
+    _is_renumbered = False
+
+    async def list_changed(self, after: str, limit: int) -> ChangedAsks:
+        """See `Record.list_changed`. Lines that were restored from another server count as new."""
+        if not self._is_renumbered:
+            await self._db.execute(
+                """UPDATE record SET tx = pg_current_xact_id()::text::bigint
+                    WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint AND ask_id IS NOT NULL"""
+            )
+            self._is_renumbered = True
+        return await super().list_changed(after, limit)
+
+    async def add(self, ask_id: str | None, entry: RecordEntry) -> None:
+        params = Parameters()
+        statement = asks.insert_lines(params, rows.entry_rows(ask_id, [entry]))
+        await self._db.execute(statement, *params.values)
+
+
+class PostgresDrafts(SqlDrafts):
     """Drafts in a PostgreSQL database."""
 
-    async def _read(self, key: str) -> bytes | None:
-        statement = "SELECT value FROM drafts WHERE hash = $1"
-        found = await self._db.read(statement, unique_hash(key))
-        return found[0][0].encode() if found else None
-
-    async def save(self, key: str, value: JsonValue, at: float) -> None:
-        if value is None:
-            await self._db.write("DELETE FROM drafts WHERE hash = $1", unique_hash(key))
-            return
-        await self._db.write(
-            """INSERT INTO drafts (hash, key, value, at) VALUES ($1, $2, $3, $4)
-                ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at""",
-            *(unique_hash(key), key, rows.dump(value), at),
-        )
+    _insert = """INSERT INTO drafts (key, value, at, hash) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at"""

@@ -7,27 +7,22 @@ A trigger deletes both rows when the request is erased.
 
 from __future__ import annotations
 
-import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
 from answerback.core.ask import Ask, RecordEntry, Request
 from answerback.core.errors import UnreadableRowError
+from answerback.core.grants import GrantChange, GrantEnd, GrantUse
 from answerback.ports.claims import Claim
 from answerback.ports.search import answer_words, question_words
+from answerback.ports.store import Write
 from answerback.ports.store_values import Existing, Idempotency
-from answerback_storage import rows
-from answerback_storage.base_store import Filters
+from answerback_storage import grants, late_answers, rows
 from answerback_storage.sqlite import claim_statements as claims
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_MAX_LOGGED: Final = 10_000
-"""The most rows that are logged as unreadable."""
 _LOAD: Final = f"SELECT {rows.ASK_COLUMNS}, show_holder, show_until FROM asks WHERE id = ?"
 _LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
 _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
@@ -36,6 +31,20 @@ _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, 
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _ADD_LINE: Final = """INSERT INTO record (ask_id, at, kind, entry, before)
     VALUES (?1, ?2, ?3, ?4, (SELECT last_line FROM asks WHERE id = ?1)) RETURNING seq"""
+_OWE: Final = """INSERT INTO owed (ask_id, agent, conversation, told, at) VALUES (?, ?, ?, 0, ?)
+    ON CONFLICT (ask_id) DO UPDATE SET told = 0, number = NULL, at = excluded.at"""
+_INSERT_DELIVERY: Final = f"""INSERT INTO deliveries ({rows.DELIVERY_COLUMNS})
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_INSERT_RECEIPT: Final = (
+    "INSERT INTO receipts (seq, receipt, beside) SELECT seq, ?, ? FROM asks WHERE id = ?"
+)
+_REMEMBER: Final = """INSERT OR REPLACE INTO remembered
+    (agent, conversation, turn, tool, question_id, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)"""
+_INSERT_GRANT: Final = f"""INSERT INTO grants ({", ".join(grants.COLUMNS)})
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_USE_GRANT: Final = """UPDATE grants SET used = used + 1 WHERE id = ?1 AND used = ?2 - 1 AND used < uses
+    AND at <= ?3 AND until > ?3 AND ended_at IS NULL"""
+_END_GRANT: Final = "UPDATE grants SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL"
 _MERGE_PAGES: Final = 200
 """Pages of the full-text index that are merged in one step."""
 _UPDATE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thread_id = ?4, due = ?5,
@@ -63,54 +72,44 @@ def load_with_claim(
         raise
 
 
-def revisions(db: sqlite3.Connection, ask_ids: list[str]) -> list[tuple[str, int]]:
-    """Return the revisions of asks."""
-    wanted = rows.dump([*ask_ids])
-    return db.execute(
-        "SELECT id, revision FROM asks WHERE id IN (SELECT value FROM json_each(?))", (wanted,)
-    ).fetchall()
-
-
 def load_many(
-    db: sqlite3.Connection, cache: rows.RequestCache, seqs: Iterable[int]
-) -> Iterator[Ask]:
-    """Yield the asks of these rows, skipping those that cannot be read."""
+    db: sqlite3.Connection,
+    cache: rows.RequestCache,
+    unreadable: rows.UnreadableRows,
+    seqs: Iterable[int],
+) -> Iterator[tuple[int, Ask]]:
+    """Yield the asks of these rows with their numbers, skipping those that cannot be read."""
 
-    def read(seq: int) -> Ask:
-        return ask(db, cache, db.execute(_LOAD_ROW, (seq,)).fetchone())
+    def read(seq: int) -> tuple[int, Ask]:
+        return seq, ask(db, cache, db.execute(_LOAD_ROW, (seq,)).fetchone())
 
-    return read_valid_rows(db, cache.logged_rows, ("asks", seqs), read)
+    return read_valid_rows(db, unreadable, ("asks", seqs), read)
 
 
 def read_valid_rows(
     db: sqlite3.Connection,
-    logged: set[tuple[str, int]],
+    unreadable: rows.UnreadableRows,
     rows_of: tuple[str, Iterable[int]],
     read: Callable[[int], T],
 ) -> Iterator[T]:
     """Yield what ``read`` returns for rows of a table. A row that cannot be read is skipped, and logged once.
 
     Args:
-        logged: the rows that were logged before.
         rows_of: the table and the rows' numbers.
     """
     table, seqs = rows_of
+
+    def name() -> str:
+        statement = f"SELECT CAST(id AS BLOB) FROM {table} WHERE seq = ?"
+        return str(db.execute(statement, (seq,)).fetchone()[0].decode(errors="replace"))
+
     for seq in seqs:
         try:
             yield read(seq)
         except (UnreadableRowError, ValueError, sqlite3.Error) as error:
             if isinstance(error, sqlite3.Error) and not rows.concerns_one_row(error):
                 raise
-            if (table, seq) not in logged and len(logged) < _MAX_LOGGED:
-                logged.add((table, seq))
-                _log_unreadable(db, table, seq, error)
-
-
-def _log_unreadable(db: sqlite3.Connection, table: str, seq: int, error: Exception) -> None:
-    (name,) = db.execute(f"SELECT CAST(id AS BLOB) FROM {table} WHERE seq = ?", (seq,)).fetchone()
-    why = error if isinstance(error, UnreadableRowError) else type(error).__name__
-    extra = {"action": "unreadable", "table": table, "id": name.decode(errors="replace")}
-    logger.error("A stored row cannot be read and is skipped: %s", why, extra=extra)
+            unreadable.log(table, seq, name, error)
 
 
 def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
@@ -124,7 +123,7 @@ def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
         return text
 
     try:
-        request = cache.get(row[0], read)
+        request = cache.get(row[1], read)
     except ValueError as error:
         raise rows.unreadable_ask_error(row[1], error) from error
     except sqlite3.Error as error:
@@ -179,51 +178,40 @@ def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = Non
         _index_answers(db, new)
 
 
-def shift_schedule(
-    db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, at: float
-) -> None:
-    """Make reminders and escalations due earlier, by as much as the clock was set back to ``at``."""
-    seqs = [seq for (seq,) in db.execute("SELECT seq FROM asks WHERE due IS NOT NULL ORDER BY seq")]
-    for old in load_many(db, cache, seqs):
-        if not at - rows.CLOCK_CHANGE_WINDOW <= old.created_at <= at:
-            update(db, old, replace(old, set_back=old.set_back + seconds))
-
-
-def newest_first(
-    db: sqlite3.Connection,
-    table: str,
-    filters: Filters,
-    span: tuple[int, int],
-) -> tuple[Sequence[int], str | None]:
-    """Return the numbers of one page's rows, newest first, and the cursor of the next page.
-
-    ``span`` is the row that they come after, and the maximum number of rows.
-    """
-    after, limit = span
-    filters_set = {name: value for name, value in filters.items() if value is not None}
-    where = "".join(f"{name} = ? AND " for name in filters_set)
-    found = db.execute(
-        f"SELECT seq FROM {table} WHERE {where}seq < ? ORDER BY seq DESC LIMIT ?",
-        (*filters_set.values(), after, limit + 1),
-    ).fetchall()
-    more = len(found) > limit
-    seqs = [seq for (seq,) in found[:limit]]
-    return seqs, rows.cursor(table, seqs[-1]) if more else None
-
-
-def next_due(db: sqlite3.Connection, after: float) -> float | None:
-    """Return the next time at which a reminder, an escalation or an expiry is due."""
-    when: float | None
-    (when,) = db.execute("SELECT min(due) FROM asks WHERE due > ?", (after,)).fetchone()
-    return when
-
-
 def add_lines(db: sqlite3.Connection, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:
     """Append entries to the record, each for an ask or (None) for none."""
     for ask_id, entry in entries:
         [row] = rows.entry_rows(ask_id, [entry])
         (seq,) = db.execute(_ADD_LINE, row).fetchone()
         db.execute("UPDATE asks SET last_line = ? WHERE id = ?", (seq, ask_id))
+
+
+def insert_related(db: sqlite3.Connection, write: Write) -> None:
+    """Store what belongs to the same transaction as the ask."""
+    ask = write.ask
+    if write.entries:
+        add_lines(db, [(ask.id, entry) for entry in write.entries])
+    if write.deliveries:
+        new = [rows.delivery_row(rows.new_delivery(delivery)) for delivery in write.deliveries]
+        db.executemany(_INSERT_DELIVERY, new)
+    if write.owed:
+        db.execute(_OWE, late_answers.owed_row(ask))
+    if write.receipt is not None:
+        db.execute(_INSERT_RECEIPT, (*write.receipt, ask.id))
+    if (memory := write.memory) is not None:
+        names = (memory.agent, memory.conversation, memory.turn, memory.tool, memory.question)
+        db.execute(_REMEMBER, (*names, rows.dump(memory.value), ask.updated_at))
+
+
+def store_grant(db: sqlite3.Connection, change: GrantChange) -> bool:
+    """Store what becomes of a grant; False if it is to be used, and cannot be any more."""
+    if isinstance(change, GrantUse):
+        return db.execute(_USE_GRANT, change).rowcount == 1
+    if isinstance(change, GrantEnd):
+        db.execute(_END_GRANT, change)
+    else:
+        db.execute(_INSERT_GRANT, grants.row(change))
+    return True
 
 
 def index_words(db: sqlite3.Connection, seq: int, new: Ask) -> None:

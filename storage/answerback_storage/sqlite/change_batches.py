@@ -21,13 +21,7 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback_storage import rows
-from answerback_storage.sqlite import (
-    asks,
-    grants,
-    late_answers,
-    outbox,
-    receipts,
-)
+from answerback_storage.sqlite import asks
 from answerback_storage.sqlite import claim_statements as claims
 
 T = TypeVar("T")
@@ -229,9 +223,9 @@ class Batch:
         else:
             self.finish(db)
             asks.update(db, old, new, write.claim)
-            insert_related(db, write)
+            asks.insert_related(db, write)
             if write.grant is not None:
-                grants.store(db, write.grant)
+                asks.store_grant(db, write.grant)
             self.lines_moved = True
         self._asks[new.id] = new
         self._recent.update(new)
@@ -272,27 +266,6 @@ def _load_asks(db: sqlite3.Connection, wanted: set[str]) -> str:
             raise rows.unreadable_ask_error(next(iter(wanted)), error) from None
         raise
     return found
-
-
-def insert_related(db: sqlite3.Connection, write: Write) -> None:
-    """Store what belongs to the same transaction as the ask."""
-    if write.entries:
-        asks.add_lines(db, [(write.ask.id, entry) for entry in write.entries])
-    if write.deliveries:
-        outbox.insert(db, write.deliveries)
-    if write.owed:
-        late_answers.insert_owed(db, write.ask)
-    if write.receipt is not None:
-        receipts.insert(db, write.ask.id, write.receipt)
-    if (memory := write.memory) is not None:
-        db.execute(
-            "INSERT OR REPLACE INTO remembered"
-            " (agent, conversation, turn, tool, question_id, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(memory.agent, memory.conversation, memory.turn, memory.tool, memory.question),
-                *(rows.dump(memory.value), write.ask.updated_at),
-            ),
-        )
 
 
 def _execute(db: sqlite3.Connection, statement: str, found: Sequence[rows.Row]) -> int:

@@ -38,8 +38,8 @@ _TAKE_DUE: Final = f"""UPDATE asks SET due_holder = ?1, due_until = ?3
     WHERE id IN (SELECT value FROM json_each(?4)) AND +due <= ?5
     AND ({unclaimed("due_holder", "due_until", "?2")} OR due_holder = ?1) RETURNING id"""
 RELEASE_MESSAGES: Final = """UPDATE asks INDEXED BY asks_behind SET show_holder = NULL
-    WHERE shown_revision < revision AND show_holder = ?"""
-RELEASE_TIMERS: Final = "UPDATE asks SET due_holder = NULL WHERE due_holder = ?"
+    WHERE shown_revision < revision AND show_holder = $1"""
+RELEASE_TIMERS: Final = "UPDATE asks SET due_holder = NULL WHERE due_holder = $1"
 _LEASE: Final = """INSERT INTO leases (name, holder, epoch, until) VALUES (?4, ?1, 1, ?3)
     ON CONFLICT (name) DO UPDATE SET epoch = epoch + (holder <> ?1 OR until <= ?2), holder = ?1, until = ?3
     WHERE until <= ?2 OR holder = ?1 RETURNING epoch"""

@@ -8,11 +8,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from answerback.core.ask import Ask
 from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, Claims, Leases, RemoteChanges
 from answerback_storage.base_store import Part
+from answerback_storage.sql_database import placeholders
 from answerback_storage.sqlite import asks, claim_statements
-from answerback_storage.sqlite.runner import Runner
+from answerback_storage.sqlite.database import SqliteDatabase
 
 
-class SqliteClaims(Part[Runner], Claims):
+class SqliteClaims(Part[SqliteDatabase], Claims):
     """Claims in an SQLite file.
 
     The reader thread does the searching, so that only what is found costs a transaction.
@@ -43,18 +44,18 @@ class SqliteClaims(Part[Runner], Claims):
         return [ask_id for ask_id, _ in found if ask_id in ours]
 
     async def next_due(self, after: float) -> float | None:
-        return await self._db.read(lambda db: asks.next_due(db, after))
+        found = await self._db.fetch("SELECT min(due) FROM asks WHERE due > $1", after)
+        when: float | None = found[0][0]
+        return when
 
     async def release_messages(self, holder: str) -> None:
-        statement = claim_statements.RELEASE_MESSAGES
-        await self._db.write(lambda db: db.execute(statement, (holder,)).rowcount)
+        await self._db.execute(claim_statements.RELEASE_MESSAGES, holder)
 
     async def release_timers(self, holder: str) -> None:
-        statement = claim_statements.RELEASE_TIMERS
-        await self._db.write(lambda db: db.execute(statement, (holder,)).rowcount)
+        await self._db.execute(claim_statements.RELEASE_TIMERS, holder)
 
 
-class SqliteLeases(Part[Runner], Leases):
+class SqliteLeases(Part[SqliteDatabase], Leases):
     """Leases in an SQLite file."""
 
     async def take(self, name: str, claim: Claim) -> int | None:
@@ -64,7 +65,7 @@ class SqliteLeases(Part[Runner], Leases):
         await self._db.write(lambda db: claim_statements.release_lease(db, name, holder))
 
 
-class SqliteRemoteChanges(Part[Runner], RemoteChanges):
+class SqliteRemoteChanges(Part[SqliteDatabase], RemoteChanges):
     """There are no remote changes: one process owns the file (`hold_exclusive_lock`)."""
 
     def listen(self, callback: Callable[[str | None], None]) -> None:
@@ -74,8 +75,8 @@ class SqliteRemoteChanges(Part[Runner], RemoteChanges):
         """Do nothing."""
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
-        wanted = list(ask_ids)
-        return dict(await self._db.read(lambda db: asks.revisions(db, wanted)))
+        statement = f"SELECT id, revision FROM asks WHERE id IN ({placeholders(len(ask_ids))})"
+        return dict(await self._db.fetch(statement, *ask_ids))
 
     async def time(self) -> None:
         """Return None: the file has no clock of its own."""

@@ -129,10 +129,10 @@ class Connections:
             connection = self._connect()
             try:
                 if not is_current(connection):
-                    from answerback_storage.sqlite import upgrade
+                    from answerback_storage.sqlite import migrate
 
-                    upgrade.recognise(connection, self.path)
-                    upgrade.migrate(connection)
+                    migrate.recognise(connection, self.path)
+                    migrate.migrate(connection)
             finally:
                 connection.close()
             self._writer = self._connect_writer()

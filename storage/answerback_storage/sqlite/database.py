@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from asyncio import Future
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from pydantic import JsonValue
-
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import StoreError
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
@@ -28,14 +26,13 @@ from answerback.ports.store_values import (
     GrantGone,
     Idempotency,
     LimitReached,
-    Page,
 )
 from answerback_storage import rows
-from answerback_storage.base_store import BaseAsks, Filters
-from answerback_storage.sqlite import ask_limits, asks, grants
-from answerback_storage.sqlite.change_batches import Batch, ChangeJob, insert_related
+from answerback_storage.asks import SqlAsks
+from answerback_storage.sql_database import KEYS, SqlDatabase, Transaction
+from answerback_storage.sqlite import ask_limits, asks, claim_statements
+from answerback_storage.sqlite.change_batches import Batch, ChangeJob
 from answerback_storage.sqlite.connections import Connections
-from answerback_storage.sqlite.runner import Runner
 from answerback_storage.sqlite.writer_thread import JobThread
 
 T = TypeVar("T")
@@ -43,11 +40,9 @@ T = TypeVar("T")
 BUSY_TIMEOUT: Final = 2.0
 """Seconds to wait for another process's lock: a chat platform expects its acknowledgement within 3."""
 _NOT_OPEN: Final = "The store is not open."
-_REMEMBERED: Final = """SELECT CAST(value AS BLOB) FROM remembered
-    WHERE agent = ? AND conversation = ? AND turn = ? AND tool = ? AND question_id = ?"""
 
 
-class SqliteDatabase(Runner):
+class SqliteDatabase(SqlDatabase):
     """A file with one connection that writes and one that reads.
 
     Args:
@@ -55,8 +50,22 @@ class SqliteDatabase(Runner):
         busy_timeout: seconds to wait for another process's lock.
     """
 
+    as_bytes = "CAST({} AS BLOB)"
+    position = "instr"
+    message_id = "json_extract(message, '$.id')"
+    ended = "INDEXED BY asks_to_erase WHERE status <> 'open' AND erased_at IS NULL"
+    ended_at = "updated_at"
+    for_update = ""
+    lines = """SELECT seq, at, CAST(entry AS BLOB) FROM record WHERE seq IN (
+            WITH RECURSIVE line (seq) AS (
+                SELECT last_line FROM asks WHERE id = $1
+                UNION ALL SELECT before FROM line JOIN record USING (seq) WHERE before > $2
+            ) SELECT seq FROM line WHERE seq > $2
+        ) ORDER BY seq LIMIT $3"""
+
     def __init__(self, path: str | Path, busy_timeout: float = BUSY_TIMEOUT) -> None:
         self.requests = rows.RequestCache()
+        self.unreadable = rows.UnreadableRows()
         self.batch = Batch(self.requests)
         self.connections = Connections(Path(path).absolute(), busy_timeout, self.batch)
         self._writer: JobThread[sqlite3.Connection] | None = None
@@ -82,17 +91,102 @@ class SqliteDatabase(Runner):
     def write(
         self, run: Callable[[sqlite3.Connection], T], then: Callable[[T], None] | None = None
     ) -> asyncio.Future[T]:
+        """Run a function in a durable transaction, then call ``then`` with its result, even if the caller has gone."""
         if self._writer is None:
             raise StoreError(_NOT_OPEN)
         return self._writer.submit(run, then)
 
     def read(self, run: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
+        """Run a function that only reads. It sees everything that was committed before this call."""
         if self._reader is None:
             raise StoreError(_NOT_OPEN)
         return self._reader.submit(run)
 
+    async def fetch(self, statement: str, *values: object) -> list[rows.Row]:
+        return await self.read(lambda db: run_statement(db, statement, values).fetchall())
 
-class SqliteAsks(BaseAsks[SqliteDatabase]):
+    async def execute(self, statement: str, *values: object) -> list[rows.Row]:
+        return await self.write(lambda db: run_statement(db, statement, values).fetchall())
+
+    def transact(
+        self, work: Callable[[Transaction], Coroutine[Any, Any, T]], *, lock: str | None = None
+    ) -> asyncio.Future[T]:
+        """See `SqlDatabase.transact`. Nobody else writes anyway, and as nothing waits, the thread runs it in one go."""
+
+        def run(db: sqlite3.Connection) -> T:
+            try:
+                work(_SqliteTransaction(self, db)).send(None)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            raise AssertionError("a transaction waited for something else")
+
+        return self.write(run)
+
+    def find(
+        self,
+        query: str,
+        values: Sequence[object],
+        limit: int,
+        wanted: Callable[[Ask], bool] = lambda _ask: True,
+    ) -> asyncio.Future[list[tuple[int, Ask]]]:
+        def run(db: sqlite3.Connection) -> list[tuple[int, Ask]]:
+            seqs = (seq for (seq,) in run_statement(db, f"SELECT seq FROM asks {query}", values))
+            found = asks.load_many(db, self.requests, self.unreadable, seqs)
+            return list(islice((each for each in found if wanted(each[1])), limit))
+
+        return self.read(run)
+
+    async def scrub(self) -> None:
+        """Remove overwritten data from the file: SQLite overwrites what is deleted, but not all copies of it."""
+        await asyncio.to_thread(self.connections.tidy)
+
+    def equals(self, column: str, reference: str) -> str:
+        return f"{column} = {reference}"
+
+    def key(self, table: str, *names: str) -> tuple[str, Sequence[object]]:
+        terms = (f"{column} = ${n}" for n, column in enumerate(KEYS[table], 1))
+        return " AND ".join(terms), names
+
+
+class _SqliteTransaction(Transaction):
+    """A transaction in the thread that writes. None of its methods waits."""
+
+    def __init__(self, database: SqliteDatabase, db: sqlite3.Connection) -> None:
+        self._database = database
+        self._db = db
+
+    async def execute(self, statement: str, *values: object) -> list[rows.Row]:
+        return run_statement(self._db, statement, values).fetchall()
+
+    async def get(self, ask_id: str) -> Ask | None:
+        return asks.load(self._db, self._database.requests, ask_id)
+
+    async def get_readable(self, ask_ids: Collection[str]) -> list[Ask]:
+        statement = "SELECT seq FROM asks WHERE id = ?"
+        seqs = [self._db.execute(statement, (ask_id,)).fetchone()[0] for ask_id in ask_ids]
+        cache, unreadable = self._database.requests, self._database.unreadable
+        return [ask for _, ask in asks.load_many(self._db, cache, unreadable, seqs)]
+
+    async def update(self, old: Ask, new: Ask) -> None:
+        asks.update(self._db, old, new)
+        self._database.batch.forget()
+
+    async def add_lines(self, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:
+        asks.add_lines(self._db, entries)
+
+    async def check_fence(self, fence: Fence) -> None:
+        claim_statements.check_fence(self._db, fence)
+
+
+def run_statement(
+    db: sqlite3.Connection, statement: str, values: Sequence[object]
+) -> sqlite3.Cursor:
+    """Run a statement whose values are ``$1``, ``$2`` and so on."""
+    return db.execute(statement, {str(n): value for n, value in enumerate(values, 1)})
+
+
+class SqliteAsks(SqlAsks[SqliteDatabase]):
     """Asks in an SQLite file."""
 
     async def create(
@@ -106,12 +200,12 @@ class SqliteAsks(BaseAsks[SqliteDatabase]):
                 return existing
             if limits != NO_LIMITS and (reached := ask_limits.find_reached(db, write.ask, limits)):
                 return reached
-            if write.grant is not None and not grants.store(db, write.grant):
+            if write.grant is not None and not asks.store_grant(db, write.grant):
                 return GrantGone()
             if idempotency is not None:
                 asks.insert_idempotency_key(db, idempotency, write.ask)
             asks.insert(db, write.ask, write.claim)
-            insert_related(db, write)
+            asks.insert_related(db, write)
             return Created(write.ask)
 
         began = time.perf_counter()
@@ -148,7 +242,7 @@ class SqliteAsks(BaseAsks[SqliteDatabase]):
         digest: str = "",
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
-    ) -> Future[tuple[T, bool]]:
+    ) -> asyncio.Future[tuple[T, bool]]:
         def notify(outcome: tuple[T, bool]) -> None:
             result, repeated = outcome
             if then is not None and not repeated:
@@ -159,17 +253,3 @@ class SqliteAsks(BaseAsks[SqliteDatabase]):
 
     async def get(self, ask_id: str) -> Ask | None:
         return await self._db.read(lambda db: asks.load(db, self._db.requests, ask_id))
-
-    async def _page(self, filters: Filters, behind: int, limit: int) -> Page[Ask]:
-        def run(db: sqlite3.Connection) -> Page[Ask]:
-            seqs, cursor = asks.newest_first(db, "asks", filters, (behind, limit))
-            return Page(tuple(asks.load_many(db, self._db.requests, seqs)), cursor)
-
-        return await self._db.read(run)
-
-    async def get_remembered(
-        self, agent: str, conversation: str, turn: str, tool: str, question: str
-    ) -> tuple[JsonValue] | None:
-        key = (agent, conversation, turn, tool, question)
-        found = await self._db.read(lambda db: db.execute(_REMEMBERED, key).fetchone())
-        return None if found is None else rows.read_value(found[0], "remembered")

@@ -10,12 +10,12 @@ from typing import Final
 
 from answerback.core.ask import RecordEntry
 from answerback.ports.claims import Claim
-from answerback.ports.store_values import Delivery, Page, StoredDelivery
+from answerback.ports.store_values import StoredDelivery
 from answerback_storage import rows
-from answerback_storage.base_store import BaseOutbox, Filters
+from answerback_storage.outbox import SqlOutbox
 from answerback_storage.sqlite import asks
 from answerback_storage.sqlite import claim_statements as claims
-from answerback_storage.sqlite.runner import Runner
+from answerback_storage.sqlite.database import SqliteDatabase, run_statement
 
 # A delivery waits for every earlier one of its ask that is still pending. The indexes hold pending deliveries in time
 # order; without the hints, SQLite sorts them all.
@@ -27,51 +27,40 @@ _EXPIRED: Final = f"""SELECT seq {_PENDING.format("deliveries_held")} AND holder
     AND claimed_until <= ? AND next_at <= ? ORDER BY claimed_until"""
 _FREE: Final = f"""SELECT seq {_PENDING.format("deliveries_free")} AND holder IS NULL
     AND next_at <= ? ORDER BY next_at"""
-
-
-LoggedRows = set[tuple[str, int]]
-"""The rows that were already logged as unreadable, by table and number."""
-
 _LOAD_ROW: Final = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE seq = ?"
-
-
 # The plus keeps SQLite from scanning all pending rows for the few that were found.
 _CLAIM: Final = f"""UPDATE deliveries SET holder = ?1, claimed_until = ?3
     FROM (SELECT value ->> 0 AS wanted, value ->> 1 AS tried FROM json_each(?4))
     WHERE id = wanted AND tries = tried AND +state = 'pending'
     AND {claims.unclaimed("holder", "claimed_until", "?2")} RETURNING id"""
-_RENEW: Final = (
-    "UPDATE deliveries SET claimed_until = ? WHERE id = ? AND holder = ? AND state = 'pending'"
-)
+_RENEW: Final = """UPDATE deliveries SET claimed_until = $1
+    WHERE id = $2 AND holder = $3 AND state = 'pending' RETURNING 1"""
 _RELEASE: Final = """UPDATE deliveries INDEXED BY deliveries_held SET holder = NULL
-    WHERE state = 'pending' AND holder IS NOT NULL AND holder = ?"""
-_NEXT_DUE: Final = f"SELECT next_at {_FIRST_PENDING} AND next_at > ? ORDER BY next_at LIMIT 1"
+    WHERE state = 'pending' AND holder IS NOT NULL AND holder = $1"""
+_NEXT_DUE: Final = f"SELECT next_at {_FIRST_PENDING} AND next_at > $1 ORDER BY next_at LIMIT 1"
 _REMOVE: Final = "DELETE FROM deliveries WHERE id = ? AND (? IS NULL OR holder = ?)"
-_GET: Final = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = ?"
 
 
-class SqliteOutbox(BaseOutbox[Runner]):
+class SqliteOutbox(SqlOutbox[SqliteDatabase]):
     """The outbox in an SQLite file.
 
     The reader thread does the searching, so that only what is found costs a transaction.
     """
 
     async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
-        logged = self._db.requests.logged_rows
-        found = await self._db.read(lambda db: _claimable(db, logged, now, limit))
+        found = await self._db.read(lambda db: self._claimable(db, now, limit))
         return await self._db.write(lambda db: _claim(db, found, claim)) if found else ()
 
     async def renew(self, delivery_id: str, claim: Claim) -> bool:
         holder, _, until = rows.claim_row(claim)
-        values = (until, delivery_id, holder)
-        return await self._db.write(lambda db: db.execute(_RENEW, values).rowcount == 1)
+        return bool(await self._db.execute(_RENEW, until, delivery_id, holder))
 
     async def release(self, holder: str) -> None:
-        await self._db.write(lambda db: db.execute(_RELEASE, (holder,)).rowcount)
+        await self._db.execute(_RELEASE, holder)
 
     async def next_due(self, after: float = 0.0) -> float | None:
-        found = await self._db.read(lambda db: db.execute(_NEXT_DUE, (after,)).fetchone())
-        return None if found is None else found[0]
+        found = await self._db.fetch(_NEXT_DUE, after)
+        return found[0][0] if found else None
 
     async def save_results(
         self,
@@ -85,25 +74,32 @@ class SqliteOutbox(BaseOutbox[Runner]):
 
         await self._db.write(run)
 
-    async def get(self, delivery_id: str) -> StoredDelivery | None:
-        row = await self._db.read(lambda db: db.execute(_GET, (delivery_id,)).fetchone())
-        return None if row is None else rows.delivery_from_row(row)
-
-    async def _page(self, filters: Filters, behind: int, limit: int) -> Page[StoredDelivery]:
-        def run(db: sqlite3.Connection) -> Page[StoredDelivery]:
-            seqs, cursor = asks.newest_first(db, "deliveries", filters, (behind, limit))
-            return Page(tuple(_load_readable(db, self._db.requests.logged_rows, seqs)), cursor)
+    async def _find(
+        self, query: str, values: Sequence[object], limit: int
+    ) -> Sequence[tuple[int, StoredDelivery]]:
+        def run(db: sqlite3.Connection) -> list[tuple[int, StoredDelivery]]:
+            seqs = run_statement(db, f"SELECT seq FROM deliveries {query}", values)
+            return list(islice(self._load_readable(db, seqs), limit))
 
         return await self._db.read(run)
 
+    def _load_readable(
+        self, db: sqlite3.Connection, seqs: Iterable[tuple[int]]
+    ) -> Iterator[tuple[int, StoredDelivery]]:
+        def read(seq: int) -> tuple[int, StoredDelivery] | None:
+            row = db.execute(_LOAD_ROW, (seq,)).fetchone()
+            return None if row is None else (seq, rows.delivery_from_row(row))
 
-def _claimable(
-    db: sqlite3.Connection, logged: LoggedRows, now: float, limit: int
-) -> list[StoredDelivery]:
-    """Return the first pending delivery of each ask if it is due and unclaimed, oldest first."""
-    expired = db.execute(_EXPIRED, (time.monotonic(), now))  # with claims that have expired
-    found = chain(expired, db.execute(_FREE, (now,)))
-    return list(islice(_load_readable(db, logged, (seq for (seq,) in found)), limit))
+        # A push that has been settled since its number was read is gone.
+        numbers = (seq for (seq,) in seqs)
+        unreadable = self._db.unreadable
+        return filter(None, asks.read_valid_rows(db, unreadable, ("deliveries", numbers), read))
+
+    def _claimable(self, db: sqlite3.Connection, now: float, limit: int) -> list[StoredDelivery]:
+        """Return the first pending delivery of each ask if it is due and unclaimed, oldest first."""
+        expired = db.execute(_EXPIRED, (time.monotonic(), now))  # with claims that have expired
+        found = self._load_readable(db, chain(expired, db.execute(_FREE, (now,))))
+        return [stored for _, stored in islice(found, limit)]
 
 
 def _claim(
@@ -113,17 +109,6 @@ def _claim(
     wanted = rows.dump([[stored.delivery.id, stored.tries] for stored in found])
     taken = {row[0] for row in db.execute(_CLAIM, (*rows.claim_row(claim), wanted))}
     return [stored for stored in found if stored.delivery.id in taken]
-
-
-def _load_readable(
-    db: sqlite3.Connection, logged: LoggedRows, seqs: Iterable[int]
-) -> Iterator[StoredDelivery]:
-    def read(seq: int) -> StoredDelivery | None:
-        row = db.execute(_LOAD_ROW, (seq,)).fetchone()
-        return None if row is None else rows.delivery_from_row(row)
-
-    # A push that has been settled since its number was read is gone.
-    return filter(None, asks.read_valid_rows(db, logged, ("deliveries", seqs), read))
 
 
 def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -> bool:
@@ -138,20 +123,3 @@ def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | N
         (*rows.delivery_row(result)[7:], result.delivery.id, holder, holder),
     )
     return updated.rowcount > 0
-
-
-def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
-    """Store new deliveries, to be sent at once."""
-    db.executemany(
-        f"INSERT INTO deliveries ({rows.DELIVERY_COLUMNS})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [rows.delivery_row(rows.new_delivery(delivery)) for delivery in deliveries],
-    )
-
-
-def shift_schedule(db: sqlite3.Connection, seconds: float, at: float) -> None:
-    """Make planned attempts due earlier, by as much as the clock was set back to ``at``."""
-    db.execute(
-        "UPDATE deliveries SET next_at = next_at - ? WHERE state = 'pending' AND next_at > ?",
-        (seconds, at),
-    )

@@ -27,11 +27,11 @@ from answerback.ports.store_values import (
     LimitReached,
     Page,
 )
-from answerback_storage import rows
+from answerback_storage import cursors, rows
 from answerback_storage.base_store import BaseAsks, Filters, Part
 from tests.stores.memory import grants
 from tests.stores.memory.database import MemoryDatabase, Tables
-from tests.stores.memory.search import build_page, matches
+from tests.stores.memory.search import matches
 
 T = TypeVar("T")
 
@@ -113,7 +113,7 @@ class MemoryAsks(BaseAsks[MemoryDatabase]):
             for n, ask in self._db.tables().iter_newest_first(behind)
             if matches(columns_of(ask), filters.values())
         )
-        return build_page("asks", found, limit)
+        return cursors.page("asks", found, limit)
 
     async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question: str
@@ -156,7 +156,7 @@ class MemoryMessageQueries(Part[MemoryDatabase], MessageQueries):
             if key == rows.left_channel_key(surface, channel) and until >= since:
                 here += [] if ask.erased_at else [(until, ask)]
         here.sort(key=itemgetter(0), reverse=True)
-        return rows.moved_from([ask for _, ask in here], thread, limit)
+        return [ask for _, ask in here if rows.was_in(ask, thread)][:limit]
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         for ask in self._db.tables().asks.values():

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from answerback.core.ask import RecordEntry
 from answerback.ports.claims import Claim, ClaimKind
 from answerback.ports.store_values import DeliveryState, Page, StoredDelivery
+from answerback_storage import cursors
 from answerback_storage.base_store import BaseOutbox, Filters
 from tests.stores.memory.database import MemoryDatabase
-from tests.stores.memory.search import build_page, matches
+from tests.stores.memory.search import matches
 
 _KIND = ClaimKind.DELIVERY
 
@@ -65,7 +66,7 @@ class MemoryOutbox(BaseOutbox[MemoryDatabase]):
             for n, stored in numbered
             if n < behind and matches((stored.state, stored.delivery.agent), wanted)
         )
-        return build_page("deliveries", found, limit)
+        return cursors.page("deliveries", found, limit)
 
     def _first_pending(self) -> list[StoredDelivery]:
         """Return the first pending delivery of each ask, ordered by time."""

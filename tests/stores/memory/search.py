@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
 from answerback.core.ask import Ask
 from answerback.ports.search import (
@@ -16,11 +14,9 @@ from answerback.ports.search import (
     question_words,
 )
 from answerback.ports.store_values import Page
-from answerback_storage import rows
+from answerback_storage import cursors
 from answerback_storage.base_store import BaseSearch
 from tests.stores.memory.database import MemoryDatabase
-
-T = TypeVar("T")
 
 
 class MemorySearch(BaseSearch[MemoryDatabase]):
@@ -29,7 +25,7 @@ class MemorySearch(BaseSearch[MemoryDatabase]):
     async def _find(self, wanted: Search, behind: int, limit: int) -> Page[Ask]:
         numbered = self._db.tables().iter_newest_first(behind)
         found = ((n, ask) for n, ask in numbered if _matches_search(ask, wanted))
-        return build_page("search", found, limit)
+        return cursors.page("search", found, limit)
 
     async def _list_for_responder(
         self, accounts: Sequence[Account], behind: int, limit: int
@@ -41,14 +37,7 @@ class MemorySearch(BaseSearch[MemoryDatabase]):
             for number, ask in numbered
             if number > behind and ask.open and may_wait_for(ask, accounts)
         )
-        return build_page("waiting", matching, limit)
-
-
-def build_page(kind: str, numbered: Iterator[tuple[int, T]], limit: int) -> Page[T]:
-    """Build a page from numbered results."""
-    rows_found = list(islice(numbered, limit + 1))
-    after = rows.cursor(kind, rows_found[limit - 1][0]) if len(rows_found) > limit else None
-    return Page(tuple(item for _, item in rows_found[:limit]), after)
+        return cursors.page("waiting", matching, limit)
 
 
 def matches(values: Iterable[object], wanted: Iterable[object]) -> bool:

@@ -21,7 +21,7 @@ from answerback.ports.late_answers import (
 from answerback.ports.push import PushSubscription, PushSubscriptions
 from answerback.ports.store import AccountLinkStore, Maintenance, Record, Store
 from answerback.ports.store_values import ChangedAsks, DeliveryState, StoredEntry
-from answerback_storage import change_cursors, rows
+from answerback_storage import cursors, rows
 from answerback_storage.base_store import BaseDrafts, Part
 from tests.stores.memory import grants
 from tests.stores.memory.agent_tokens import MemoryAgentTokens
@@ -107,13 +107,13 @@ class MemoryRecord(Part[MemoryDatabase], Record):
         )
 
     async def list_changed(self, after: str, limit: int) -> ChangedAsks:
-        _, last = change_cursors.parse_change_cursor(after)
+        _, last = cursors.parse_change_cursor(after)
         record = self._db.tables().record
         lines = [(0, line.seq, ask_id) for ask_id, line in record if ask_id is not None]
         if last and all(seq != last for _, seq, _ in lines):
-            raise ValueError(change_cursors.unknown_cursor(after))
+            raise ValueError(cursors.unknown_cursor(after))
         newer = [line for line in lines if line[1] > last]
-        return change_cursors.changed_asks(newer[:limit], after, limit)
+        return cursors.changed_asks(newer[:limit], after, limit)
 
     async def add(self, ask_id: str | None, entry: RecordEntry) -> None:
         rows.entry_rows(ask_id, [entry])

@@ -25,9 +25,9 @@ from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipts import ReceiptBody
 from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
-from answerback_storage.copy import TABLES, CopyEndpoint, TableDigest, copy
-from answerback_storage.postgres.copy import PostgresCopyEndpoint, PostgresCopyTransaction
-from answerback_storage.sqlite.copy import SqliteCopyEndpoint
+from answerback_storage.postgres.copy_endpoint import PostgresCopyEndpoint, PostgresCopyTransaction
+from answerback_storage.sqlite.copy_endpoint import SqliteCopyEndpoint
+from answerback_storage.store_copy import TABLES, CopyEndpoint, TableDigest, copy
 from tests.postgres import store_at
 from tests.stores.agent_tokens import ANNS, approve, new_token
 from tests.stores.examples import (

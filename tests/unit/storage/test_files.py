@@ -23,9 +23,9 @@ from answerback.ports.store_values import Delivery
 from answerback.ports.surface import Shown
 from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
-from answerback_storage.sqlite.migrations import APPLICATION_ID
+from answerback_storage.sqlite.migrate import migrations
+from answerback_storage.sqlite.schema import APPLICATION_ID
 from answerback_storage.sqlite.store import SqliteStore
-from answerback_storage.sqlite.upgrade import migrations
 from tests.meta.project import PYTHONPATH
 from tests.stores.examples import answer_decision, new_delivery, read_only_decision, release_all
 

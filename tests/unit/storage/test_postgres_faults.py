@@ -13,7 +13,7 @@ from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import CommitUnknownError, DatabaseTooNewError, StoreError
 from answerback.ports.store import Decision, Write
 from answerback.testing.example_asks import new_ask
-from answerback_storage.postgres import connections, listen_notify, server_check
+from answerback_storage.postgres import connections, listen_notify, migrations
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.proxy import Proxy, proxy
@@ -116,7 +116,7 @@ async def test_another_programs_tables_are_refused_and_unchanged(
 async def test_a_server_that_is_too_old_is_refused(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_check, "MIN_VERSION", 99)
+    monkeypatch.setattr(migrations, "MIN_VERSION", 99)
     await refused(database, "Answerback needs 99 or newer")
 
 

@@ -23,7 +23,7 @@ def test_a_request_is_parsed_once_while_it_is_cached() -> None:
             reads.append(seq)
             return text
 
-        return cache.get(seq, read)
+        return cache.get(str(seq), read)
 
     first = get(1)
     assert first == new_ask().request
@@ -39,7 +39,7 @@ def test_a_request_is_parsed_once_while_it_is_cached() -> None:
 def test_a_request_larger_than_the_cache_is_not_cached() -> None:
     cache = RequestCache(10)
     text = new_ask().request.model_dump_json()
-    assert cache.get(1, lambda: text) is not cache.get(1, lambda: text)
+    assert cache.get("ask_1", lambda: text) is not cache.get("ask_1", lambda: text)
 
 
 def test_a_request_read_twice_concurrently_is_cached_once() -> None:
@@ -47,11 +47,11 @@ def test_a_request_read_twice_concurrently_is_cached_once() -> None:
     cache = RequestCache(estimate_parsed_bytes(text))
 
     def read() -> str:
-        cache.get(1, lambda: text)
+        cache.get("ask_1", lambda: text)
         return text
 
-    cache.get(1, read)
-    assert cache.get(1, lambda: "") == new_ask().request
+    cache.get("ask_1", read)
+    assert cache.get("ask_1", lambda: "") == new_ask().request
 
 
 @pytest.mark.rule("DATA-10")
@@ -77,12 +77,12 @@ def test_the_size_estimate_is_never_below_actual_memory(value: JsonValue) -> Non
     try:
         cache = RequestCache(count * estimate_parsed_bytes(text))
         for number in range(3 * count):
-            cache.get(number, lambda: text)
+            cache.get(str(number), lambda: text)
         gc.collect(0)
         used, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
         gc.enable()
-    held = sum(cache.peek(number) is not None for number in range(3 * count))
+    held = sum(cache.peek(str(number)) is not None for number in range(3 * count))
     assert held == count
     assert used <= count * estimate_parsed_bytes(text)

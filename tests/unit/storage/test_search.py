@@ -18,8 +18,8 @@ from answerback.ports.store import Store, Write
 from answerback.testing.example_asks import FORM, new_ask
 from answerback_storage import rows
 from answerback_storage.postgres.store import PostgresStore
+from answerback_storage.sqlite.migrate import migrations
 from answerback_storage.sqlite.store import SqliteStore
-from answerback_storage.sqlite.upgrade import migrations
 from tests.stores.examples import end_decision
 
 pytestmark = pytest.mark.rule("API-17")

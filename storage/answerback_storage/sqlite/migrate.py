@@ -1,23 +1,36 @@
-"""How an SQLite file that lacks migrations is recognised and migrated. A start imports it only for such a file."""
+"""Recognise and migrate an SQLite file that lacks migrations. A start imports this only for such a file."""
 
 from __future__ import annotations
 
 import logging
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from sqlite_utils import Database, Migrations
 
 from answerback.core.errors import DatabaseTooNewError, StoreError
-from answerback_storage.schema_upgrades import log_upgrade
-from answerback_storage.sqlite.migrations import APPLICATION_ID, NAME, STEPS
+from answerback_storage.sql_database import log_upgrade
+from answerback_storage.sqlite.migrations import MIGRATIONS, NAME, Migration
+from answerback_storage.sqlite.schema import APPLICATION_ID
 
 logger: Final = logging.getLogger(__name__)
 
+
+def _function_of(migration: Migration) -> Callable[[Database], None]:
+    def apply(db: Database) -> None:
+        for statement in migration.statements:
+            db.execute(statement)
+        if migration.then is not None:
+            migration.then(db.conn)
+
+    return apply
+
+
 migrations: Final = Migrations(NAME)
-for _step in STEPS:
-    migrations()(_step)
+for _migration in MIGRATIONS:
+    migrations(name=_migration.name)(_function_of(_migration))
 
 
 def recognise(connection: sqlite3.Connection, path: Path) -> None:
@@ -35,7 +48,7 @@ def recognise(connection: sqlite3.Connection, path: Path) -> None:
                 " `storage.url` to a file of Answerback's own."
             )
         return
-    ours = {step.__name__ for step in STEPS}
+    ours = {migration.name for migration in MIGRATIONS}
     if newer := sorted({step.name for step in migrations.applied(db)} - ours):
         raise DatabaseTooNewError(
             f"The database {path} was written by a newer Answerback than this one (it knows"

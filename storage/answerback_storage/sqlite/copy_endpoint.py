@@ -1,4 +1,4 @@
-"""An SQLite file as the source or target of a copy; see `answerback_storage.copy`."""
+"""An SQLite file as the source or target of a copy; see `answerback_storage.store_copy`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 
 from answerback.core.errors import StoreError
 from answerback_storage import rows
-from answerback_storage.sqlite import asks, record_lines
+from answerback_storage.sqlite import asks
 from answerback_storage.sqlite.connections import describe_error
 from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
+from answerback_storage.sqlite.schema import LINK_LINES
 from answerback_storage.sqlite.store import SqliteStore
 
 
@@ -58,7 +59,8 @@ class SqliteCopyTransaction:
 
     def finish(self) -> None:
         """Index the asks for search and link their records. SQLite itself numbers new rows after the last one."""
-        record_lines.link_lines(self._db)
+        for statement in LINK_LINES:
+            self._db.execute(statement)
         asks.index_existing_asks(self._db)
 
 

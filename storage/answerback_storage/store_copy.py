@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple, Protocol
 
 from answerback.core.errors import StoreError
-from answerback_storage import grant_rows, link_rows, person_rows, rows
+from answerback_storage import account_links, agent_tokens, grants, rows
 
 TABLES: Final[Mapping[str, Sequence[str]]] = {
     "requests": ("seq", "request"),
@@ -25,7 +25,7 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "deliveries": ("seq", *rows.DELIVERY_COLUMNS.split(", ")),
     "receipts": ("seq", "receipt", "beside", "n", "link"),
     "receipt_keys": ("seq", "x", "at"),
-    "grants": tuple(grant_rows.COLUMNS.split(", ")),
+    "grants": grants.COLUMNS,
     "owed": ("seq", "ask_id", "agent", "conversation", "told", "number", "at"),
     "listed": ("id", "last"),
     "seen": ("id", "at", "digest"),
@@ -33,8 +33,8 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "remembered": ("agent", "conversation", "turn", "tool", "question_id", "value", "at"),
     "drafts": ("key", "value", "at"),
     "push_subscriptions": ("id", "value", "at"),
-    "agent_tokens": tuple(person_rows.TOKEN_COLUMNS.split(", ")),
-    "account_links": tuple(link_rows.COLUMNS.split(", ")),
+    "agent_tokens": agent_tokens.TOKEN_COLUMNS,
+    "account_links": account_links.COLUMNS,
     "secrets": ("name", "value"),
 }
 """The tables and columns to copy. Every store has them; a store derives its other columns from these."""

@@ -1,10 +1,11 @@
-"""A PostgreSQL database as the source or target of a copy; see `answerback_storage.copy`."""
+"""A PostgreSQL database as the source or target of a copy; see `answerback_storage.store_copy`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 import psycopg
@@ -17,20 +18,19 @@ from answerback_storage.postgres import driver_errors, search
 from answerback_storage.postgres.asks import message_id, unique_hash
 from answerback_storage.postgres.connections import AdapterContext, Database
 from answerback_storage.postgres.migrations import migrate
+from answerback_storage.sql_database import KEYS
+
+
+def _hash(columns: Sequence[str], row: Mapping[str, Any]) -> bytes:
+    return unique_hash(*(row[column] for column in columns))
+
 
 _DERIVED_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], object]]]] = {
     "asks": (
         "message_id",
         lambda row: message_id(None if row["message"] is None else from_json(row["message"])),
     ),
-    "idempotency": ("hash", lambda row: unique_hash(row["agent"], row["key"])),
-    "remembered": (
-        "hash",
-        lambda row: unique_hash(
-            row["agent"], row["conversation"], row["turn"], row["tool"], row["question_id"]
-        ),
-    ),
-    "drafts": ("hash", lambda row: unique_hash(row["key"])),
+    **{table: ("hash", partial(_hash, columns)) for table, columns in KEYS.items()},
 }
 """The column of each table that only this store has, and the function that computes it from the row."""
 _NUMBERED: Final = ("requests", "record", "deliveries", "owed", "receipt_keys")

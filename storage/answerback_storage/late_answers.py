@@ -1,0 +1,103 @@
+"""Which late answers agents have yet to see, in a database; see `answerback.ports.late_answers`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import chain
+
+from answerback.core.ask import Ask
+from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, LateAnswerStore, SeenState
+from answerback_storage.base_store import Part
+from answerback_storage.rows import Row
+from answerback_storage.sql_database import (
+    SqlDatabase,
+    Transaction,
+    placeholders,
+    value_rows,
+    where,
+)
+
+
+def owed_row(ask: Ask) -> Row:
+    """Return the ask, its agent, its conversation, and since when its agent is owed the outcome."""
+    return ask.id, ask.request.agent or "", ask.request.conversation or "", ask.updated_at
+
+
+class SqlLateAnswers(Part[SqlDatabase], LateAnswerStore):
+    """Late answers in a database."""
+
+    async def list_owed(self, query: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
+        """See `LateAnswerStore.list_owed`. If nothing is owed, nothing is written."""
+        owed, values = self._owed(query)
+        if not await self._db.fetch(f"SELECT 1 FROM owed WHERE {owed} LIMIT 1", *values):
+            return []
+
+        async def run(tx: Transaction) -> list[LateAnswer]:
+            if query.after is not None:
+                at_and_number = f"SET told = 2, at = ${len(values) + 1}", f"${len(values) + 2}"
+                acknowledge = "UPDATE owed {} WHERE {owed} AND number <= {}"
+                await tx.execute(
+                    acknowledge.format(*at_and_number, owed=owed), *values, at, query.after
+                )
+            numbers, found = await self._read(tx, query)
+            numbers |= await _assign(tx, [ask.id for ask in found if numbers[ask.id] is None])
+            return [LateAnswer(numbers[ask.id] or 0, ask) for ask in found]
+
+        return await self._db.transact(run, lock="listed")
+
+    def _owed(self, query: LateAnswerQuery) -> tuple[str, list[object]]:
+        """Return the condition for what is owed to an agent, and its values."""
+        columns = {"owed.agent": query.agent, "owed.conversation": query.conversation}
+        terms, values = where(self._db, columns)
+        return f"{terms} AND owed.told < {1 if query.after is None else 2}", values
+
+    async def _read(
+        self, tx: Transaction, query: LateAnswerQuery
+    ) -> tuple[dict[str, int | None], list[Ask]]:
+        """Return the numbers of what is owed, as far as it has some, and the first asks that can be read."""
+        owed, values = self._owed(query)
+        without = placeholders(len(query.without), len(values) + 1)
+        excluded = f"AND ask_id NOT IN ({without})" if query.without else ""
+        numbers: dict[str, int | None] = dict(
+            await tx.execute(
+                f"""SELECT ask_id, number FROM owed WHERE {owed} {excluded}
+                    ORDER BY number IS NULL, number, seq""",
+                *(*values, *sorted(query.without)),
+            )
+        )
+        ids, found = [*numbers], list[Ask]()
+        while ids and len(found) < query.limit:
+            found += await tx.get_readable(ids[: query.limit])
+            del ids[: query.limit]
+        return numbers, found[: query.limit]
+
+    async def set_seen_state(
+        self, ask_ids: Collection[str], state: SeenState, at: float
+    ) -> Sequence[str]:
+        is_change = "told > 0" if state is SeenState.UNSEEN else "told < $1"
+        changed = await self._db.execute(
+            f"""UPDATE owed SET told = $1, at = $2
+                WHERE ask_id IN ({placeholders(len(ask_ids), 3)}) AND {is_change} RETURNING ask_id""",
+            *(int(state), at, *ask_ids),
+        )
+        changed_ids = {ask_id for (ask_id,) in changed}
+        return [ask_id for ask_id in ask_ids if ask_id in changed_ids]
+
+    async def get_seen_state(self, ask_id: str) -> SeenState:
+        found = await self._db.fetch("SELECT told FROM owed WHERE ask_id = $1", ask_id)
+        return SeenState(found[0][0]) if found else SeenState.SEEN
+
+
+async def _assign(tx: Transaction, ask_ids: Sequence[str]) -> dict[str, int | None]:
+    """Assign the next numbers to asks, and return them."""
+    if not ask_ids:
+        return {}
+    statement = "UPDATE listed SET last = last + $1 RETURNING last"
+    [(last,)] = await tx.execute(statement, len(ask_ids))
+    new = [*zip(ask_ids, range(last - len(ask_ids) + 1, last + 1), strict=True)]
+    await tx.execute(
+        f"""UPDATE owed SET number = new.column2 FROM (VALUES {value_rows(new)}) AS new
+            WHERE ask_id = new.column1""",
+        *chain.from_iterable(new),
+    )
+    return dict(new)

@@ -1,0 +1,79 @@
+"""What is done from time to time in a database: pruning, and rescheduling after a clock change."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from answerback.core.ask import RecordEntry
+from answerback.ports.store import Maintenance
+from answerback_storage import rows
+from answerback_storage.base_store import Part
+from answerback_storage.sql_database import SqlDatabase, Transaction
+
+STEP: Final = 1_000
+"""Rows deleted in one transaction, so that no click waits for all of them, and asks held in memory at once."""
+_PRUNED_IF: Final = {
+    # The key of an open ask is kept: a late retry must not ask people a second time.
+    "idempotency": "AND NOT EXISTS (SELECT 1 FROM asks WHERE id = ask_id AND status = 'open')",
+    # Outcomes that an agent has not seen are kept.
+    "owed": "AND told > 0",
+    "record": "AND ask_id IS NULL",
+}
+"""Further conditions for the old rows of a table."""
+_TIME_OF: Final = {"agent_tokens": "until", "sign_ins": "until"}
+"""The column that makes a row old, if it is not ``at``."""
+
+
+class SqlMaintenance(Part[SqlDatabase], Maintenance):
+    """Maintenance of a database."""
+
+    _keys: ClassVar[Mapping[str, str]]
+    """The key of each table that is pruned."""
+
+    async def prune(self, before: float) -> int:
+        tables = [table for table in self._keys if table != "record"]
+        return sum([await self._prune_table(table, before) for table in tables])
+
+    async def prune_audit(self, before: float) -> int:
+        return await self._prune_table("record", before)
+
+    async def _prune_table(self, table: str, before: float) -> int:
+        key, time_of = self._keys[table], _TIME_OF.get(table, "at")
+        statement = f"""DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table}
+            WHERE {time_of} < $1 {_PRUNED_IF.get(table, "")} ORDER BY {time_of} LIMIT {STEP}) RETURNING 1"""
+        deleted, step = 0, STEP
+        while step == STEP:
+            step = len(await self._db.execute(statement, before))
+            deleted += step
+        return deleted
+
+    async def shift_schedule(self, seconds: float, at: float) -> None:
+        async def run(tx: Transaction) -> None:
+            if not await self._is_new_clock_change(tx, at):
+                return
+            pending = "state = 'pending' AND next_at > $2"
+            await tx.execute(
+                f"UPDATE deliveries SET next_at = next_at - $1 WHERE {pending}", seconds, at
+            )
+            await tx.execute("UPDATE grants SET ended_at = $1 WHERE ended_at IS NULL", at)
+            await tx.execute("DELETE FROM sign_ins")
+            await tx.execute("UPDATE agent_tokens SET until = until - $1", seconds)
+            query = f"SELECT id FROM asks WHERE due IS NOT NULL ORDER BY id {self._db.for_update}"
+            due = await tx.execute(query)
+            for first in range(0, len(due), STEP):
+                for old in await tx.get_readable(
+                    [ask_id for (ask_id,) in due[first : first + STEP]]
+                ):
+                    if not at - rows.CLOCK_CHANGE_WINDOW <= old.created_at <= at:
+                        await tx.update(old, replace(old, set_back=old.set_back + seconds))
+            entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
+            await tx.add_lines([(None, entry)])
+
+        await self._db.transact(run)
+
+    @abstractmethod
+    async def _is_new_clock_change(self, tx: Transaction, at: float) -> bool:
+        """Note that the clock was set back; return whether that is news."""

@@ -1,0 +1,34 @@
+"""The webhooks to send, in a database."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import TypeVar
+
+from answerback.ports.store_values import Page, StoredDelivery
+from answerback_storage import cursors, rows
+from answerback_storage.base_store import BaseOutbox, Filters
+from answerback_storage.sql_database import SqlDatabase, where
+
+D = TypeVar("D", bound=SqlDatabase)
+
+
+class SqlOutbox(BaseOutbox[D]):
+    """The outbox in a database."""
+
+    async def get(self, delivery_id: str) -> StoredDelivery | None:
+        statement = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = $1"
+        found = await self._db.fetch(statement, delivery_id)
+        return rows.delivery_from_row(found[0]) if found else None
+
+    async def _page(self, filters: Filters, behind: int, limit: int) -> Page[StoredDelivery]:
+        terms, values = where(self._db, filters, ("seq < {}", behind))
+        found = await self._find(f"WHERE {terms} ORDER BY seq DESC", values, limit + 1)
+        return cursors.page("deliveries", found, limit)
+
+    @abstractmethod
+    async def _find(
+        self, query: str, values: Sequence[object], limit: int
+    ) -> Sequence[tuple[int, StoredDelivery]]:
+        """Return the first deliveries that can be read, with their numbers; as `SqlDatabase.find` does."""

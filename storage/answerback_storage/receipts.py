@@ -1,0 +1,71 @@
+"""Receipts and their chain, in a database; see `answerback.ports.receipts`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from itertools import chain
+from typing import Final
+
+from answerback.ports.claims import Fence
+from answerback.ports.receipts import (
+    NewLink,
+    ReceiptStore,
+    StoredReceipt,
+    chain_broken_error,
+    is_next_key,
+)
+from answerback_storage.base_store import Part
+from answerback_storage.sql_database import SqlDatabase, Transaction, value_rows
+
+_KEYS: Final = "SELECT x FROM receipt_keys ORDER BY seq"
+_LINK: Final = """UPDATE receipts SET n = new.column2, link = new.column3
+    FROM (VALUES {}) AS new JOIN asks ON asks.id = new.column1
+    WHERE receipts.n IS NULL AND receipts.seq = asks.seq RETURNING 1"""
+
+
+class SqlReceipts(Part[SqlDatabase], ReceiptStore):
+    """Receipts in a database."""
+
+    async def get(self, ask_id: str) -> StoredReceipt | None:
+        found = await self._select("WHERE id = $1", ask_id)
+        return found[0] if found else None
+
+    async def list_unlinked(self, limit: int) -> Sequence[StoredReceipt]:
+        return await self._select("WHERE n IS NULL ORDER BY receipts.seq LIMIT $1", limit)
+
+    async def last_link(self) -> StoredReceipt | None:
+        found = await self._select("WHERE n IS NOT NULL ORDER BY n DESC LIMIT 1")
+        return found[0] if found else None
+
+    async def list_linked(self, after: int, limit: int) -> Sequence[StoredReceipt]:
+        return await self._select("WHERE n > $1 ORDER BY n LIMIT $2", after, limit)
+
+    async def _select(self, where: str, *values: str | int) -> list[StoredReceipt]:
+        columns = "id, receipt, beside, n, link"
+        statement = f"SELECT {columns} FROM receipts JOIN asks USING (seq) {where}"
+        return [StoredReceipt(*row) for row in await self._db.fetch(statement, *values)]
+
+    async def add_links(self, links: Sequence[NewLink], fence: Fence) -> None:
+        async def run(tx: Transaction) -> None:
+            await tx.check_fence(fence)
+            [(last,)] = await tx.execute("SELECT coalesce(max(n), 0) FROM receipts")
+            if [link.n for link in links] != [*range(last + 1, last + 1 + len(links))]:
+                raise chain_broken_error()
+            linked = await tx.execute(_LINK.format(value_rows(links)), *chain.from_iterable(links))
+            if len(linked) != len(links):
+                raise chain_broken_error()
+
+        await self._db.transact(run)
+
+    async def public_keys(self) -> Sequence[str]:
+        return [x for (x,) in await self._db.fetch(_KEYS)]
+
+    async def use_key(self, new: str, former: Collection[str], at: float) -> bool:
+        async def run(tx: Transaction) -> bool:
+            used: list[str] = [x for (x,) in await tx.execute(_KEYS)]
+            if not is_next_key(used, new, former):
+                return new == used[-1]
+            await tx.execute("INSERT INTO receipt_keys (x, at) VALUES ($1, $2)", new, at)
+            return True
+
+        return await self._db.transact(run, lock="receipt_keys")

@@ -1,0 +1,49 @@
+"""Search and people's inboxes, in a database."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from itertools import chain
+
+from answerback.core.ask import Ask
+from answerback.ports.search import Account, Search, may_wait_for
+from answerback.ports.store_values import Page
+from answerback_storage import cursors, rows
+from answerback_storage.base_store import BaseSearch
+from answerback_storage.sql_database import SqlDatabase, where
+
+
+class SqlSearch(BaseSearch[SqlDatabase]):
+    """Search in a database."""
+
+    async def _find(self, wanted: Search, behind: int, limit: int) -> Page[Ask]:
+        columns = {"status": wanted.status and wanted.status.value, "agent": wanted.agent}
+        conditions = (
+            ("created_at >= {}", wanted.since),
+            ("created_at < {}", wanted.until),
+            ("seq < {}", behind),
+        )
+        terms, values = where(self._db, columns, *self._words(wanted), *conditions)
+        query = f"WHERE {terms} ORDER BY seq DESC"
+        return cursors.page("search", await self._db.find(query, values, limit + 1), limit)
+
+    @abstractmethod
+    def _words(self, wanted: Search) -> Sequence[tuple[str, object]]:
+        """Return the conditions that asks have certain words, with their values."""
+
+    async def _list_for_responder(
+        self, accounts: Sequence[Account], behind: int, limit: int
+    ) -> Page[Ask]:
+        position = self._db.position
+        places = " OR ".join(
+            f"""({self._db.equals("surface", f"${2 * n}")} AND ({position}(state, ${2 * n + 1}) > 0
+                OR {position}(state, '"@') > 0 OR {position}(state, '"anyone"') > 0))"""
+            for n in range(1, len(accounts) + 1)
+        )
+        values = chain.from_iterable((surface, rows.dump(user)) for surface, user in accounts)
+        query = f"WHERE status = 'open' AND seq > $1 AND ({places}) ORDER BY seq"
+        found = await self._db.find(
+            query, (behind, *values), limit + 1, lambda ask: may_wait_for(ask, accounts)
+        )
+        return cursors.page("waiting", found, limit)

@@ -1,0 +1,61 @@
+"""What the stores in databases are composed of in the same way."""
+
+from __future__ import annotations
+
+import secrets
+from typing import ClassVar
+
+from pydantic import JsonValue
+
+from answerback.ports.claims import RemoteChanges
+from answerback.ports.store import Store
+from answerback_storage import rows
+from answerback_storage.account_links import SqlAccountLinks
+from answerback_storage.agent_tokens import SqlAgentTokens
+from answerback_storage.base_store import BaseDrafts
+from answerback_storage.erasure import SqlErasure
+from answerback_storage.grants import SqlGrants
+from answerback_storage.late_answers import SqlLateAnswers
+from answerback_storage.push_subscriptions import SqlPushSubscriptions
+from answerback_storage.receipts import SqlReceipts
+from answerback_storage.sql_database import SqlDatabase
+
+
+class SqlStore(Store):
+    """A store in a database."""
+
+    def __init__(self, db: SqlDatabase, changes: RemoteChanges) -> None:
+        self._db = db
+        self.receipts = SqlReceipts(db)
+        self.grants = SqlGrants(db)
+        self.late_answers = SqlLateAnswers(db)
+        self.push = SqlPushSubscriptions(db)
+        self.agent_tokens = SqlAgentTokens(db)
+        self.links = SqlAccountLinks(db)
+        self.erasure = SqlErasure(db, changes)
+
+    async def secret(self, name: str) -> bytes:
+        insert = "INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+        await self._db.execute(insert, name, secrets.token_bytes(32))
+        found = await self._db.fetch("SELECT value FROM secrets WHERE name = $1", name)
+        return bytes(found[0][0])
+
+
+class SqlDrafts(BaseDrafts[SqlDatabase]):
+    """Drafts in a database."""
+
+    _insert: ClassVar[str]
+    """The statement that stores a draft: its key, its value, and the time; then the hash, if there is one."""
+
+    async def _read(self, key: str) -> bytes | None:
+        condition, values = self._db.key("drafts", key)
+        value = self._db.as_bytes.format("value")
+        found = await self._db.fetch(f"SELECT {value} FROM drafts WHERE {condition}", *values)
+        return found[0][0] if found else None
+
+    async def save(self, key: str, value: JsonValue, at: float) -> None:
+        condition, values = self._db.key("drafts", key)
+        if value is None:
+            await self._db.execute(f"DELETE FROM drafts WHERE {condition}", *values)
+        else:
+            await self._db.execute(self._insert, key, rows.dump(value), at, *values)
