@@ -181,7 +181,7 @@ async def answered(page: Page, there: Site) -> None:
 async def denied_meanwhile(page: Page, there: Site) -> None:
     """Open the page of a permission whose host was told no, because nobody had answered."""
     ask = await permission(there, SHELL, agent="ann-laptop")
-    await there.service.carriers.report_no_answer(ask.id)
+    await there.service.approval_leases.report_no_answer(ask.id)
     await page.goto(there.page(ask))
 
 

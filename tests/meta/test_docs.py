@@ -21,7 +21,7 @@ from answerback.core.ask import Reason, Status
 from answerback.core.walker import Source
 from answerback.dialects.installed import installed_dialects, tool_names
 from answerback.runtime.config_file import iter_setting_keys, platform_variables
-from answerback.service.wire import AskBody
+from answerback.service.ask_wire import AskBody
 from tests.meta import generated_docs
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 

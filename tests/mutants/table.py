@@ -145,13 +145,17 @@ MUTANTS = (
         for file, line, mutant in (
             (
                 "confirmation",
-                "if any(people.may_be_same(by, one) for one in answerers):",
+                "if any(people.may_be_same(by, each) for each in answerers):",
                 "if False:",
             ),
-            ("confirmation", "if any(people.may_be_same(by, one) for one in voters):", "if False:"),
+            (
+                "confirmation",
+                "if any(people.may_be_same(by, each) for each in voters):",
+                "if False:",
+            ),
             ("confirmation", "if by.known is AuthMethod.KEY:", "if False:"),
             ("confirmation", "people.may_be(by, rule.requester)", "False"),
-            ("confirmation", "for one in others):", "for one in ()):"),
+            ("confirmation", "for each in others):", "for each in ()):"),
             ("walker", "len(votes) >= form.confirmation.due", "len(votes) > 0"),
             ("clarification", "walk=replace(ask.walk, votes=()),", "walk=ask.walk,"),
         )

@@ -19,7 +19,7 @@ from answerback.core.strict_json import MAX_BODY
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.dialects import registry
-from answerback.service.wire import ask_json
+from answerback.service.ask_wire import ask_json
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord import form_inputs as discord_forms
 from answerback_discord import option_controls as discord_choices

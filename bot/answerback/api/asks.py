@@ -18,10 +18,10 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
 from answerback.core.strict_json import digest_of
 from answerback.ports.surface import Acted, RejectReason
+from answerback.service.ask_wire import ask_json
 from answerback.service.json_bodies import dump_json
 from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
-from answerback.service.wire import ask_json
 
 MAX_IDEMPOTENCY_KEY: Final = 255
 """Maximum length of an idempotency key, in characters."""

@@ -18,8 +18,8 @@ from answerback.api.wire import ProblemBody, Wire
 from answerback.core.ask import Ask
 from answerback.core.intents import Decide, Intent
 from answerback.core.strict_json import digest_of
+from answerback.service.ask_wire import AskBody
 from answerback.service.batches import MAX_BATCH
-from answerback.service.wire import AskBody
 
 
 class BatchItem(Wire):

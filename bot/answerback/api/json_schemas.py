@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter
 
-from answerback.service.wire import AskBody, ToolResult
+from answerback.service.ask_wire import AskBody, ToolResult
 
 _MODELS: Final[dict[str, type[object]]] = {"ask.json": AskBody, "result.json": ToolResult}
 

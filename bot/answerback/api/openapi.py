@@ -13,7 +13,7 @@ from answerback.api import wire
 from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
 from answerback.api.problems import PROBLEM_JSON
 from answerback.api.responses import BAD, NOT_FOUND, NOT_JSON, TOO_LARGE
-from answerback.service.wire import AskBody
+from answerback.service.ask_wire import AskBody
 
 _REF: Final = "#/components/schemas/{model}"
 _ALWAYS: Final = {

@@ -24,12 +24,12 @@ from answerback.ports.store import Store
 from answerback.ports.store_values import StoredEntry
 from answerback.ports.surface import Surface
 from answerback.service.agent_requests import RESPONSE_TRACKER, read_body
+from answerback.service.ask_wire import ask_json
 from answerback.service.inbox import concerns
 from answerback.service.json_bodies import dump_json, parse_json, problems_of
 from answerback.service.record_wire import entries_for_agent
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
-from answerback.service.wire import ask_json
 
 if TYPE_CHECKING:
     from answerback.service.sign_ins import SignIns  # most services have none

@@ -27,10 +27,10 @@ from answerback.api.operation import (
 from answerback.api.people_routes import PEOPLE_OPERATIONS
 from answerback.api.responses import BAD, KEY, KEY_OF_ACTION, NEXT
 from answerback.api.service_routes import SERVICE_OPERATIONS
+from answerback.service.ask_wire import AskBody
 from answerback.service.receipts import ReceiptBody
 from answerback.service.record_wire import DeliveryBody
 from answerback.service.submission_request import Submission
-from answerback.service.wire import AskBody
 
 _APPLIED: Final = {"Preference-Applied": "The wait that was applied, if one was requested."}
 _LOCATION: Final = {"Location": "The ask's path."}

@@ -33,7 +33,7 @@ async def carried(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/carried``."""
     ask = await call.ask()
     await call.read_model(CarriedBody, "Invalid report")
-    done = await call.api.run_to_completion(call.service.carriers.report_no_answer(ask.id))
+    done = await call.api.run_to_completion(call.service.approval_leases.report_no_answer(ask.id))
     if isinstance(done, Acted):
         return ask_response(call, call.mark_seen_by_agent(done.ask))
     if done.why is RejectReason.ENDED and done.ask is not None:

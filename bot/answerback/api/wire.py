@@ -1,4 +1,4 @@
-"""The bodies of requests and responses that are the API's own. Asks are in `answerback.service.wire`, records and
+"""The bodies of requests and responses that are the API's own. Asks are in `answerback.service.ask_wire`, records and
 deliveries in `answerback.service.record_wire`.
 """
 
@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
 from answerback.core.errors import Problem
+from answerback.service.ask_wire import AskBody, ToolResult
 from answerback.service.people_wire import TriedAgainBody, strict
 from answerback.service.record_wire import DeliveryBody, EntryBody
-from answerback.service.wire import AskBody, ToolResult
 
 
 class Wire(BaseModel):

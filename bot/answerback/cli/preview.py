@@ -59,7 +59,7 @@ def command(
         write_page(form, shown, labels, html, open_page=open_page)
     elif plugin is None:
         from answerback.cli.terminal.prompt import TerminalPrompter
-        from answerback.service.wire import ask_json
+        from answerback.service.ask_wire import ask_json
 
         prompting = TerminalPrompter(labels)
         for ask in shown:

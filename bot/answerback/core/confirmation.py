@@ -50,18 +50,18 @@ def confirm(
 ) -> tuple[Vote, ...] | Refusal:
     """Add a person's confirmation to those given, or say why it does not count."""
     by, voters = vote.by, [each.by for each in votes]
-    if any(people.may_be_same(by, one) for one in answerers):
+    if any(people.may_be_same(by, each) for each in answerers):
         return refusals.ALREADY_ANSWERED
-    if any(people.may_be_same(by, one) for one in voters):
+    if any(people.may_be_same(by, each) for each in voters):
         return refusals.ALREADY_CONFIRMED
     if by.known is AuthMethod.KEY:
         return refusals.NOBODY_IN_PARTICULAR
     account = people.account_named(rule.requester or "")
     requesters = () if account is None else (account,)
     is_requester = rule.requester is not None and people.may_be(by, rule.requester)
-    if is_requester or any(people.may_be_same(by, one) for one in requesters):
+    if is_requester or any(people.may_be_same(by, each) for each in requesters):
         return refusals.REQUESTER
     others = (*answerers, *voters, *requesters)
-    if not all(people.is_different(by, one, vote.at) for one in others):
+    if not all(people.is_different(by, each, vote.at) for each in others):
         return refusals.NOT_TOLD_APART
     return (*votes, vote)

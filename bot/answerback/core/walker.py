@@ -324,7 +324,7 @@ def _object(form: Form, walk: Walk, action: Object | Reply, given: Given) -> Wal
 
 def _reopen(form: Form, walk: Walk, action: Back, given: Given) -> Walk | Refused:
     by = given.by
-    if by is None or not any(given.people.is_same(by, one) for one in walk.answerers):
+    if by is None or not any(given.people.is_same(by, each) for each in walk.answerers):
         return _refuse(refusals.NOT_AN_ANSWERER)
     if has_review(form):
         return Walk(phase=Phase.REVIEW, answers=walk.answers, kept=walk.kept)

@@ -15,18 +15,18 @@ from answerback.dialects.registry import render_refusal
 from answerback.ports.late_answers import SeenState
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.agent_requests import Callers, may_see
+from answerback.service.ask_wire import ask_json
 from answerback.service.late_answer_text import late_answer_json
 from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, read_submission
-from answerback.service.wire import ask_json
 
 PATH: Final = "/mcp"
 """The path of the service's MCP endpoint."""
 _MAX_LATE_ANSWERS: Final = 20
 """Maximum number of late answers in one result."""
 AskJson = Mapping[str, JsonValue]
-"""An ask as returned by `answerback.service.wire.ask_json`."""
+"""An ask as returned by `answerback.service.ask_wire.ask_json`."""
 
 
 class AskRefusedError(Exception):

@@ -361,7 +361,7 @@ async def _start_background(
         ("scheduler", scheduler.run),
         ("delivery", dispatcher.run),
         ("presence", service.presence.run),
-        ("leases", service.carriers.run),
+        ("leases", service.approval_leases.run),
     ]
     if receipts is not None:
         linker = ReceiptLinker(service.store, receipts.key, service.claim, service.hooks)

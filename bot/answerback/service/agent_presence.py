@@ -57,7 +57,7 @@ class AgentPresence:
     """The agents that wait in this process, and those that have just left.
 
     Args:
-        hold_lease: waits for a leased ask; see `answerback.service.carriers`.
+        hold_lease: waits for a leased ask; see `answerback.service.approval_leases`.
         alone: whether no other process shares the store.
     """
 

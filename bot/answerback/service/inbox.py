@@ -93,9 +93,11 @@ async def search_for(
         named = wanted.by if person is None else (*wanted.by, (person,))
         by = tuple(
             tuple(
-                _actor_with(account).person for one in each for account in people.accounts_of(one)
+                _actor_with(account).person
+                for each in accounts
+                for account in people.accounts_of(each)
             )
-            for each in named
+            for accounts in named
         )
         return await search.find(wanted._replace(by=by), after, limit)
     while True:
@@ -111,7 +113,7 @@ def concerns(ask: Ask, person: Person, people: People) -> bool:
     without being in any group."""
     acted_by = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)]
     acted_by += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
-    if any(people.is_same(person, one) for one in acted_by):
+    if any(people.is_same(person, each) for each in acted_by):
         return True
     actors = map(_actor_with, people.accounts_of(person))
     return ask.open and any(_is_named(ask, ask.participants, each) for each in actors)
@@ -145,7 +147,7 @@ def is_waiting_for(ask: Ask, actors: Sequence[Actor], people: People) -> bool:
 def has_done_their_part(ask: Ask, person: Person, people: People) -> bool:
     """Whether an ask waits for others to confirm what a person answered or confirmed."""
     done = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)] if ask.confirming else []
-    return any(people.is_same(person, one) for one in done)
+    return any(people.is_same(person, each) for each in done)
 
 
 def _is_named(ask: Ask, named: Sequence[str], actor: Actor) -> bool:

@@ -14,7 +14,7 @@ from answerback.core.too_late import describe_retry
 from answerback.core.view import answer_lines, view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
-from answerback.service.wire import JsonObject, ask_json
+from answerback.service.ask_wire import JsonObject, ask_json
 
 _BY_PEOPLE: Final = {Source.HUMAN, Source.GRANT}
 _MAX_QUESTION_CHARS: Final = 200

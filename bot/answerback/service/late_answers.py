@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Protocol
 
 from answerback.core.ask import Ask
@@ -52,7 +53,8 @@ class LateAnswerTracker:
         name = agent or ""
         # An agent that says what it has gets the lists again that may have been lost.
         kinds = (SeenState.SEEN,) if after is not None else (SeenState.SEEN, SeenState.LISTED)
-        without = frozenset(one for kind in kinds for one in self._held.get((name, kind), ()))
+        held = (self._held.get((name, kind), ()) for kind in kinds)
+        without = frozenset(chain.from_iterable(held))
         query = LateAnswerQuery(name, conversation, after, without, limit)
         return await self._late_answers.list_owed(query, self._clock.now())
 

@@ -121,7 +121,7 @@ class Signals:
     def behind(self, what: str, revision: int) -> Iterator[Follower]:
         """The followers of an ask that may not have seen this revision."""
         followers = self._followers.get(what, ())
-        return (one for one in followers if one.known is None or one.known < revision)
+        return (each for each in followers if each.known is None or each.known < revision)
 
     def notify(self, ask: Ask) -> None:
         """Notify the followers of an ask, and of its surface, of a commit."""

@@ -15,8 +15,8 @@ from answerback.core.clarification import CLARIFY
 from answerback.core.secrecy import is_telling, keeps_secret
 from answerback.core.walker import Person
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery, StoredEntry
+from answerback.service.ask_wire import JsonObject, ask_json
 from answerback.service.people_wire import NULL_BY_DEFAULT, Timestamp, iso, strict
-from answerback.service.wire import JsonObject, ask_json
 
 EVENT_NAMES: Final = {
     "request": "prompt",

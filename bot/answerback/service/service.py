@@ -7,11 +7,11 @@ submitted, acted on and stored; forms are the walker's business.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic import JsonValue
 
@@ -31,14 +31,14 @@ from answerback.ports.search import Search
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import NO_LIMITS, AskLimits, Page, StoredEntry
 from answerback.ports.surface import Acted, Actor, Batch, Rejected, RejectReason, Surface
-from answerback.service import batches, inbox, open_at, question_routing
+from answerback.service import asks_in_place, batches, inbox, question_routing
 from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
-from answerback.service.carriers import Carriers
+from answerback.service.approval_leases import ApprovalLeases
 from answerback.service.expiry import expire_change
 from answerback.service.grants import CredentialOf, Grants, need_no_credential
 from answerback.service.late_answers import LateAnswerTracker
-from answerback.service.notify import Follower, Hooks
+from answerback.service.notify import Hooks
 from answerback.service.receipts import Receipts
 from answerback.service.repeated_calls import RepeatedCalls
 from answerback.service.submission_request import NO_ROUTES, Agent, Routes
@@ -104,9 +104,10 @@ class Service(AskActions):
         self.list_grants = self.grants.list_live
         reported = self.late_answer_tracker.wait_until_reported
         super().__init__(commits, labels or Labels(), reported, self.grants.vouch)
-        self.signals, self.carriers = commits.signals, Carriers(commits, clock)
+        self.update, self.signals = commits.change, commits.signals
+        self.follow, self.approval_leases = self.signals.follow, ApprovalLeases(commits, clock)
         self.presence = AgentPresence(
-            clock, self.set_attended, self.carriers.hold_lease, alone=claim is SOLE_CLAIM
+            clock, self.set_attended, self.approval_leases.hold_lease, alone=claim is SOLE_CLAIM
         )
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
         self.submit = Submitter(
@@ -114,7 +115,8 @@ class Service(AskActions):
             *(self.presence, self._repeats, limits, self.grants),
         ).submit
         """Stores a tool call as an ask; see `Submitter.submit`."""
-        self._waiters = Waiters(self._commits, self.presence)
+        self._waiters = Waiters(commits, self.presence)
+        self.wait, self.stop_waiting = self._waiters.wait, self._waiters.stop
 
     def notify_from(self, surface: str) -> None:
         """Store what notifies the people who have themselves notified on this surface."""
@@ -141,7 +143,7 @@ class Service(AskActions):
 
     async def withdraw(self, ask_id: str) -> Acted | Rejected:
         """Withdraw an ask for its agent."""
-        return await self._commits.change(
+        return await self.update(
             ask_id,
             lambda ask, at: asks.end_ask(ask, Status.WITHDRAWN, at=at, reason=Reason.WITHDRAWN),
         )
@@ -162,14 +164,14 @@ class Service(AskActions):
 
     async def fail(self, ask_id: str, reason: Reason, message: str) -> Acted | Rejected:
         """Fail an ask that cannot be shown to anybody, with a message for the model."""
-        return await self._commits.change(
+        return await self.update(
             ask_id,
             lambda ask, at: asks.end_ask(ask, Status.FAILED, at=at, reason=reason, message=message),
         )
 
     async def expire(self, ask_id: str) -> Acted | Rejected:
         """End an ask that nobody answered in time, with the defaults if the ask allows them and all exist."""
-        return await self._commits.change(ask_id, partial(expire_change, self._commits))
+        return await self.update(ask_id, partial(expire_change, self._commits))
 
     async def answer_by_inquiry(self, ask_id: str, value: JsonValue) -> Acted | Rejected:
         """Answer the open question with the inquiry backend's answer; an invalid answer fails the ask."""
@@ -188,13 +190,7 @@ class Service(AskActions):
                 )
             return self._commits.apply_routing(change, at)
 
-        return await self._commits.change(ask_id, decide)
-
-    async def update(
-        self, ask_id: str, decide: Callable[[Ask, float], Change | None]
-    ) -> Acted | Rejected:
-        """Change an open ask for the scheduler; ``decide`` is pure, and None leaves the ask as it is."""
-        return await self._commits.change(ask_id, decide)
+        return await self.update(ask_id, decide)
 
     async def set_attended(self, ask_id: str, *, attended: bool | None) -> Acted | Rejected:
         """Note for a while whether the agent waits for an ask; if it does not, the message says so.
@@ -244,12 +240,14 @@ class Service(AskActions):
 
     async def show_outdated(self, surface: str) -> None:
         """Show what waits (see `answerback.ports.live_messages.LiveMessages`)."""
-        await open_at.show_waiting(self.each_outdated(surface), self.hooks.show)
+        await asks_in_place.show_waiting(self.each_outdated(surface), self.hooks.show)
 
     async def show_reopened(self, surface: str, channels: Sequence[str]) -> None:
         """Show what could not be shown (see `answerback.ports.live_messages.LiveMessages`)."""
-        await open_at.show_ended(self.store, self.hooks.show, surface, channels, self.clock.now())
-        await open_at.show_waiting(self.each_outdated(surface), self.hooks.show, channels)
+        await asks_in_place.show_ended(
+            self.store, self.hooks.show, surface, channels, self.clock.now()
+        )
+        await asks_in_place.show_waiting(self.each_outdated(surface), self.hooks.show, channels)
 
     async def note_seen(self, asks: Iterable[Ask]) -> None:
         """Note that people see asks (see `answerback.ports.live_messages.LiveMessages`)."""
@@ -284,19 +282,6 @@ class Service(AskActions):
         parts = (self.store.search, self.surfaces, self.people)
         return await inbox.list_waiting_for(*parts, actor, after, limit)
 
-    def wait(
-        self, ask_id: str, seconds: float, known: Ask | None = None, *, listens: bool = True
-    ) -> Coroutine[Any, Any, Ask | None]:
-        """Return the ask once it has ended, or its current state when ``seconds`` have passed or the process stops.
-
-        A waiting agent is notified immediately, and once, of what people ask back: the current ask is then returned.
-        With ``known``, waiting works even if the database cannot be read at first. ``listens``: the agent itself waits.
-
-        Raises:
-            StoreError: the database cannot be read, at the start without ``known`` or at the end.
-        """
-        return self._waiters.wait(ask_id, seconds, known, listens=listens)
-
     async def explain(self, ask_id: str, text: str) -> Acted | Rejected:
         """Add the agent's explanation: of what people asked back, or of anything else about the open question."""
         refused: list[Refused] = []
@@ -309,34 +294,26 @@ class Service(AskActions):
                 return None
             return change
 
-        done = await self._commits.change(ask_id, decide)
+        done = await self.update(ask_id, decide)
         if refused and isinstance(done, Acted):
             return Rejected(RejectReason.INVALID, done.ask, refused[0].problems)
         return done
-
-    def follow(self, ask_id: str) -> Follower:
-        """Follow the commits to an ask, from now on."""
-        return self.signals.follow(ask_id)
 
     @property
     def stopping(self) -> bool:
         """Whether the process is about to stop, and nobody should wait any more."""
         return self._waiters.stopping
 
-    def stop_waiting(self) -> None:
-        """Release everybody who waits, each with the current ask: the process is stopping."""
-        self._waiters.stop()
-
     async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
         """The open asks shown in a thread (see `answerback.ports.surface.Asks`)."""
-        return await self.store.messages.find_open(surface, channel, thread, open_at.MAX_OPEN)
+        return await self.store.messages.find_open(surface, channel, thread, asks_in_place.MAX_OPEN)
 
     async def list_open_at(
         self, surface: str, channel: str, thread: str | None, at: float | None
     ) -> Sequence[Ask]:
         """The asks that looked open in a thread at a time (see `answerback.ports.surface.Asks`)."""
         place = (surface, channel, thread)
-        return await open_at.list_open_at(self.store.messages, place, at, self.clock.now())
+        return await asks_in_place.list_open_at(self.store.messages, place, at, self.clock.now())
 
     async def each_open(
         self, surface: str, channel: str | None = None, thread: str | None = None

@@ -31,7 +31,7 @@ from answerback.dialects.registry import ParsedCall
 from answerback.ports.store import Write
 from answerback.ports.store_values import AskLimits, Existing, Idempotency, LimitReached
 from answerback.ports.surface import Shown, SupportsPlaceGroups
-from answerback.service import carriers
+from answerback.service import approval_leases
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE, AgentPresence
 from answerback.service.ask_limits import too_many_asks
@@ -300,7 +300,7 @@ class Submitter:
             responders=planned.responders or (),
             confirmers=planned.confirmers,
             walk=start(parsed.form),
-            attended_for=carriers.LEASE if request.leased else None if reachable else LEASE,
+            attended_for=approval_leases.LEASE if request.leased else None if reachable else LEASE,
             unattended=request.mode == "async" and request.callback is None and not request.leased,
             expires_at=now + planned.expires_in if planned.expires_in is not None else None,
         )

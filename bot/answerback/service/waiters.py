@@ -29,9 +29,19 @@ class Waiters:
         self._commits.signals.release()
 
     async def wait(
-        self, ask_id: str, seconds: float, known: Ask | None, *, listens: bool
+        self, ask_id: str, seconds: float, known: Ask | None = None, *, listens: bool = True
     ) -> Ask | None:
-        """Return the ask once it has ended, or its state at the end (see `answerback.service.service.Service.wait`)."""
+        """Return the ask once it has ended, or its current state when ``seconds`` have passed or the process stops.
+
+        A waiting agent is notified immediately, and once, of what people ask back: the current ask is then returned.
+
+        Args:
+            known: with this, waiting works even if the database cannot be read at first.
+            listens: whether the agent itself waits.
+
+        Raises:
+            StoreError: the database cannot be read, at the start without ``known`` or at the end.
+        """
         condition = _is_news if listens else _has_ended
         with self._commits.signals.follow(ask_id) as follower:
             ask = await self._read(ask_id, known)

@@ -36,7 +36,7 @@ from answerback.core.walker import GivenAnswer, Person, Phase, Walk
 from answerback.dialects import registry
 from answerback.dialects.dialect import Dialect
 from answerback.dialects.installed import installed_dialects
-from answerback.service.wire import ask_json
+from answerback.service.ask_wire import ask_json
 from answerback.testing.example_asks import new_ask
 
 _BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)

@@ -21,7 +21,7 @@ class TooLateContract:
         ask = await stage.harness.create_ask(
             Form(questions=(GO,)), stage.place, responders, request={"dialect": "approval"}
         )
-        done = await stage.harness.service.carriers.report_no_answer(ask.id)
+        done = await stage.harness.service.approval_leases.report_no_answer(ask.id)
         assert isinstance(done, Acted)
         return await stage.harness.wait_until_shown(ask.id)
 
@@ -73,8 +73,8 @@ class TooLateContract:
             attended_for=-3_600.0,
         )
         service = stage.harness.service
-        service.carriers.run_since(service.clock.monotonic() - 3_600.0)
-        await service.carriers.end_lease(ask.id)
+        service.approval_leases.run_since(service.clock.monotonic() - 3_600.0)
+        await service.approval_leases.end_lease(ask.id)
         await ada.look_at(await stage.harness.wait_until_shown(ask.id))
         read = await read_normalized_text(ada)
         assert LABELS.no_longer_waits.partition("{label}")[2].casefold() in read

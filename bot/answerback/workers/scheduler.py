@@ -238,7 +238,7 @@ class Scheduler:
     async def _handle_lapse(self, ask: Ask) -> None:
         """Find out whether the agent still waits; without that, an approval ends with its carrier."""
         if ask.request.leased:
-            await self._service.carriers.end_lease(ask.id)
+            await self._service.approval_leases.end_lease(ask.id)
         else:
             waits = self._service.presence.has_waiter(ask.id)
             await self._service.set_attended(ask.id, attended=waits)

@@ -18,7 +18,7 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.dialects import registry
 from answerback.runtime.plugins import Plugin, installed_plugins
-from answerback.service.wire import ask_json
+from answerback.service.ask_wire import ask_json
 from tests.unit.adapters.slack.asks import ask_of
 from tests.unit.adapters.web.test_render_and_parse import shown as web_page
 from tests.unit.cases import case_call

@@ -225,7 +225,7 @@ class HookEndpoints:
         """Stop waiting. A permission ends before its host is told no; a question stays answerable, and says so."""
         if ask.request.dialect == APPROVAL:
             with suppress(StoreError):  # its lease ends it
-                ask = (await self.service.carriers.report_no_answer(ask.id)).ask or ask
+                ask = (await self.service.approval_leases.report_no_answer(ask.id)).ask or ask
             return ask
         self.service.presence.forget(ask.id)
         await self.service.set_attended(ask.id, attended=False)

@@ -180,7 +180,7 @@ async def test_after_a_day_nobody_is_offered_to_tell_the_agent_to_try_again(
     shared: Site, visitor: Reader
 ) -> None:
     ask = await shared.ask(name="PermissionRequest", arguments=PERMISSION)
-    await shared.service.carriers.report_no_answer(ask.id)
+    await shared.service.approval_leases.report_no_answer(ask.id)
     (link,) = asks_in(await visitor.open(HISTORY))
     page = await visitor.open(link)
     assert "try_again" in page.buttons

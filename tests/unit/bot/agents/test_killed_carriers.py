@@ -16,7 +16,7 @@ from answerback.agents.pipe.ask_people import AskClient, AskOutcome
 from answerback.agents.pipe.service_calls import ServiceCalls
 from answerback.core.ask import Ask, Status
 from answerback.core.giving_up import GaveUp
-from answerback.service import carriers
+from answerback.service import approval_leases
 from tests.meta.project import PYTHONPATH
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import permission, run_editor, selected
@@ -29,8 +29,8 @@ from tests.unit.bot.hook_support import CLAUDE_PERMISSION
 @pytest.fixture
 async def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
     """A service with short leases."""
-    monkeypatch.setattr(carriers, "LEASE", 2.0)
-    monkeypatch.setattr(carriers, "RENEWAL", 0.2)
+    monkeypatch.setattr(approval_leases, "LEASE", 2.0)
+    monkeypatch.setattr(approval_leases, "RENEWAL", 0.2)
     async with served(tmp_path) as made:
         yield made
 
@@ -43,7 +43,7 @@ async def renewed(service: Served, ask: Ask) -> None:
                 found = await service.running.service.get(ask.id)
                 assert found is not None
                 assert found.open
-                if (found.attended_for or 0.0) > 2 * carriers.LEASE:
+                if (found.attended_for or 0.0) > 2 * approval_leases.LEASE:
                     return
                 await following.next_commit()
 

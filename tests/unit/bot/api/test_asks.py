@@ -14,9 +14,9 @@ from yarl import URL
 from answerback.api.wire import RecordPage
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
+from answerback.service.ask_wire import AskBody
 from answerback.service.question_routing import ToolRule
 from answerback.service.submission_request import Route
-from answerback.service.wire import AskBody
 from tests.service_support import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
 

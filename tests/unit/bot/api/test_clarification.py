@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from answerback.api.wire import RecordPage
 from answerback.core.errors import StoreError
-from answerback.service.wire import AskBody
+from answerback.service.ask_wire import AskBody
 from answerback_client import (
     AskedBackError,
     AsyncClient,

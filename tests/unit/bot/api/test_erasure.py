@@ -8,7 +8,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from answerback.api.wire import RecordPage
-from answerback.service.wire import AskBody
+from answerback.service.ask_wire import AskBody
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET as SIGNED
 from tests.unit.bot.api.test_deliveries import ended_ask

@@ -17,8 +17,8 @@ from answerback.api import export
 from answerback.cli import erase, main
 from answerback.core.ask import Ask
 from answerback.core.errors import UnreadableRowError
+from answerback.service.ask_wire import AskBody
 from answerback.service.record_wire import DeliveryBody, EntryBody
-from answerback.service.wire import AskBody
 from answerback_storage.sqlite.database import SqliteAsks
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET, ended_ask

@@ -19,9 +19,9 @@ from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.dialects.registry import ParsedCall, parse_call
+from answerback.service.ask_wire import ask_json
 from answerback.service.submission_plan import plan
 from answerback.service.submission_request import Routes, read_submission
-from answerback.service.wire import ask_json
 from answerback.testing.example_asks import new_ask
 from answerback_discord import preview as discord
 from answerback_discord.render import message

@@ -31,7 +31,7 @@ async def denied(terminal: Terminal) -> Ask:
     service = terminal.service.running.service
     async with terminal.service.http.post(f"{terminal.service.url}/v1/asks", json=body) as made:
         ask_id = str((await made.json())["id"])
-    await service.carriers.report_no_answer(ask_id)
+    await service.approval_leases.report_no_answer(ask_id)
     return await terminal.client.get(ask_id)
 
 

@@ -30,8 +30,8 @@ from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
 from answerback.core.walker import Phase, Refused, Source
 from answerback.ports.store_values import StoredEntry
+from answerback.service.ask_wire import ask_json
 from answerback.service.record_wire import build_webhook, entries_for_agent, entry_json
-from answerback.service.wire import ask_json
 from answerback.testing.example_asks import new_ask
 
 pytestmark = [

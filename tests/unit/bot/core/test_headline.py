@@ -16,7 +16,7 @@ from answerback.core.headline import FileChange, ToolKind
 from answerback.core.visible_text import one_line
 from answerback.dialects import approval, registry
 from answerback.dialects.approvals.tool_use import describe
-from answerback.service.wire import ask_json
+from answerback.service.ask_wire import ask_json
 from tests.unit.bot.approval_support import HEADLINES, make_ask
 
 LINES = "\n".join(f"line {i}" for i in range(40))

@@ -10,7 +10,7 @@ from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import means_other, show_options, tell_apart
 from answerback.core.typed_answers import UnclearText, parse_typed_answer
 from answerback.core.view import view_of
-from answerback.service.wire import ask_json
+from answerback.service.ask_wire import ask_json
 from tests.unit.adapters.all_surfaces import asked, case
 from tests.unit.adapters.slack.asks import ask_of
 

@@ -8,8 +8,8 @@ import pytest
 
 from answerback.core.errors import InvalidCallError
 from answerback.core.view import asker_label
+from answerback.service.ask_wire import ask_json
 from answerback.service.submission_request import Agent, read_submission
-from answerback.service.wire import ask_json
 from tests.unit.bot.approval_support import CALLS
 from tests.unit.bot.conftest import Parts
 

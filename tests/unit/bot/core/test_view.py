@@ -14,8 +14,8 @@ from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Control, answer_lines, view_of
 from answerback.core.walker import GivenAnswer, Source
+from answerback.service.ask_wire import ask_json
 from answerback.service.prompt_wire import prompt_body
-from answerback.service.wire import ask_json
 from tests.unit.bot.dialect_support import act, make_ask
 
 QUESTION = Question(id="q", text="?", answer_type=AnswerType.TEXT)

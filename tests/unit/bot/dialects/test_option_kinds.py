@@ -8,7 +8,7 @@ import pytest
 
 from answerback.core.form import OptionKind
 from answerback.dialects.approval import VARIANTS
-from answerback.service.wire import ask_json
+from answerback.service.ask_wire import ask_json
 from tests.unit.bot.approval_support import CALLS, make_ask
 
 ONCE, ALWAYS, OTHER, DENY = "allow_once", "allow_always", "other", "deny"

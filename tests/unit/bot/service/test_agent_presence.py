@@ -258,7 +258,7 @@ async def test_a_caller_that_returns_while_its_absence_is_stored_waits(parts: Pa
 
     service = parts.service()
     ask = await submit(service)
-    listeners = AgentPresence(parts.clock, attend, service.carriers.hold_lease)
+    listeners = AgentPresence(parts.clock, attend, service.approval_leases.hold_lease)
     stack = listeners.track_wait(await now(service, ask))
     await listeners.record_poll(ask)
     await parts.clock.advance(GRACE)
@@ -279,7 +279,7 @@ async def test_several_departures_are_stored_but_not_one_that_is_forgotten_meanw
 
     service = parts.service()
     asks = [await submit(service) for _ in range(3)]
-    listeners = AgentPresence(parts.clock, attend, service.carriers.hold_lease)
+    listeners = AgentPresence(parts.clock, attend, service.approval_leases.hold_lease)
     for ask in asks:
         await listeners.record_poll(ask)
     await parts.clock.advance(GRACE - 1)
@@ -302,7 +302,7 @@ async def test_a_store_failure_is_logged_and_the_loop_continues(
 
     service = parts.service()
     ask = await submit(service)
-    listeners = AgentPresence(parts.clock, attend, service.carriers.hold_lease)
+    listeners = AgentPresence(parts.clock, attend, service.approval_leases.hold_lease)
     loop = asyncio.create_task(listeners.run())
     await asyncio.sleep(0)
     await listeners.record_poll(ask)

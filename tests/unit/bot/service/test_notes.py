@@ -11,9 +11,9 @@ from answerback.core.ask import apply_action
 from answerback.core.walker import Refused
 from answerback.dialects import registry
 from answerback.ports.surface import Acted, Rejected, RejectReason
+from answerback.service.ask_wire import ask_json
 from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
-from answerback.service.wire import ask_json
 from tests.service_support import actor
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.dialect_support import CALLS, act, make_ask

@@ -14,9 +14,9 @@ from answerback.core.person import Person
 from answerback.ports.surface import Acted, Actor
 from answerback.runtime.config import Settings
 from answerback.runtime.from_settings import build_routes
+from answerback.service.ask_wire import ask_json
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Route, Routes
-from answerback.service.wire import ask_json
 from tests.service_support import ask_user, boolean
 from tests.unit.bot.conftest import Parts
 

@@ -224,7 +224,7 @@ async def test_strength_says_how_well_it_is_known_who_decided(
 async def test_what_follows_an_end_changes_no_receipt(store: Store) -> None:
     signed = Signed(store)
     ask = await signed.submit()
-    await signed.service.carriers.report_no_answer(ask.id)
+    await signed.service.approval_leases.report_no_answer(ask.id)
     before = await signed.stored(ask)
     assert isinstance(await signed.service.act(ask.id, TryAgain(text="go"), actor()), Acted)
     assert await signed.stored(ask) == before

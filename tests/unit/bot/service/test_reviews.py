@@ -12,9 +12,9 @@ from answerback.core.view import view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.ports.surface import Acted
+from answerback.service.ask_wire import ask_json
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
-from answerback.service.wire import ask_json
 from tests.service_support import actor
 
 OPTIONS = [{"value": "1", "label": "One"}, {"value": "2", "label": "Two"}]

@@ -13,9 +13,9 @@ from answerback.api.action_bodies import ActionBody, action_from_body
 from answerback.core.errors import InvalidCallError
 from answerback.core.intents import ResolvedAction
 from answerback.ports.surface import Acted, RejectReason
+from answerback.service.ask_wire import ask_json
 from answerback.service.record_wire import entry_json
 from answerback.service.submission_request import read_submission
-from answerback.service.wire import ask_json
 from tests.service_support import actor
 from tests.unit.bot.conftest import Parts
 

@@ -14,7 +14,7 @@ from answerback.core.errors import StoreError
 from answerback.core.giving_up import GaveUp
 from answerback.core.too_late import TryAgain
 from answerback.ports.surface import Acted, Rejected, RejectReason
-from answerback.service.carriers import LEASE, RENEWAL
+from answerback.service.approval_leases import LEASE, RENEWAL
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
 from tests.service_support import WAIT, actor, ask_user
@@ -48,7 +48,7 @@ def gave_up(ask: Ask) -> GaveUp | None:
 async def run_out(service: Service, ask: Ask, parts: Parts, seconds: float) -> Ask:
     """Let time pass, then do what the scheduler does when a lease has run out."""
     await parts.clock.advance(seconds)
-    await service.carriers.end_lease(ask.id)
+    await service.approval_leases.end_lease(ask.id)
     return await now(service, ask)
 
 
@@ -87,7 +87,7 @@ async def test_a_lease_is_renewed_every_fifteen_seconds_while_somebody_waits(
 ) -> None:
     service = parts.service()
     ask = await submit(service)
-    renewing = asyncio.create_task(service.carriers.run())
+    renewing = asyncio.create_task(service.approval_leases.run())
     try:
         async with service.presence.track_wait(ask), service.presence.track_wait(ask):
             for count in range(1, 4):
@@ -159,7 +159,7 @@ async def test_the_agent_can_be_told_to_try_again_within_a_day(parts: Parts) -> 
     service = parts.service()
     first, second = await submit(service), await submit(service)
     for ask in (first, second):
-        assert isinstance(await service.carriers.report_no_answer(ask.id), Acted)
+        assert isinstance(await service.approval_leases.report_no_answer(ask.id), Acted)
     await parts.clock.advance(86_400)
     assert isinstance(await service.act(first.id, TryAgain(), actor()), Acted)
     await parts.clock.advance(1)
@@ -170,6 +170,6 @@ async def test_the_agent_can_be_told_to_try_again_within_a_day(parts: Parts) -> 
 
 @pytest.mark.rule("LATE-7")
 async def test_nothing_can_be_reported_about_an_ask_that_does_not_exist(parts: Parts) -> None:
-    done = await parts.service().carriers.report_no_answer("ask_0")
+    done = await parts.service().approval_leases.report_no_answer("ask_0")
     assert isinstance(done, Rejected)
     assert done.why is RejectReason.NOT_FOUND

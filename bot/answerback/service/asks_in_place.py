@@ -1,4 +1,4 @@
-"""The asks that people saw as open in a place at some time, which is what a typed text can be meant for."""
+"""The asks of a place: those that people saw as open there at some time, for which a typed text can be meant."""
 
 from __future__ import annotations
 

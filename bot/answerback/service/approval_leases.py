@@ -1,7 +1,7 @@
-"""Carriers: the hooks, bridges and proxies that hand a host's permission prompt to people and the decision back.
+"""The leases of approvals whose host gives up with their carrier: the hook, bridge or proxy that waits for them.
 
-A host gives up with some of them. Their approvals have a lease, which is renewed for as long as the carrier waits.
-Once the lease has run out, the approval ends: nobody is offered a decision that reaches no one.
+A lease is renewed for as long as the carrier waits. Once it has run out, the approval ends: nobody is offered a
+decision that reaches no one.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def lease_until(ask: Ask, at: float) -> Ask:
     return replace(ask, attended_for=at - ask.created_at + ask.set_back, unattended=False)
 
 
-class Carriers:
-    """The carriers that wait in this process, and how approvals end with them."""
+class ApprovalLeases:
+    """Renews leases for the carriers that wait in this process, and ends the others' approvals."""
 
     def __init__(self, commits: ChangeCommitter, clock: Clock) -> None:
         self._commits = commits
