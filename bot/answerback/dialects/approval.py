@@ -22,8 +22,7 @@ from answerback.dialects.approvals import (
     codex,
     codex_permissions,
     frameworks,
-    mcp_proxy,
-    openclaw,
+    gateways,
 )
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
@@ -48,9 +47,9 @@ VARIANTS: Final[dict[str, Variant]] = {
     "DeferredToolRequests": frameworks.PYDANTIC_AI,
     "adk_request_confirmation": frameworks.ADK,
     "permission.asked": agents.OPENCODE,
-    "tools/call": mcp_proxy.MCP_PROXY,
-    "exec.approval.requested": openclaw.COMMAND,
-    "plugin.approval.requested": openclaw.PLUGIN,
+    "tools/call": gateways.MCP_PROXY,
+    "exec.approval.requested": gateways.OPENCLAW_COMMAND,
+    "plugin.approval.requested": gateways.OPENCLAW_PLUGIN,
 }
 """How each host asks and gets its answer, by the name of its request."""
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
-from answerback.core.form import AnswerType, Form, Question
+from answerback.core.form import AnswerType, Question
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback.dialects.tool_definitions import BY_DIALECT
-
-
-def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
-    return choice_forms.read_form(call, _question, reply_needs_text=True, reply_is_free_text=True)
 
 
 def _question(node: ArgumentNode, question_id: str) -> Question | None:
@@ -65,7 +61,9 @@ def _as_array(question: Question, value: JsonValue) -> JsonValue:
 DIALECT: Final = Dialect(
     name="ask_user_form",
     calls=(CallRule(("ask_user",), Shape(first_has=frozenset({"question"})), 60),),
-    parse=parse,
+    parse=partial(
+        choice_forms.read_form, read=_question, reply_needs_text=True, reply_is_free_text=True
+    ),
     render=render,
     tool=BY_DIALECT["ask_user_form"],
     order=3,

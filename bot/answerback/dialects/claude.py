@@ -6,17 +6,13 @@ Mistral Vibe 3.0.3, Qwen Code 0.24.4 and pydantic-ai-harness 0.62.0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
-
-from pydantic import JsonValue
 
 from answerback.core.answers import format_value
 from answerback.core.form import MAX_LABEL, AnswerType, Form, Question
-from answerback.dialects import choice_forms, claude_extended, claude_results, qwen
+from answerback.dialects import choice_forms, claude_questions, claude_results, qwen
 from answerback.dialects.call_reader import ArgumentNode
-from answerback.dialects.claude_choices import CLAUDE, OTHERS, Limits, read_multiple, read_options
-from answerback.dialects.claude_extended import CHOICE
+from answerback.dialects.claude_questions import CHOICE, CLAUDE, OTHERS, Limits
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback.dialects.tool_definitions import BY_DIALECT
 
@@ -53,12 +49,15 @@ def _question(
         )
         node.fail("duplicate_question", message, "question")
     # Claude's choices always have multiSelect and a header; Kimi's may have neither.
-    kind = claude_extended.read_kind(node)
+    kind = claude_questions.read_kind(node)
     needs_header = limits is CLAUDE and kind == CHOICE and node.has("multiSelect")
     header = node.text("header", required=needs_header, blank=not needs_header)
-    multiple, options = read_multiple(node), read_options(node, kind, limits)
-    schema = claude_extended.read_number(node, kind, header)
-    context = claude_extended.read_context(node, title)
+    multiple, options = (
+        claude_questions.read_multiple(node),
+        claude_questions.read_options(node, kind, limits),
+    )
+    schema = claude_questions.read_number(node, kind, header)
+    context = claude_questions.read_context(node, title)
     if text is None:
         return None
     texts.add(text)
@@ -70,7 +69,7 @@ def _question(
         answer_type=AnswerType.TEXT,
     )
     if schema is not None:
-        return claude_extended.with_number(question, node, schema)
+        return claude_questions.with_number(question, node, schema)
     if not options:
         return question
     choices: dict[str, object] = {
@@ -80,11 +79,6 @@ def _question(
         "notes": True,
     }
     return question.model_copy(update=choices)
-
-
-def _runs_in_background(_name: str, arguments: Mapping[str, JsonValue]) -> bool:
-    """Return whether Kimi's agent goes on while people answer."""
-    return arguments.get("background") is True
 
 
 DIALECT: Final = Dialect(
@@ -97,5 +91,5 @@ DIALECT: Final = Dialect(
     render=claude_results.render,
     tool=BY_DIALECT["claude"],
     order=4,
-    is_async=_runs_in_background,
+    is_async=lambda _name, arguments: arguments.get("background") is True,  # Kimi's
 )

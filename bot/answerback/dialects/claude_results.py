@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -45,11 +46,8 @@ def _is_vibe(name: str, arguments: Json) -> bool:
     """Return whether a call has a field that only Mistral Vibe's have, under a name that is not Claude Code's own."""
     if name == "AskUserQuestion":
         return False
-    sent = arguments["questions"]
-    questions = sent if isinstance(sent, list) else []
-    return "footerNote" in arguments or any(
-        isinstance(each, dict) and "hideOther" in each for each in questions
-    )
+    questions: Any = arguments["questions"]
+    return "footerNote" in arguments or any("hideOther" in each for each in questions)
 
 
 def _vibe_result(ask: Ask, given: list[tuple[Question, GivenAnswer | None]]) -> ToolResult:
@@ -76,9 +74,7 @@ def _annotation(ask: Ask, question: Question, given: GivenAnswer | None) -> Json
 
 
 def _labels(given: GivenAnswer) -> list[str]:
-    return (
-        [str(item) for item in given.value] if isinstance(given.value, list) else [str(given.value)]
-    )
+    return [str(item) for item in (given.value if isinstance(given.value, list) else [given.value])]
 
 
 def _join_labels(question: Question, given: GivenAnswer) -> str:

@@ -15,7 +15,7 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, codex_async, results
 from answerback.dialects.call_reader import ArgumentNode
-from answerback.dialects.dialect import CallRule, Dialect, Json
+from answerback.dialects.dialect import CallRule, Dialect
 from answerback.dialects.tool_definitions import BY_DIALECT
 
 _REQUEST: Final = "item/tool/requestUserInput"
@@ -84,10 +84,6 @@ def _rows(given: GivenAnswer) -> list[JsonValue]:
     return [*results.answer_values(given), *codex_async.note_texts(given.note)]
 
 
-def _is_async(name: str, _arguments: Json) -> bool:
-    return name == codex_async.TOOL
-
-
 DIALECT: Final = Dialect(
     name="codex",
     calls=(
@@ -98,6 +94,6 @@ DIALECT: Final = Dialect(
     render=render,
     tool=BY_DIALECT["codex"],
     order=10,
-    is_async=_is_async,
+    is_async=lambda name, _arguments: name == codex_async.TOOL,
     accepted={"accepted": True},
 )

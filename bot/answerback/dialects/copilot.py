@@ -5,7 +5,7 @@ Based on the packages @github/copilot 1.0.102 and github-copilot-sdk 1.0.27.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import AnswerType, Form, Question
@@ -42,10 +42,8 @@ def render(ask: Ask) -> ToolResult:
     given = ask.walk.answer(question.id)
     if ask.request.arguments.get("requestedSchema") is not None:
         # Never decline: Copilot would tell its model that nobody is there and that it should work autonomously.
-        result = elicitation.render(ask)
-        is_accepted = (
-            isinstance(result.structured, dict) and result.structured["action"] == "accept"
-        )
+        result: Any = elicitation.render(ask)
+        is_accepted = result.structured["action"] == "accept"
         return result if is_accepted else results.json_result({"action": "cancel"})
     chosen = given is not None and question.answer_type is AnswerType.SELECT and not given.other
     answer = results.said(ask) if given is None else str(given.value)

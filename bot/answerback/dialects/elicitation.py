@@ -7,7 +7,8 @@ fields as Accept and Decline, one required boolean or choice as that question, a
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import JsonValue
@@ -20,7 +21,6 @@ from answerback.dialects.dialect import CallRule, Dialect
 
 URL_ID: Final = "url"
 _MODES: Final = ("form", "url", "openai/form", "openaiForm")
-Json = dict[str, JsonValue]
 
 
 def parse(call: ArgumentNode) -> Form | None:
@@ -75,15 +75,10 @@ def _decision(ask: Ask) -> JsonValue:
     return {"action": "accept", "content": {_only_name(ask.request.arguments): value}}
 
 
-def _only_name(arguments: Json) -> str:
+def _only_name(arguments: Mapping[str, Any]) -> str:
     """Return the name of a form's only field."""
-    schema = arguments["requestedSchema"]
-    properties = schema["properties"] if isinstance(schema, dict) else {}
-    return next(
-        name
-        for name, field in (properties.items() if isinstance(properties, dict) else ())
-        if field is not None
-    )
+    properties: dict[str, JsonValue] = arguments["requestedSchema"]["properties"]
+    return next(name for name, field in properties.items() if field is not None)
 
 
 DIALECT: Final = Dialect(

@@ -5,12 +5,13 @@ Based on the packages @google/gemini-cli-core and @google/gemini-cli 0.61.0.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
-from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.form import AnswerType, Option, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
@@ -22,11 +23,6 @@ _CHOICE: Final = "choice"
 _YES_OR_NO: Final = "yesno"
 _TYPES: Final = (_CHOICE, "text", _YES_OR_NO)
 _YES_AND_NO: Final = tuple(Option(value=word, label=word) for word in ("Yes", "No"))
-
-
-def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
-    return choice_forms.read_form(call, _question)
 
 
 @results.unless_failed
@@ -85,7 +81,7 @@ def _text(question: Question, given: GivenAnswer | None) -> str:
 DIALECT: Final = Dialect(
     name="gemini",
     calls=(CallRule(("ask_user",), Shape(first_has=frozenset({"question", "type"})), 50),),
-    parse=parse,
+    parse=partial(choice_forms.read_form, read=_question),
     render=render,
     tool=BY_DIALECT["gemini"],
     order=7,

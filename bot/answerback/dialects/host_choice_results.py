@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Any, Final
 
 from pydantic import JsonValue
 
@@ -142,10 +142,7 @@ def cursor(ask: Ask) -> ToolResult:
 
 def _cursor_answer(question: Question, given: GivenAnswer) -> Json:
     is_text = question.answer_type is AnswerType.TEXT
-    chosen: JsonValue = None if is_text else given.chosen
-    ids: list[JsonValue] = [] if chosen is None else [chosen]
-    if isinstance(chosen, list):
-        ids = chosen
+    ids = [] if is_text else results.chosen_values(given)
     text = str(given.value) if is_text else given.other_text or ""
     return {"questionId": question.id, "selectedOptionIds": ids, "freeformText": text}
 
@@ -197,16 +194,14 @@ def droid(ask: Ask) -> ToolResult:
     """Factory Droid: the answers by number; it takes none of a questionnaire that was cancelled."""
     if ask.status is not Status.ANSWERED:
         return json_result({"cancelled": True, "answers": [], **reply_and_reason_fields(ask)})
-    sent = ask.request.arguments["questions"]
+    sent: Any = ask.request.arguments.get("questions", [ask.request.arguments])
+    asked = zip(sent, ask.form.questions, _values(ask), strict=True)
     answers: list[JsonValue] = [
-        {"index": _index(sent, i), "question": question.text, "answer": _joined(row)}
-        for i, (question, row) in enumerate(zip(ask.form.questions, _values(ask), strict=True))
+        {
+            "index": position if call.get("index") is None else call["index"],
+            "question": question.text,
+            "answer": _joined(row),
+        }
+        for position, (call, question, row) in enumerate(asked, 1)
     ]
     return json_result({"answers": answers})
-
-
-def _index(questions: JsonValue, position: int) -> JsonValue:
-    """Return the number that a question was sent with, else the one of its position."""
-    sent = questions[position] if isinstance(questions, list) else None
-    index = sent.get("index") if isinstance(sent, dict) else None
-    return position + 1 if index is None else index

@@ -113,15 +113,17 @@ def _dialect(
     name: str,
     row: Row,
     render: Callable[[Ask], ToolResult],
-    *calls: tuple[str, Shape | None, int],
+    call: str,
+    shape: Shape | None = None,
+    priority: int = 100,
+    *,
     order: int,
     is_async: Callable[[str, Json], bool] | None = None,
     accepted: Json | None = None,
 ) -> Dialect:
-    options = {row.options: row.labels}
     return Dialect(
         name=name,
-        calls=tuple(CallRule((tool,), shape, at, options) for tool, shape, at in calls),
+        calls=(CallRule((call,), shape, priority, {row.options: row.labels}),),
         parse=row.parse,
         render=unless_failed(render),
         tool=BY_DIALECT.get(name),
@@ -135,35 +137,35 @@ OPENCLAW: Final = _dialect(
     "openclaw",
     Row(labels=("label",), multiple=("multiSelect",), key="id", header="header"),
     host_choice_results.openclaw,
-    (
-        "ask_user",
-        Shape(
-            first_has=frozenset({"id", "question", "header"}),
-            first_lacks=frozenset({"type", "answer_type"}),
-        ),
-        40,
+    "ask_user",
+    Shape(
+        first_has=frozenset({"id", "question", "header"}),
+        first_lacks=frozenset({"type", "answer_type"}),
     ),
+    40,
     order=20,
 )
 DEEPAGENTS: Final = _dialect(
     "deepagents",
     Row(options="choices", labels=("value",), types=_TYPES),
     host_choice_results.deepagents,
-    ("ask_user", Shape(any_type=frozenset(_TYPES[1:])), 35),
+    "ask_user",
+    Shape(any_type=frozenset(_TYPES[1:])),
+    35,
     order=21,
 )
 AUGGIE: Final = _dialect(
     "auggie",
     Row(options="suggested_responses", context="context"),
     host_choice_results.auggie,
-    ("ask-user", None, 100),
+    "ask-user",
     order=22,
 )
 CONTINUE: Final = _dialect(
     "continue",
     Row(default="defaultAnswer"),
     host_choice_results.continue_,
-    ("AskQuestion", None, 100),
+    "AskQuestion",
     order=23,
 )
 CURSOR: Final = _dialect(
@@ -176,7 +178,9 @@ CURSOR: Final = _dialect(
         title="title",
     ),
     host_choice_results.cursor,
-    ("AskQuestion", Shape(first_has=frozenset({"prompt"})), 10),
+    "AskQuestion",
+    Shape(first_has=frozenset({"prompt"})),
+    10,
     order=24,
     is_async=_runs_async,
     accepted={"async": {}},
@@ -185,13 +189,13 @@ HERMES: Final = _dialect(
     "hermes",
     Row(options="choices", multiple=("multi_select",)),
     host_choice_results.hermes,
-    ("clarify", None, 100),
+    "clarify",
     order=25,
 )
 DROID: Final = _dialect(
     "droid",
     Row(multiple=("multiSelect",), header="topic"),
     host_choice_results.droid,
-    ("droid.ask_user", None, 100),
+    "droid.ask_user",
     order=26,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, assert_never
+from typing import Final
 
 from pydantic import JsonValue
 
@@ -25,6 +25,13 @@ _REQUIRED_FIELDS: Final = {
     AnswerType.SELECT: "options",
     AnswerType.MULTI_SELECT: "options",
     AnswerType.SCHEMA: "schema",
+}
+_YIELDS: Final = {
+    AnswerType.BOOLEAN: "it yields true or false",
+    AnswerType.TEXT: "it yields a string",
+    AnswerType.SELECT: "it yields the value of one option",
+    AnswerType.MULTI_SELECT: "it yields an array of option values in option order",
+    AnswerType.SCHEMA: "its schema does not allow it",
 }
 NON_SCHEMA_TYPES: Final = tuple(kind for kind in AnswerType if kind != AnswerType.SCHEMA)
 """The answer types of the dialects without schemas."""
@@ -181,20 +188,4 @@ def _can_be(question: Question, value: JsonValue) -> bool:
 
 def _yield_hint(question: Question) -> str:
     never_skipped = "" if question.when else ", and is never skipped"
-    return f"; {_yield_description(question.answer_type)}{never_skipped}"
-
-
-def _yield_description(kind: AnswerType) -> str:
-    match kind:
-        case AnswerType.BOOLEAN:
-            return "it yields true or false"
-        case AnswerType.TEXT:
-            return "it yields a string"
-        case AnswerType.SELECT:
-            return "it yields the value of one option"
-        case AnswerType.MULTI_SELECT:
-            return "it yields an array of option values in option order"
-        case AnswerType.SCHEMA:
-            return "its schema does not allow it"
-        case _:
-            assert_never(kind)
+    return f"; {_YIELDS[question.answer_type]}{never_skipped}"

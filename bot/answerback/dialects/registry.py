@@ -124,6 +124,23 @@ def render_ended(ask: Ask) -> ToolResult:
     return result
 
 
+def render_interim_result(ask: Ask) -> ToolResult | None:
+    """Render what an asynchronous call returns until it is answered; None if the agent waits, or the ask has ended."""
+    request = ask.request
+    if not ask.open or request.mode != "async":
+        return None
+    dialect = installed_dialects().usable.get(request.dialect)
+    is_async = dialect.is_async if dialect else None
+    if dialect and dialect.accepted and is_async and is_async(request.name, request.arguments):
+        return json_result({**dialect.accepted})  # the result that the tool promises
+    message = (
+        f"People were asked, and the question stays open ({ask.id}). Do not wait and do not assume an answer: continue "
+        "with what does not depend on it. The answer comes later, as a message or from the tool check_answers."
+    )
+    structured: JsonValue = {"status": "pending", "ask_id": ask.id, "message": message}
+    return ToolResult(content=message, structured=structured)
+
+
 def render_refusal(error: InvalidCallError) -> ToolResult:
     """Render the result of a rejected call: a message for every problem, so that the model can fix the call."""
     if isinstance(error, DeclinedCallError):

@@ -37,6 +37,12 @@ def source_remark(given: GivenAnswer) -> str | None:
     return _REMARKS.get(given.source)
 
 
+def chosen_values(given: GivenAnswer) -> list[JsonValue]:
+    """Return the options that were chosen, as a list."""
+    chosen = given.chosen
+    return chosen if isinstance(chosen, list) else [] if chosen is None else [chosen]
+
+
 def answer_values(given: GivenAnswer) -> list[JsonValue]:
     """Return the chosen values and free text of an answer as a list, without blank ones."""
     values = given.value if isinstance(given.value, list) else [given.value]

@@ -82,9 +82,7 @@ def _answer(question: Question, given: GivenAnswer | None) -> JsonValue:
         return _SKIPPED
     if question.answer_type is AnswerType.TEXT:
         return _free_text_answer(str(given.value)) if results.answer_values(given) else _SKIPPED
-    chosen: JsonValue = given.chosen
-    if not isinstance(chosen, list):
-        chosen = [] if chosen is None else [chosen]
+    chosen = results.chosen_values(given)
     return {"selected": chosen, "freeText": given.other_text, "skipped": False}
 
 

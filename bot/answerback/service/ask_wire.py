@@ -20,7 +20,6 @@ from answerback.core.secrecy import is_telling, keeps_secret, view_for_agent
 from answerback.core.view import view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
-from answerback.dialects.interim_results import render_interim_result
 from answerback.service.people_wire import (
     GrantNoteBody,
     PersonBody,
@@ -148,7 +147,7 @@ def ask_json(ask: Ask, *, to_people: bool = False) -> JsonObject:
 def _ask_body(ask: Ask, *, secret: bool) -> AskBody:
     view, answers = view_of(ask), () if secret else ask.walk.answers
     shown = view_for_agent(ask, view) if secret else view
-    result, interim = registry.render_result(ask), render_interim_result(ask)
+    result, interim = registry.render_result(ask), registry.render_interim_result(ask)
     outcome = ask.outcome
     return {
         "id": ask.id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -113,7 +114,7 @@ class SimulatedPerson(Protocol):
 
 
 @runtime_checkable
-class HasModals(Protocol):
+class HasModals(SimulatedPerson, Protocol):
     """People enter text in a modal that opens over the message."""
 
     async def open_modal(self) -> bool:
@@ -124,7 +125,7 @@ class HasModals(Protocol):
 
 
 @runtime_checkable
-class HasPrivateNotes(Protocol):
+class HasPrivateNotes(SimulatedPerson, Protocol):
     """The surface can show one person a note that others do not see."""
 
     async def private_notes(self, count: int) -> list[str]:
@@ -132,7 +133,7 @@ class HasPrivateNotes(Protocol):
 
 
 @runtime_checkable
-class HasTypedAnswers(Protocol):
+class HasTypedAnswers(SimulatedPerson, Protocol):
     """People can answer by typing a message where they write to each other."""
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
@@ -143,7 +144,7 @@ class HasTypedAnswers(Protocol):
 
 
 @runtime_checkable
-class HasReminders(Protocol):
+class HasReminders(SimulatedPerson, Protocol):
     """People can be pinged: the surface is one of `answerback.ports.surface.SupportsReminders`."""
 
     async def count_reminders(self, count: int) -> int:
@@ -163,7 +164,7 @@ class ShownButton(NamedTuple):
 
 
 @runtime_checkable
-class HasButtons(Protocol):
+class HasButtons(SimulatedPerson, Protocol):
     """Controls are buttons, each with its label."""
 
     def buttons(self) -> Sequence[ShownButton]:
@@ -177,7 +178,7 @@ class HasButtons(Protocol):
 
 
 @runtime_checkable
-class HasMentions(Protocol):
+class HasMentions(SimulatedPerson, Protocol):
     """Texts can notify people, link and format; the surface must prevent an agent's texts from doing so."""
 
     def mentions_and_links(self) -> list[str]:
@@ -185,7 +186,7 @@ class HasMentions(Protocol):
 
 
 @runtime_checkable
-class HasAskingBack(Protocol):
+class HasAskingBack(SimulatedPerson, Protocol):
     """People can ask the agent to explain, if it accepts that; ``ask_back`` is then among the available actions."""
 
     async def ask_back(self, text: str) -> None:
@@ -193,7 +194,7 @@ class HasAskingBack(Protocol):
 
 
 @runtime_checkable
-class HasDeletion(Protocol):
+class HasDeletion(SimulatedPerson, Protocol):
     """People can delete the live message."""
 
     async def delete_message(self) -> None:
@@ -201,8 +202,8 @@ class HasDeletion(Protocol):
 
 
 @runtime_checkable
-class HasRateLimits(Protocol):
-    """The platform rejects calls that come too fast. The stage implements this, not a person."""
+class HasRateLimits(Stage, Protocol):
+    """The platform rejects calls that come too fast."""
 
     def rate_limit_next(self, calls: int) -> None:
         """Reject the given number of calls that post or edit a message; 0: stop rejecting."""
@@ -212,8 +213,8 @@ class HasRateLimits(Protocol):
 
 
 @runtime_checkable
-class HasPayloads(Protocol):
-    """The platform sends what people do as signed payloads. The stage implements this, not a person."""
+class HasPayloads(Stage, Protocol):
+    """The platform sends what people do as signed payloads."""
 
     def payloads(self) -> Sequence[JsonValue]:
         """Return the payloads that were sent so far, and an example of each other kind, about no ask."""
@@ -223,7 +224,7 @@ class HasPayloads(Protocol):
 
 
 @runtime_checkable
-class HasGroups(Protocol):
+class HasGroups(SimulatedPerson, Protocol):
     """The platform has groups of people that can be responders."""
 
     async def join_group(self) -> str:
@@ -234,8 +235,8 @@ class HasGroups(Protocol):
 
 
 @runtime_checkable
-class HasLateEdits(Protocol):
-    """The platform may carry out an edit after its caller has given up. The stage implements this, not a person."""
+class HasLateEdits(Stage, Protocol):
+    """The platform may carry out an edit after its caller has given up."""
 
     def delay_next_edit(self) -> None:
         """Break the connection of the next edit of a message, and do not carry the edit out yet."""
@@ -245,16 +246,16 @@ class HasLateEdits(Protocol):
 
 
 @runtime_checkable
-class HasTokens(Protocol):
-    """The platform identifies the service by a token. The stage implements this, not a person."""
+class HasTokens(Stage, Protocol):
+    """The platform identifies the service by a token."""
 
     def refuse_token(self, *, refused: bool) -> None:
         """Refuse the service's token from now on, or accept it again."""
 
 
 @runtime_checkable
-class HasUnnoticedChanges(Protocol):
-    """The platform may change without telling a service that is down. The stage implements this, not a person."""
+class HasUnnoticedChanges(Stage, Protocol):
+    """The platform may change without telling a service that is down."""
 
     def delete_unnoticed(self, ask: Ask) -> None:
         """Delete the live message of an ask."""
@@ -267,7 +268,7 @@ class HasUnnoticedChanges(Protocol):
 
 
 @runtime_checkable
-class HasBatches(Protocol):
+class HasBatches(SimulatedPerson, Protocol):
     """A list of what waits for a person, in which permissions can be decided together."""
 
     async def list_tickable(self, *, allow: bool) -> Mapping[str, str]:
@@ -279,7 +280,7 @@ class HasBatches(Protocol):
 
 
 @runtime_checkable
-class HasGrants(Protocol):
+class HasGrants(SimulatedPerson, Protocol):
     """People can allow again for a while what an approval asks for, and revoke that."""
 
     async def read_grant_form(self) -> str:
@@ -293,7 +294,7 @@ class HasGrants(Protocol):
 
 
 @runtime_checkable
-class HasCommands(Protocol):
+class HasCommands(SimulatedPerson, Protocol):
     """People can type commands, which are answered to them alone."""
 
     async def give_command(self, line: str) -> str:
@@ -304,8 +305,8 @@ class HasCommands(Protocol):
 
 
 @runtime_checkable
-class HasRemoval(Protocol):
-    """The bot can be removed from the stage's place, and added again. The stage implements this, not a person."""
+class HasRemoval(Stage, Protocol):
+    """The bot can be removed from the stage's place, and added again."""
 
     async def remove_bot(self) -> None:
         """Remove the bot; the platform tells the service."""
@@ -334,23 +335,19 @@ CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.COMMANDS: HasCommands,
     Capability.REMOVAL: HasRemoval,
 }
-"""The protocol that a simulated person, or the stage, implements for each capability."""
-STAGE_CAPABILITIES: Final = frozenset(
-    {
-        *(Capability.RATE_LIMITS, Capability.PAYLOADS, Capability.LATE_EDITS),
-        *(Capability.TOKENS, Capability.UNNOTICED_CHANGES, Capability.REMOVAL),
-    }
-)
-"""The capabilities of the stage."""
+"""What a simulated person, or else the stage, is for each capability."""
 
 C = TypeVar("C", bound=Callable[..., object])
 
 
 def requires_capability(capability: Capability) -> Callable[[C], C]:
-    """Mark a contract test as one for platforms that have this capability."""
+    """Mark a contract test, or all tests of a class, as for platforms that have this capability."""
 
-    def mark(case: C) -> C:
-        case.needs = capability  # type: ignore[attr-defined] # read by SurfaceContract
-        return case
+    def mark(part: C) -> C:
+        cases = vars(part).values() if isinstance(part, type) else [part]
+        for case in cases:
+            if inspect.isfunction(case):
+                case.needs = capability  # type: ignore[attr-defined] # read by SurfaceContract
+        return part
 
     return mark

@@ -40,11 +40,6 @@ def _permission(command: str, **more: Any) -> Form:
     return Form(questions=(question,), **more)
 
 
-def _has_batches(person: SimulatedPerson) -> HasBatches:
-    assert isinstance(person, HasBatches)
-    return person
-
-
 async def _ask(stage: Stage, who: SimulatedPerson, form: Form) -> Ask:
     request = {"dialect": "approval", "accepts": (CLARIFY,)}
     return await stage.harness.create_ask(form, stage.place, (who.user_id,), request=request)
@@ -55,70 +50,64 @@ async def _decisions(stage: Stage, asks: Sequence[Ask]) -> list[object]:
     return [[given.value for given in ask.walk.answers] for ask in stored if ask]
 
 
+@requires_capability(Capability.BATCHES)
 class BatchesContract:
     """What a list decides, and what it never does."""
 
-    @requires_capability(Capability.BATCHES)
     @pytest.mark.rule("BATCH-5")
     @pytest.mark.parametrize("allow", [True, False])
     async def test_a_list_decides_what_is_ticked_and_nothing_else(
-        self, stage: Stage, ada: SimulatedPerson, allow: bool
+        self, stage: Stage, ada: HasBatches, allow: bool
     ) -> None:
         asks = [await _ask(stage, ada, _permission(f"make t{n}\nmake u{n}")) for n in range(3)]
-        reader = _has_batches(ada)
-        rows = await reader.list_tickable(allow=allow)
+        rows = await ada.list_tickable(allow=allow)
         assert [*rows] == [ask.id for ask in asks]
         assert all(f"make u{n}" in row for n, row in enumerate(rows.values()))
-        read = await reader.decide_ticked([ask.id for ask in asks[:2]], allow=allow)
+        read = await ada.decide_ticked([ask.id for ask in asks[:2]], allow=allow)
         value = "allow" if allow else "deny"
         assert await _decisions(stage, asks) == [[value], [value], []]
         assert LABELS.batch_left.partition("{count}")[0] not in read
-        assert [*await reader.list_tickable(allow=allow)] == [asks[2].id]
+        assert [*await ada.list_tickable(allow=allow)] == [asks[2].id]
 
-    @requires_capability(Capability.BATCHES)
     @pytest.mark.rule("BATCH-5")
     async def test_a_list_allows_only_what_it_shows_whole(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasBatches
     ) -> None:
         """A permission whose context does not fit, a question, and what others confirm are not allowed in it."""
         long, short = [await _ask(stage, ada, _permission(c)) for c in (_LONG, "ls")]
         question = await _ask(stage, ada, Form(questions=(GO,)))
         confirmed = await _ask(stage, ada, _permission("pwd", confirmation=ConfirmationRule(due=1)))
-        reader = _has_batches(ada)
-        rows = await reader.list_tickable(allow=True)
+        rows = await ada.list_tickable(allow=True)
         assert [*rows] == [short.id]
         assert "ls" in rows[short.id]
-        assert [*await reader.list_tickable(allow=False)] == [long.id, short.id]
-        await reader.decide_ticked([long.id], allow=False)
+        assert [*await ada.list_tickable(allow=False)] == [long.id, short.id]
+        await ada.decide_ticked([long.id], allow=False)
         asks = [long, short, question, confirmed]
         assert await _decisions(stage, asks) == [["deny"], [], [], []]
 
-    @requires_capability(Capability.BATCHES)
     @pytest.mark.rule("BATCH-5")
     async def test_what_changed_or_was_taken_away_is_left_and_stops_no_other(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+        self, stage: Stage, ada: HasBatches, bob: SimulatedPerson
     ) -> None:
         """An ask that was withdrawn, explained, or given to others since the list was opened is not decided."""
         asks = [await _ask(stage, ada, _permission(f"make {n}")) for n in range(3)]
         others = await _ask(stage, bob, _permission("make x"))
-        reader = _has_batches(ada)
-        assert [*await reader.list_tickable(allow=True)] == [ask.id for ask in asks]
+        assert [*await ada.list_tickable(allow=True)] == [ask.id for ask in asks]
         service = stage.harness.service
         await service.withdraw(asks[0].id)
         await service.explain(asks[1].id, "This also deletes the database.")
         await stage.restart()
-        read = await reader.decide_ticked([ask.id for ask in asks], allow=True)
+        read = await ada.decide_ticked([ask.id for ask in asks], allow=True)
         assert LABELS.batch_left.format(count=2) in read
         assert await _decisions(stage, [*asks, others]) == [[], [], ["allow"], []]
         stored = await stage.harness.store.asks.get(asks[0].id)
         assert stored is not None
         assert stored.status is Status.WITHDRAWN
 
-    @requires_capability(Capability.BATCHES)
     @pytest.mark.rule("BATCH-7", "PEOPLE-4")
     @pytest.mark.parametrize("allow", [True, False])
     async def test_a_list_decides_what_waits_for_another_account_of_the_person(
-        self, stage: Stage, ada: SimulatedPerson, allow: bool
+        self, stage: Stage, ada: HasBatches, allow: bool
     ) -> None:
         harness, surfaces = stage.harness, (stage.place.surface, "elsewhere")
         accounts = tuple(f"{surface}:{ada.user_id}" for surface in surfaces)
@@ -131,35 +120,33 @@ class BatchesContract:
             await harness.create_ask(_permission(command), place, (ada.user_id,), request=request)
             for command in ("make there", _LONG)
         ]
-        reader = _has_batches(ada)
-        rows = await reader.list_tickable(allow=allow)
+        rows = await ada.list_tickable(allow=allow)
         shown = [own, *others[: 1 if allow else 2]]
         assert [*rows] == [ask.id for ask in shown]
         assert "make there" in rows[others[0].id]
-        await reader.decide_ticked([ask.id for ask in shown], allow=allow)
+        await ada.decide_ticked([ask.id for ask in shown], allow=allow)
         value = "allow" if allow else "deny"
         assert await _decisions(stage, shown) == [[value]] * len(shown)
-        rest = await reader.list_tickable(allow=False)
+        rest = await ada.list_tickable(allow=False)
         assert [*rest] == [ask.id for ask in others[len(shown) - 1 :]]
 
 
+@requires_capability(Capability.BATCHES)
 class ManyContract:
     """What many open asks take."""
 
-    @requires_capability(Capability.BATCHES)
     @pytest.mark.rule("BATCH-5", "INBOX-1")
     async def test_a_hundred_mixed_permissions_are_cleared(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasBatches
     ) -> None:
         commands = [_LONG if n % 10 == 9 else f"make t{n}" for n in range(100)]
         asks = await asyncio.gather(*(_ask(stage, ada, _permission(c)) for c in commands))
-        reader = _has_batches(ada)
         for _ in range(50):
             # What a page does not show whole is denied only once the page has nothing else.
-            allowed = await reader.list_tickable(allow=True)
-            rows = allowed or await reader.list_tickable(allow=False)
+            allowed = await ada.list_tickable(allow=True)
+            rows = allowed or await ada.list_tickable(allow=False)
             if not rows:
                 break
-            await reader.decide_ticked([*rows], allow=bool(allowed))
+            await ada.decide_ticked([*rows], allow=bool(allowed))
         decided = await _decisions(stage, asks)
         assert decided == [["deny" if n % 10 == 9 else "allow"] for n in range(100)]

@@ -94,16 +94,15 @@ async def see(stage: Stage, person: SimulatedPerson, question: Question) -> Ask:
     return ask
 
 
+@requires_capability(Capability.BUTTONS)
 class ButtonsContract:
     """A decision takes one press, and nothing that is decided is out of sight."""
 
-    @requires_capability(Capability.BUTTONS)
     @pytest.mark.rule("SURFACE-19")
     @pytest.mark.parametrize("index", range(len(DECISIONS)))
     async def test_one_press_decides_about_a_permission(
-        self, stage: Stage, ada: SimulatedPerson, index: int
+        self, stage: Stage, ada: HasButtons, index: int
     ) -> None:
-        assert isinstance(ada, HasButtons)
         ask = await see(stage, ada, choice(*DECISIONS))
         buttons = ada.buttons()
         answering = [each for each in buttons if each.answers]
@@ -114,12 +113,10 @@ class ButtonsContract:
         ask = await wait_for_steps(stage, ask, ada, after=1)
         assert answered_values(ask) == [DECISIONS[index].value]
 
-    @requires_capability(Capability.BUTTONS)
     @pytest.mark.rule("SURFACE-20")
     async def test_reply_and_end_turn_say_that_they_deny(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasButtons
     ) -> None:
-        assert isinstance(ada, HasButtons)
         ask = await see(stage, ada, choice(*DECISIONS))
         labels = {each.label for each in ada.buttons()}
         assert {LABELS.deny_with_message, LABELS.deny_and_stop} <= labels
@@ -131,12 +128,10 @@ class ButtonsContract:
         assert {LABELS.reply, LABELS.end_turn} <= labels
         assert not {LABELS.deny_with_message, LABELS.deny_and_stop} & labels
 
-    @requires_capability(Capability.BUTTONS)
     @pytest.mark.rule("SURFACE-19", "TEXT-2")
     async def test_a_long_label_of_a_decision_is_whole_above_its_button(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasButtons
     ) -> None:
-        assert isinstance(ada, HasButtons)
         long = [
             Option(value=f"v{n}", label=LONG + str(n), kind=OptionKind.ALLOW_ALWAYS)
             for n in range(6)
@@ -149,13 +144,11 @@ class ButtonsContract:
         await ada.press_button(answering[3])
         assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == ["v2"]
 
-    @requires_capability(Capability.BUTTONS)
     @pytest.mark.rule("SURFACE-19")
     @pytest.mark.parametrize("described", [False, True])
     async def test_one_press_answers_a_short_choice_and_a_long_list_has_its_own_control(
-        self, stage: Stage, ada: SimulatedPerson, described: bool
+        self, stage: Stage, ada: HasButtons, described: bool
     ) -> None:
-        assert isinstance(ada, HasButtons)
         most = MAX_SECTIONS if described else MAX_BUTTONS
         options = [
             Option(
@@ -175,13 +168,11 @@ class ButtonsContract:
         await see(stage, ada, choice(*options))
         assert not any(each.answers for each in ada.buttons())
 
-    @requires_capability(Capability.BUTTONS)
     @pytest.mark.rule("SURFACE-21", "TEXT-2")
     @pytest.mark.parametrize("tool", SHORTENED)
     async def test_what_would_be_done_is_shown_where_it_is_decided(
-        self, stage: Stage, ada: SimulatedPerson, tool: str
+        self, stage: Stage, ada: HasButtons, tool: str
     ) -> None:
-        assert isinstance(ada, HasButtons)
         use = describe(tool, SHORTENED[tool], {})
         assert use.headline.endswith("(shortened)") is (tool != "ExitPlanMode")
         asked = {"text": use.headline, "context": use.context}
@@ -191,12 +182,10 @@ class ButtonsContract:
         text = strip_whitespace(await ada.read_all_text())
         assert strip_whitespace(STEPS) in text
 
-    @requires_capability(Capability.BUTTONS)
     @pytest.mark.rule("SURFACE-22")
     async def test_the_call_and_the_folder_are_shown_in_full_alone(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasButtons
     ) -> None:
-        assert isinstance(ada, HasButtons)
         sent: JsonValue = {"command": "ls", "timeout_ms": 70_707, "note": "a\u00adb"}
         request = {"origin": Origin(folder="/srv/ada/shop-7"), "arguments": sent}
         form = Form(questions=(choice(*DECISIONS),), decided_by_hand=True)
@@ -216,13 +205,11 @@ class ButtonsContract:
                 await ada.press_button(next(each for each in ada.buttons() if each.denies))
                 ask = await wait_for_steps(stage, ask, ada, after=1)
 
-    @requires_capability(Capability.BUTTONS)
     @pytest.mark.rule("SURFACE-21", "TEXT-8")
     @pytest.mark.parametrize("question", ALIKE, ids=lambda question: question.id)
     async def test_no_two_controls_are_alike_and_nothing_is_out_of_sight(
-        self, stage: Stage, ada: SimulatedPerson, question: Question
+        self, stage: Stage, ada: HasButtons, question: Question
     ) -> None:
-        assert isinstance(ada, HasButtons)
         context = (
             "ls"
             + " " * 400

@@ -6,51 +6,42 @@ from typing import Final
 
 import pytest
 
-from answerback.core.labels import Labels
 from answerback.testing.simulated_people import (
     Capability,
     HasCommands,
-    SimulatedPerson,
     Stage,
     requires_capability,
 )
+from answerback.testing.surface_questions import LABELS
 
-_LABELS: Final = Labels()
 _HOSTILE: Final = "*x* <b>y</b> <!channel> @everyone [z](https://evil.example) `"
 
 
-def _at(person: SimulatedPerson) -> HasCommands:
-    assert isinstance(person, HasCommands)
-    return person
-
-
+@requires_capability(Capability.COMMANDS)
 class CommandsContract:
     """What commands do, and who reads their answers."""
 
-    @requires_capability(Capability.COMMANDS)
     @pytest.mark.rule("COMMAND-1", "COMMAND-2")
     async def test_a_command_is_answered_to_its_author_as_it_was_typed(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasCommands
     ) -> None:
         account = f"{stage.place.surface}:{ada.user_id}"
-        assert await _at(ada).give_command(f"say {_HOSTILE}") == f"{account} typed: {_HOSTILE}"
+        assert await ada.give_command(f"say {_HOSTILE}") == f"{account} typed: {_HOSTILE}"
 
-    @requires_capability(Capability.COMMANDS)
     @pytest.mark.rule("COMMAND-2")
     async def test_a_button_of_an_answer_gives_its_command_as_pressed_even_after_a_restart(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+        self, stage: Stage, ada: HasCommands, bob: HasCommands
     ) -> None:
         """Typing what a button sends is not pressing it: somebody may be lured to type, without having read."""
-        await _at(ada).give_command("say yes")
-        typed = await _at(bob).give_command("say yes")
+        await ada.give_command("say yes")
+        typed = await bob.give_command("say yes")
         assert typed == f"{stage.place.surface}:{bob.user_id} typed: yes"
         await stage.restart()
         said = f"{stage.place.surface}:{ada.user_id} pressed"
-        assert await _at(ada).press_below_answer("Say no") == f"{said}: n-0_o"
+        assert await ada.press_below_answer("Say no") == f"{said}: n-0_o"
 
-    @requires_capability(Capability.COMMANDS)
     @pytest.mark.rule("COMMAND-1")
     async def test_a_command_that_cannot_be_carried_out_says_so(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasCommands
     ) -> None:
-        assert await _at(ada).give_command("fail") == _LABELS.try_again
+        assert await ada.give_command("fail") == LABELS.try_again

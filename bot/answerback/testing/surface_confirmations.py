@@ -14,12 +14,12 @@ from answerback.core.walker import Phase
 from answerback.testing.simulated_people import (
     Capability,
     HasAskingBack,
-    HasPrivateNotes,
     HasReminders,
     SimulatedPerson,
     Stage,
     requires_capability,
 )
+from answerback.testing.surface_clicks import assert_private_notes
 from answerback.testing.surface_people import read_normalized_text
 from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
 from answerback.testing.surface_walks import assert_sees, strip_whitespace
@@ -54,12 +54,13 @@ class ConfirmationsContract:
         assert confirmed in await read_normalized_text(ada, bob)
 
     @pytest.mark.rule("CONFIRM-3")
-    async def test_nobody_confirms_what_they_answered(
+    async def test_nobody_confirms_what_they_answered_and_they_are_told_why(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
         ask = await _answered(stage, Form(questions=(_BLIND,), confirmation=ONE), ada, bob)
         await ada.look_at(ask)
         await ada.confirm()
+        await assert_private_notes(ada, "somebody else must")
         again = await stage.harness.wait_until_shown(ask.id)
         assert (again.walk, again.revision) == (ask.walk, ask.revision)
         await bob.look_at(ask)
@@ -167,30 +168,14 @@ class ConfirmationsContract:
         await bob.confirm()
         assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
 
-    @pytest.mark.rule("CONFIRM-3")
-    @requires_capability(Capability.PRIVATE_NOTES)
-    async def test_who_answered_is_told_why_they_cannot_confirm(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
-    ) -> None:
-        assert isinstance(ada, HasPrivateNotes)
-        ask = await _answered(stage, Form(questions=(GO,), confirmation=ONE), ada, bob)
-        await ada.look_at(ask)
-        await ada.confirm()
-        [note] = await ada.private_notes(1)
-        assert "somebody else must" in note
-
-    @pytest.mark.rule("CONFIRM-5", "CLARIFY-1")
+    @pytest.mark.rule("CONFIRM-5", "CONFIRM-6", "CLARIFY-1")
     @requires_capability(Capability.ASKING_BACK)
-    async def test_an_explanation_has_to_be_confirmed_too(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    async def test_who_may_only_confirm_asks_back_and_confirms_the_explanation_too(
+        self, stage: Stage, ada: SimulatedPerson, bob: HasAskingBack
     ) -> None:
-        assert isinstance(bob, HasAskingBack)
-        form, request = (
-            Form(questions=(GO,), confirmation=ConfirmationRule(due=2)),
-            {"accepts": ("clarify",)},
-        )
-        asked = (ada.user_id, bob.user_id)
-        ask = await stage.harness.create_ask(form, stage.place, asked, request=request)
+        form = Form(questions=(GO,), confirmation=ConfirmationRule(due=2))
+        more = {"request": {"accepts": ("clarify",)}, "confirmers": (bob.user_id,)}
+        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,), **more)
         await ada.look_at(ask)
         await ada.answer(GO, True)
         await bob.look_at(await stage.harness.wait_until_shown(ask.id))
@@ -198,6 +183,8 @@ class ConfirmationsContract:
         await bob.look_at(await stage.harness.wait_until_shown(ask.id))
         await bob.ask_back("Is there a backup?")
         ask = await stage.harness.wait_until_shown(ask.id)
+        [aside] = ask.asides
+        assert (aside.by and aside.by.user_id, aside.text) == (bob.user_id, "Is there a backup?")
         assert (ask.walk.phase, len(ask.walk.votes)) == (Phase.CONFIRMATION, 1)
         await stage.harness.service.explain(ask.id, "Yes, of tonight.")
         ask = await stage.harness.wait_until_shown(ask.id)
@@ -220,32 +207,11 @@ class ConfirmationsContract:
         await bob.confirm()
         assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
 
-    @pytest.mark.rule("CONFIRM-6", "CLARIFY-1")
-    @requires_capability(Capability.ASKING_BACK)
-    async def test_who_may_only_confirm_asks_back(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
-    ) -> None:
-        assert isinstance(bob, HasAskingBack)
-        form = Form(questions=(GO,), confirmation=ONE)
-        more = {"request": {"accepts": ("clarify",)}, "confirmers": (bob.user_id,)}
-        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,), **more)
-        await ada.look_at(ask)
-        await ada.answer(GO, True)
-        await bob.look_at(await stage.harness.wait_until_shown(ask.id))
-        assert "ask_back" in bob.available_actions()
-        await bob.ask_back("Who wants this?")
-        ask = await stage.harness.wait_until_shown(ask.id)
-        assert [(each.by and each.by.user_id, each.text) for each in ask.asides] == [
-            (bob.user_id, "Who wants this?")
-        ]
-        assert ask.walk.phase is Phase.CONFIRMATION
-
     @pytest.mark.rule("CONFIRM-7")
     @requires_capability(Capability.REMINDERS)
     async def test_those_who_may_confirm_are_told(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+        self, stage: Stage, ada: SimulatedPerson, bob: HasReminders
     ) -> None:
-        assert isinstance(bob, HasReminders)
         ask = await _answered(stage, Form(questions=(GO,), confirmation=ONE), ada, bob)
         await bob.look_at(ask)
         before = await bob.count_reminders(0)

@@ -15,7 +15,6 @@ import pytest_asyncio
 from answerback.ports.surface import SupportsReminders
 from answerback.testing.simulated_people import (
     CAPABILITY_PROTOCOLS,
-    STAGE_CAPABILITIES,
     Capability,
     SimulatedPerson,
     Stage,
@@ -92,10 +91,9 @@ class SurfaceContract(
         self, stage: Stage, ada: SimulatedPerson, capability: Capability
     ) -> None:
         """Leaving out the methods of a capability does not skip its tests: its absence must be declared."""
-        driver = stage if capability in STAGE_CAPABILITIES else ada
-        assert isinstance(driver, CAPABILITY_PROTOCOLS[capability]) is (
-            capability not in self.unsupported
-        )
+        protocol = CAPABILITY_PROTOCOLS[capability]
+        driver = stage if Stage in protocol.__mro__ else ada
+        assert isinstance(driver, protocol) is (capability not in self.unsupported)
         if capability is Capability.REMINDERS:
             [surface] = stage.harness.service.surfaces.values()
             assert isinstance(surface, SupportsReminders) is (capability not in self.unsupported)

@@ -29,10 +29,9 @@ class GapsContract:
     @requires_capability(Capability.UNNOTICED_CHANGES)
     @pytest.mark.rule("PLACE-1")
     async def test_a_message_that_was_deleted_while_the_service_was_down_is_posted_again(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: HasUnnoticedChanges, ada: SimulatedPerson
     ) -> None:
         asks = [await create_viewed_ask(stage, [GO, WHY], ada) for _ in range(3)]
-        assert isinstance(stage, HasUnnoticedChanges)
         _, gone, other = asks
         stage.delete_unnoticed(gone)
         await stage.restart_after_gap()
@@ -46,10 +45,9 @@ class GapsContract:
     @requires_capability(Capability.UNNOTICED_CHANGES)
     @pytest.mark.rule("PLACE-2")
     async def test_a_place_that_was_closed_while_the_service_was_down_fails_every_ask_in_it(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: HasUnnoticedChanges, ada: SimulatedPerson
     ) -> None:
         asks = [await create_viewed_ask(stage, [GO, WHY], ada) for _ in range(2)]
-        assert isinstance(stage, HasUnnoticedChanges)
         stage.close_place_unnoticed(closed=True)
         try:
             await stage.restart_after_gap()
@@ -65,10 +63,9 @@ class GapsContract:
     @requires_capability(Capability.REMOVAL)
     @pytest.mark.rule("PLACE-7")
     async def test_a_bot_that_is_added_again_shows_how_asks_ended_and_what_waits(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: HasRemoval, ada: SimulatedPerson
     ) -> None:
         asks = [await create_viewed_ask(stage, [GO, WHY], ada) for _ in range(2)]
-        assert isinstance(stage, HasRemoval)
         await stage.remove_bot()
         for ask in asks:
             assert (await _until(stage, ask, lambda each: not each.open)).status is Status.FAILED

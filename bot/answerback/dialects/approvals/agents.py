@@ -7,7 +7,7 @@ https://agentclientprotocol.com/protocol/tool-calls#requesting-permission.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Any, Final
 
 from pydantic import JsonValue
 
@@ -229,9 +229,9 @@ def _acp_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
 
 
 def _acp_no_decision(_answers: AnswersById, arguments: Json, _reason: str) -> JsonValue:
-    offered = arguments["options"]
-    for option in offered if isinstance(offered, list) else []:
-        if isinstance(option, dict) and option.get("kind") == "reject_once":
+    offered: Any = arguments["options"]
+    for option in offered:
+        if option.get("kind") == "reject_once":
             return _acp_decision({DECISION: option["optionId"]}, arguments)
     return {"outcome": {"outcome": "cancelled"}}
 

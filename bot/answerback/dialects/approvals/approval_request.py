@@ -161,11 +161,8 @@ def to_json_text(value: JsonValue) -> str:
 
 def optional_items(node: ArgumentNode, key: str, noun: str) -> list[ArgumentNode]:
     """Read the items of an optional array, which must leave space for a few more options."""
-    return (
-        node.items(key, min_items=0, max_items=MAX_OPTIONS - _EXTRA_OPTIONS, noun=noun)
-        if node.has(key)
-        else []
-    )
+    most = MAX_OPTIONS - _EXTRA_OPTIONS
+    return node.items(key, min_items=0, max_items=most, noun=noun, required=False)
 
 
 def require_object(node: ArgumentNode, key: str) -> ArgumentNode:

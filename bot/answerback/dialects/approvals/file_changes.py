@@ -12,7 +12,7 @@ from answerback.core.headline import FileChange
 
 Json = dict[str, JsonValue]
 
-_PATHS: Final = (
+PATHS: Final = (
     "file_path",
     "filePath",
     "path",
@@ -21,6 +21,7 @@ _PATHS: Final = (
     "fileName",
     "target_file",
 )
+"""The path of a file, by the field names of different agents' tools."""
 _PAIRS: Final = (
     ("old_string", "new_string"),  # Claude Code's Edit; Gemini CLI's replace
     ("oldString", "newString"),  # opencode
@@ -67,7 +68,7 @@ def read_changes(arguments: Json, *, creates: bool) -> ReadChanges:
     Args:
         creates: whether a path with a content is a new file, rather than any other call.
     """
-    path_key = next((key for key in _PATHS if isinstance(arguments.get(key), str)), None)
+    path_key = next((key for key in PATHS if isinstance(arguments.get(key), str)), None)
     path = None if path_key is None else str(arguments[path_key])
     diffs: list[Diff] = []
     rest: Json = {}

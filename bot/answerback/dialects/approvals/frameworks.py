@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 from pydantic import JsonValue
 
@@ -27,6 +27,19 @@ from answerback.dialects.approvals.arguments_markdown import parse_json_argument
 from answerback.dialects.call_reader import ArgumentNode
 
 _YES_NO: Final = options(approve="Approve", reject="Reject")
+
+
+def _yes_or_no(
+    read: Callable[[ArgumentNode], Iterator[ApprovalRequest]],
+    response: Callable[[Json, bool], Json],
+) -> Variant:
+    """Return the variant of a host whose response says whether the use is approved, or else the ``reason``."""
+    return Variant(
+        read,
+        lambda answers, arguments: response(arguments, answers[DECISION] == "approve"),
+        lambda _answers, arguments, reason: {**response(arguments, False), "reason": reason},
+    )
+
 
 # --- LangChain's human-in-the-loop middleware -----------------------------------------------------
 
@@ -167,9 +180,9 @@ def _langchain_decisions(
         reason: why some are missing. The first action without a decision is rejected with it, later ones without.
     """
     decisions: list[JsonValue] = []
-    listed = arguments["action_requests"]
-    for i, action in enumerate(listed if isinstance(listed, list) else [], 1):
-        if isinstance(action, dict) and _is_decided(answers, f"_{i}"):
+    listed: Any = arguments["action_requests"]
+    for i, action in enumerate(listed, 1):
+        if _is_decided(answers, f"_{i}"):
             decisions.append(_langchain_decision(answers, action, f"_{i}"))
         else:
             decisions.append({"type": "reject", **({} if reason is None else {"message": reason})})
@@ -196,17 +209,9 @@ def _read_openai_mcp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     )
 
 
-def _openai_mcp_response(arguments: Json, *, approve: bool, **more: str) -> JsonValue:
+def _openai_mcp_response(arguments: Json, approve: bool) -> Json:
     request: Json = {"approval_request_id": arguments["id"], "approve": approve}
-    return {"type": "mcp_approval_response", **request, **more}
-
-
-def _openai_mcp_decision(answers: AnswersById, arguments: Json) -> JsonValue:
-    return _openai_mcp_response(arguments, approve=answers[DECISION] == "approve")
-
-
-def _openai_mcp_no_decision(_answers: AnswersById, arguments: Json, reason: str) -> JsonValue:
-    return _openai_mcp_response(arguments, approve=False, reason=reason)
+    return {"type": "mcp_approval_response", **request}
 
 
 _OPENAI: Final = options(
@@ -258,17 +263,9 @@ def _read_ai_sdk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     )
 
 
-def _ai_sdk_response(arguments: Json, *, approved: bool, **more: str) -> JsonValue:
+def _ai_sdk_response(arguments: Json, approved: bool) -> Json:
     kind, approval = "tool-approval-response", arguments["approvalId"]
-    return {"type": kind, "approvalId": approval, "approved": approved, **more}
-
-
-def _ai_sdk_decision(answers: AnswersById, arguments: Json) -> JsonValue:
-    return _ai_sdk_response(arguments, approved=answers[DECISION] == "approve")
-
-
-def _ai_sdk_no_decision(_answers: AnswersById, arguments: Json, reason: str) -> JsonValue:
-    return _ai_sdk_response(arguments, approved=False, reason=reason)
+    return {"type": kind, "approvalId": approval, "approved": approved}
 
 
 # --- Pydantic AI's deferred tools -----------------------------------------------------------------
@@ -292,28 +289,23 @@ def _read_pydantic(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         )
 
 
-def _pydantic_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
-    return {
-        "approvals": {key: _pydantic_result(value == "approve") for key, value in answers.items()}
-    }
+def _pydantic_decisions(
+    answers: AnswersById, arguments: Json, reason: str = _DENIAL_MESSAGE
+) -> JsonValue:
+    """Return a result for each call.
 
-
-def _pydantic_result(approved: bool, reason: str = _DENIAL_MESSAGE) -> JsonValue:
-    return {"kind": "tool-approved"} if approved else {"kind": "tool-denied", "message": reason}
-
-
-def _pydantic_no_decision(answers: AnswersById, arguments: Json, reason: str) -> JsonValue:
-    """Keep the decisions made; deny the open call with the reason, and the later ones without."""
-    decided: Json = {key: _pydantic_result(value == "approve") for key, value in answers.items()}
-    listed = arguments["approvals"]
-    ids = (
-        [each["tool_call_id"] for each in listed if isinstance(each, dict)]
-        if isinstance(listed, list)
-        else []
-    )
-    for i, key in enumerate(key for key in map(str, ids) if key not in answers):
-        decided[key] = _pydantic_result(False, reason if i == 0 else _DENIAL_MESSAGE)
-    return {"approvals": decided}
+    Args:
+        reason: why some have no decision. The first one without is denied with it, later ones without.
+    """
+    listed: Any = arguments["approvals"]
+    results: Json = {}
+    for key in (each["tool_call_id"] for each in listed):
+        message = _DENIAL_MESSAGE
+        if key not in answers:
+            message, reason = reason, _DENIAL_MESSAGE
+        denied: Json = {"kind": "tool-denied", "message": message}
+        results[key] = {"kind": "tool-approved"} if answers.get(key) == "approve" else denied
+    return {"approvals": results}
 
 
 # --- Google ADK -----------------------------------------------------------------------------------
@@ -344,8 +336,8 @@ def _adk_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
 
 LANGCHAIN: Final = Variant(_read_langchain, _langchain_decision, _langchain_no_decision)
 LANGCHAIN_BATCH: Final = Variant(_read_langchain_batch, _langchain_decisions, _langchain_decisions)
-OPENAI_MCP: Final = Variant(_read_openai_mcp, _openai_mcp_decision, _openai_mcp_no_decision)
+OPENAI_MCP: Final = _yes_or_no(_read_openai_mcp, _openai_mcp_response)
 OPENAI_AGENTS: Final = Variant(_read_openai, _openai_decision, _openai_no_decision)
-AI_SDK: Final = Variant(_read_ai_sdk, _ai_sdk_decision, _ai_sdk_no_decision)
-PYDANTIC_AI: Final = Variant(_read_pydantic, _pydantic_decision, _pydantic_no_decision)
+AI_SDK: Final = _yes_or_no(_read_ai_sdk, _ai_sdk_response)
+PYDANTIC_AI: Final = Variant(_read_pydantic, _pydantic_decisions, _pydantic_decisions)
 ADK: Final = Variant(_read_adk, _adk_decision, lambda *_: {"confirmed": False})

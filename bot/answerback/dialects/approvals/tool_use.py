@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from answerback.core import headline
 from answerback.core.headline import McpTool, ToolKind
 from answerback.dialects.approvals.arguments_markdown import Block, inline_code, render_context
-from answerback.dialects.approvals.file_changes import Diff, read_changes
+from answerback.dialects.approvals.file_changes import PATHS, Diff, read_changes
 
 Json = dict[str, JsonValue]
 
@@ -174,8 +174,7 @@ def _path(fields: Json, notes: Json) -> str | None:
     locations = notes.get("locations")
     located = locations[0] if isinstance(locations, list) and locations else None
     places = (fields, located if isinstance(located, dict) else {})
-    keys = ("file_path", "filePath", "path", "filepath", "notebook_path", "fileName")
-    found = (place.get(key) for place in places for key in keys)
+    found = (place.get(key) for place in places for key in PATHS)
     return next((path for path in found if isinstance(path, str) and path), None)
 
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import divide_budget, utf16_length
-from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_discord.markdown_text import (
     escape,
     fit_line,
@@ -21,6 +20,7 @@ from answerback_discord.markdown_text import (
 )
 from tests.fakes.discord.markdown import to_html
 from tests.unit.adapters.discord.sight import remove_escapes
+from tests.unit.adapters.invisible_texts import INVISIBLE_TEXTS
 
 ANY = st.text(max_size=80)
 MARKS = st.text(st.sampled_from("*_~|`<@#>[]():/\\ -+.1\n\tat"), max_size=60)

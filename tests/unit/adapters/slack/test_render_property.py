@@ -12,7 +12,6 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.presentation.sanitize import visible
-from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.control_codec import Control, Verb, decode
 from answerback_slack import modals, show_in_full
 from answerback_slack.blocks import Block, sections
@@ -21,6 +20,7 @@ from tests.fakes.slack.checks import check_message, check_view, elements_of
 from tests.fakes.slack.schema import Problem
 from tests.fakes.slack.visible_message import look
 from tests.fakes.slack.workspace import Clock, Message, Snapshot, Workspace
+from tests.unit.adapters.invisible_texts import INVISIBLE_TEXTS
 from tests.unit.adapters.slack.asks import big_asks
 
 LABELS = Labels()

@@ -13,7 +13,7 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.walker import Source
 from answerback.dialects import registry
-from answerback.dialects.interim_results import render_interim_result
+from answerback.dialects.registry import render_interim_result
 from tests.unit.bot.dialect_support import (
     CALLS,
     OPTIONS,

@@ -17,6 +17,7 @@ from tests.unit.bot.dialect_support import (
     CALLS,
     OPTIONS,
     act,
+    ask_from_call,
     form,
     make_ask,
     only_question,
@@ -159,3 +160,14 @@ def test_every_end_of_a_walk_has_a_result(
     assert found is not None
     assert found.content.strip() or ask.status is Status.ANSWERED
     assert json.loads(json.dumps(found.structured)) == found.structured
+
+
+@pytest.mark.rule("HOST-1")
+@pytest.mark.parametrize(
+    "name", ["ask-user", "AskQuestion", "clarify", "droid.ask_user", "question"]
+)
+def test_a_question_that_is_the_call_itself_has_a_result(name: str) -> None:
+    ask = ask_from_call(name, {"question": "Go?", "options": []})
+    assert "Yes, today" in result(act(ask, Answer(value="Yes, today")))[1]
+    for ended in (act(ask, Reply(text="Later")), without_answer(ask, Status.EXPIRED)):
+        assert result(ended)[1]

@@ -1,6 +1,8 @@
-"""Approval requests of an OpenClaw gateway: for a command that it would run, and for what a plug-in would do.
+"""Approval requests of gateways: `answerback mcp-proxy`, and OpenClaw.
 
-Shapes: the protocol of OpenClaw 2026.9.6.
+A client of `answerback mcp-proxy` wants to call a tool of a server, which is named as the proxy's policy names it.
+Nothing else about it comes from the server itself, but the change of a tool's definition, which is shown as such.
+OpenClaw asks for a command that it would run, and for what a plug-in would do; shapes: its protocol of 2026.9.6.
 """
 
 from __future__ import annotations
@@ -17,7 +19,30 @@ from answerback.dialects.approvals.approval_request import (
     options,
     read_tool_name,
 )
+from answerback.dialects.approvals.arguments_markdown import Block
 from answerback.dialects.call_reader import ArgumentNode
+
+_CHANGED: Final = "changed"
+_LONG_NAME: Final = 80
+
+
+def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
+    changed = call.text(_CHANGED) if call.has(_CHANGED) else None
+    title = "**The server has changed this tool since a call of it was allowed:**"
+    tool = read_tool_name((call, "name"))
+    yield ApprovalRequest(
+        tool=tool,
+        # A headline may shorten a long name.
+        notes=notes(call, "name") if len(tool) > _LONG_NAME else {},
+        server=call.label("server"),
+        arguments=call.at("arguments").value,
+        lead=() if changed is None else (Block(title, changed, "diff"),),
+        options=options(allow="Allow once", deny="Deny"),
+    )
+
+
+MCP_PROXY: Final = one_field(_read_proxy, "behavior", "deny", reason="message")
+
 
 _ONCE: Final = "allow-once"
 _ALWAYS: Final = "allow-always"
@@ -57,5 +82,5 @@ def _read_plugin(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     )
 
 
-COMMAND: Final = one_field(_read_command, "decision", _DENY)
-PLUGIN: Final = one_field(_read_plugin, "decision", _DENY)
+OPENCLAW_COMMAND: Final = one_field(_read_command, "decision", _DENY)
+OPENCLAW_PLUGIN: Final = one_field(_read_plugin, "decision", _DENY)

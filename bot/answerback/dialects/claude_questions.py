@@ -1,12 +1,12 @@
-"""What Claude's extended form has besides choices: a title, explanations, and questions for a text or a number."""
+"""The parts of Claude's questions: choices, and in its extended form explanations, and texts and numbers to ask for."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Option, Question
 from answerback.core.json_schema.schemas import violations
 from answerback.dialects import choice_forms
 from answerback.dialects.call_reader import ArgumentNode
@@ -14,6 +14,41 @@ from answerback.dialects.call_reader import ArgumentNode
 _KINDS: Final = ("choice", "text", "number")
 CHOICE, _, _NUMBER = _KINDS
 Json = dict[str, JsonValue]
+
+
+class Limits(NamedTuple):
+    """How many questions a call has at most, and how many options a choice."""
+
+    questions: int
+    min_options: int
+    options: int
+
+
+CLAUDE: Final = Limits(questions=4, min_options=2, options=4)
+OTHERS: Final = Limits(questions=MAX_QUESTIONS, min_options=0, options=MAX_OPTIONS)
+
+
+def read_options(node: ArgumentNode, kind: str | None, limits: Limits) -> tuple[Option, ...]:
+    """Read the options of a question; only a choice has any."""
+    if kind != CHOICE:
+        _forbid_options(node, kind)
+        return ()
+    return choice_forms.read_options(
+        node,
+        min_items=limits.min_options,
+        max_items=limits.options,
+        previews=True,
+        required=limits is CLAUDE,
+    )
+
+
+def read_multiple(node: ArgumentNode) -> bool:
+    """Read whether several options may be chosen, by Claude's field or Kimi's."""
+    claude, kimi = (node.flag(key, default=False) for key in ("multiSelect", "multi_select"))
+    if node.has("multiSelect") and node.has("multi_select") and claude != kimi:
+        message = f"{node.name}.multi_select contradicts multiSelect; give only one of them."
+        node.fail("unknown_value", message, "multi_select")
+    return claude or kimi
 
 
 def read_kind(node: ArgumentNode) -> str | None:
@@ -28,7 +63,7 @@ def read_context(node: ArgumentNode, title: str | None) -> str | None:
     return "\n\n".join(filter(None, [heading, *hints])) or None
 
 
-def forbid_options(node: ArgumentNode, kind: str | None) -> None:
+def _forbid_options(node: ArgumentNode, kind: str | None) -> None:
     """Record a problem if a question that is not a choice has options."""
     child = node.at("options")
     if child.value not in (None, []):

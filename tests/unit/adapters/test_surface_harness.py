@@ -1,0 +1,23 @@
+"""The harness that the contract of surfaces runs on."""
+
+from __future__ import annotations
+
+import pytest
+
+from answerback.core.errors import RateLimitedError
+from answerback.runtime.clock import SystemClock
+from answerback.service.service import Service
+from answerback.testing.example_asks import new_ask
+from answerback.testing.surface_harness import SurfaceHarness
+from answerback.workers.message_sync import MessageSync
+from tests.service_support import FakeSurface
+from tests.stores.memory.store import MemoryStore
+
+
+@pytest.mark.rule("SURFACE-13")
+async def test_a_reminder_waits_until_the_platform_accepts_calls() -> None:
+    chat = FakeSurface()
+    chat.failures.append(RateLimitedError("slow down", retry_after=0.001))
+    service = Service(MemoryStore(), SystemClock(), {"chat": chat}, known_surfaces=frozenset())
+    await SurfaceHarness(service, MessageSync(service)).remind(new_ask(), 0)
+    assert chat.reminders == [("ask_1", 0)]
