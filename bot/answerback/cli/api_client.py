@@ -21,9 +21,9 @@ from pydantic import JsonValue, TypeAdapter
 
 from answerback.cli.ask_output import get_dicts
 from answerback.cli.output import fail
-from answerback.cli.service_address import listener_url, resolve_url
+from answerback.cli.service_address import resolve_url
 from answerback.ports.person_key import is_loopback, key_proof
-from answerback.runtime.config import ServerSettings
+from answerback.runtime.config import ServerSettings, listener_url
 from answerback.runtime.config_file import load_settings
 from answerback_client import (
     AsyncClient,

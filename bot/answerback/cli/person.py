@@ -170,7 +170,7 @@ def _file(settings: Settings) -> PersonalLinksFile:
 
 def _link_address(settings: Settings, url: str | None) -> tuple[str, bool]:
     """The address of the links, and whether it is reachable from beyond this machine."""
-    from answerback.cli.service_address import listener_url
+    from answerback.runtime.config import listener_url
 
     public = settings.public
     if url is not None or public.url is not None:

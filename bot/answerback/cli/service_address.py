@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from answerback.cli.output import fail
+from answerback.runtime.config import listener_url
 from answerback.runtime.config_file import load_settings
 
 
@@ -25,9 +26,3 @@ def _is_address(url: str) -> bool:
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # an invalid port
         return False
-
-
-def listener_url(host: str, port: int) -> str:
-    """The address of a listener as seen from this machine."""
-    host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

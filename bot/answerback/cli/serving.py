@@ -17,7 +17,12 @@ from answerback.cli.output import print_result, say
 from answerback.core.errors import ConfigError
 from answerback.ports.agent_tokens import OnboardingRules
 from answerback.runtime import app, logs
-from answerback.runtime.config import Settings, other_tool_names, plugin_settings
+from answerback.runtime.config import (
+    EVERY_ADDRESS,
+    Settings,
+    other_tool_names,
+    plugin_settings,
+)
 from answerback.runtime.config_file import DEFAULT_FILE, load_settings
 from answerback.runtime.file_watch import FileWatcher
 from answerback.runtime.from_settings import (
@@ -110,6 +115,8 @@ async def _serve(settings: Settings, config: Path | None, watcher: FileWatcher) 
     loop.add_signal_handler(signal.SIGHUP, changed.set)
     async with app.run_service(settings) as running:
         print_result(f"listening on {running.api_url}")
+        if settings.server.host in EVERY_ADDRESS:
+            print_result("and on every other address of this machine")
         if running.public_url is not None:
             print_result(f"public on {running.public_url}")
         if running.inbox_url:

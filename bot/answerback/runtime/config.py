@@ -81,6 +81,15 @@ class ServerSettings(Table):
     port: Port = 8420
 
 
+EVERY_ADDRESS: Final = frozenset({"0.0.0.0", "::"})
+
+
+def listener_url(host: str, port: int) -> str:
+    """The URL at which a program on this machine reaches a listener."""
+    host = "127.0.0.1" if host in EVERY_ADDRESS else host
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 class PublicSettings(Table):
     """The public listener, which exists only if a port is set. ``url`` is the address at which the world reaches it."""
 

@@ -19,7 +19,7 @@ from pydantic_core import to_json
 from answerback.core.errors import ConfigError
 from answerback.http.response_arrival import ARRIVAL_TRACKER
 from answerback.http.unverified_connections import UNVERIFIED_CONNECTIONS, UnverifiedConnections
-from answerback.runtime.config import Settings
+from answerback.runtime.config import Settings, listener_url
 
 BACKLOG: Final = 1024
 """Maximum connections waiting to be accepted: after a restart, all agents reconnect at once."""
@@ -67,9 +67,9 @@ def _listen(bound: socket.socket, address: Any) -> socket.socket:  # as the syst
 
 
 def socket_url(bound: socket.socket) -> str:
-    """The URL of a bound socket."""
+    """The URL of a bound socket on this machine."""
     host, port = bound.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return listener_url(host, port)
 
 
 RefuseRequest = Callable[[web.BaseRequest], web.Response | None]

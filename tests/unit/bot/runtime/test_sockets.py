@@ -25,6 +25,11 @@ async def test_an_ipv6_address_is_written_in_brackets() -> None:
         assert socket_url(bound).startswith("http://[::1]:")
 
 
+async def test_a_listener_on_every_address_has_a_url_that_a_browser_can_open() -> None:
+    with await bind_socket("0.0.0.0", 0, "server") as bound:
+        assert socket_url(bound).startswith("http://127.0.0.1:")
+
+
 @pytest.mark.rule("CONFIG-6")
 async def test_a_port_in_use_is_named_with_the_key_to_change() -> None:
     with await bind_socket("127.0.0.1", 0, "public") as taken:
