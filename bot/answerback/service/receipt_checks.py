@@ -30,8 +30,7 @@ _ABSENT: Final = "(a text that is not here)"
 _STRENGTHS: Final = {
     "accounts": "a chat platform, or a proxy that signs people in, said who they are; not that nobody else used their "
     "accounts",
-    "links": "they had a personal link or the service's own key: on a machine without tokens one person can make "
-    "several",
+    "links": "they had a personal link or the service's own key, and without tokens one person can make several",
     "vouched": "a front end said who they are, and nobody else did",
 }
 
@@ -125,7 +124,9 @@ def _proves(
     for question, value in _object(payload["answers"]).items():
         given = _object(_object(payload["answered_by"]).get(question))
         who = _name(given.get("by"), read) or f", by no person ({given.get('source')})"
-        yield f"The answer to {question} is {read(value)}{who}, at {given.get('at')}."
+        answer = read(value)
+        text = answer if isinstance(answer, str) else canonical(answer).decode()
+        yield f"The answer to {question} is {text}{who}, at {given.get('at')}."
     if grant := _object(payload.get("grant")):
         by, until = _name(grant["by"], read), grant["expires_at"]
         is_made = grant["use"] is None
