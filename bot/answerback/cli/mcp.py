@@ -48,4 +48,4 @@ def command(
         offered = parse_asking_tools(tools)
     except ValueError as error:
         raise typer.BadParameter(f"--tools: {error}") from error
-    asyncio.run(serve_on_streams(resolve_url(url), token, to, CallOptions(offered, wait)))
+    asyncio.run(serve_on_streams(resolve_url(url), token, CallOptions(offered, wait, to)))

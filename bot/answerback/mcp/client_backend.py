@@ -8,22 +8,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import platform
-from collections.abc import Collection
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import asdict, replace
 from typing import Final
 
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 from mcp_types import CancelledNotificationParams, RequestId
-from pydantic import JsonValue
 
 from answerback.core.ask import Status, ToolResult
-from answerback.core.clarification import CLARIFY
 from answerback.mcp.backend import (
+    AskBackend,
     AskJson,
     AskRefusedError,
     AskToolCall,
     LateAnswerBatch,
-    explanation_refused,
 )
 from answerback.mcp.cancellation import CANCELLED
 from answerback.mcp.server import CallOptions, OptionsSource, build_mcp_server
@@ -47,23 +47,15 @@ _PATIENCE: Final = 20.0
 """Seconds for which calls to a service that is down are retried within one tool call."""
 
 
-async def serve_on_streams(
-    url: str, token: str | None, to: str | None, options: CallOptions
-) -> None:
+async def serve_on_streams(url: str, token: str | None, options: CallOptions) -> None:
     """Serve one client on standard input and output, until it ends them."""
-
-    def options_of(ctx: Context) -> CallOptions:
-        return CallOptions(options.offered, options.wait, caller=_caller(ctx))
-
     async with AsyncClient(url, token, patience=_PATIENCE) as client:
-        server = build_bridge(client, to, options_of)
+        server = build_bridge(client, lambda ctx: replace(options, caller=_caller(ctx)))
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-def build_bridge(
-    client: AsyncClient, to: str | None, options_of: OptionsSource
-) -> Server[dict[str, object]]:
+def build_bridge(client: AsyncClient, options_of: OptionsSource) -> Server[dict[str, object]]:
     """Build the MCP server for one client: what a call has reported is undone if it is cancelled.
 
     The SDK cancels a call in progress; its result, and a cancellation that crosses it, are our concern.
@@ -74,7 +66,7 @@ def build_bridge(
         await reported.undo(params.request_id)
 
     server = build_mcp_server(
-        lambda ctx: ClientBackend(client, to, reported, ctx.request_id),
+        lambda ctx: ClientBackend(client, reported, ctx.request_id),
         options_of=options_of,
     )
     server.add_notification_handler(CANCELLED, CancelledNotificationParams, cancelled)
@@ -116,11 +108,19 @@ def _caller(ctx: Context) -> str | None:
     return None if params is None else f"{platform.node()} {params.client_info.name[:100]}"
 
 
-class ClientBackend:
+@asynccontextmanager
+async def _refusals() -> AsyncIterator[None]:
+    """Tell the model why a call failed."""
+    try:
+        yield
+    except ClientError as error:
+        raise AskRefusedError(_describe_error(error)) from error
+
+
+class ClientBackend(AskBackend):
     """A backend for the MCP tools that uses a service's HTTP API.
 
     Args:
-        to: where to ask if the call does not say.
         reported: gets the asks whose outcomes the service has reported.
         request_id: the call's.
     """
@@ -128,12 +128,10 @@ class ClientBackend:
     def __init__(
         self,
         client: AsyncClient,
-        to: str | None = None,
         reported: ReportedOutcomes | None = None,
         request_id: RequestId | None = None,
     ) -> None:
         self._client = client
-        self._to = to
         self._reported = reported or ReportedOutcomes(client)
         self._request_id = request_id
 
@@ -143,8 +141,6 @@ class ClientBackend:
         return ask
 
     async def enabled(self, dialects: Collection[str]) -> Collection[str]:
-        """The given dialects that the service offers."""
-
         async def offers(dialect: str) -> bool:
             try:
                 tools = await self._client.call("GET", f"/v1/tools?dialect={dialect}")
@@ -156,42 +152,26 @@ class ClientBackend:
         offered = await asyncio.gather(*map(offers, ordered))
         return {dialect for dialect, yes in zip(ordered, offered, strict=True) if yes}
 
+    @_refusals()
     async def submit(self, asking: AskToolCall) -> AskJson:
-        """Submit an ask."""
         await self._reported.settle()
-        envelope: dict[str, JsonValue] = {
-            "to": asking.to if asking.to is not None else self._to,
-            "dialect": asking.dialect,
-            "tool_call_id": asking.tool_call_id,
-            "mode": asking.mode,
-            "conversation": asking.conversation,
-            "join": asking.join,
-        }
-        envelope["accepts"] = [CLARIFY] if asking.clarifies else None
-        extra = {name: value for name, value in envelope.items() if value is not None}
-        body: dict[str, JsonValue] = {"name": asking.name, "arguments": asking.arguments, **extra}
         try:
-            return self._report((await self._client.submit_body(body, key=asking.key)).json)
+            ask = await self._client.submit_body(asking.body(), key=asking.key)
         except InvalidCallError as error:
-            result = error.tool_result
-            refusal = result and ToolResult(
-                content=result.content, structured=result.structured, is_error=result.is_error
-            )
-            raise AskRefusedError(refusal or _error_result(str(error))) from error
-        except ClientError as error:
-            raise AskRefusedError(_error_result(_describe_error(error))) from error
+            result = error.tool_result and ToolResult.model_validate(asdict(error.tool_result))
+            raise AskRefusedError(result or str(error)) from error
+        return self._report(ask.json)
 
+    @_refusals()
     async def get(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
-        """The current state of an ask; None if there is no such ask."""
         try:
             return self._report((await self._client.get(ask_id)).json)
         except NotFoundError:
             return None
-        except ClientError as error:
-            raise AskRefusedError(_error_result(_describe_error(error))) from error
 
+    @_refusals()
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
-        """Wait until the ask has ended or the time is up; None if the service is down by then."""
+        """Wait as `AskBackend.wait` says; None also if the service is down by then."""
         try:
             async with asyncio.timeout(seconds + _PATIENCE):
                 return self._report((await self._client.wait(ask_id, timeout=seconds)).json)
@@ -199,11 +179,9 @@ class ClientBackend:
             return error.ask.json
         except (TimeoutError, UnreachableError, NotFoundError):
             return None
-        except ClientError as error:
-            raise AskRefusedError(_error_result(_describe_error(error))) from error
 
+    @_refusals()
     async def explain(self, ask_id: str, text: str) -> AskJson | None:
-        """Show an explanation below the ask's question; returns the ask, which may already have ended."""
         try:
             return (await self._client.add_context(ask_id, text)).json
         except EndedError as error:
@@ -211,28 +189,21 @@ class ClientBackend:
         except NotFoundError:
             return None
         except InvalidCallError as error:
-            raise explanation_refused(error.messages) from error
-        except ClientError as error:
-            raise AskRefusedError(_error_result(_describe_error(error))) from error
+            raise AskRefusedError("\n".join(error.messages)) from error
 
+    @_refusals()
     async def withdraw(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
-        """Withdraw the ask; returns it, though it may have ended before."""
         try:
             return (await self._client.withdraw(ask_id)).json
         except EndedError as error:
             return self._report(error.ask.json)
         except NotFoundError:
             return None
-        except ClientError as error:
-            raise AskRefusedError(_error_result(_describe_error(error))) from error
 
+    @_refusals()
     async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
-        """The late answers that the agent has not received; asks without a conversation are the default."""
         await self._reported.settle()
-        try:
-            answers = await self._client.answers(conversation or "", after=after)
-        except ClientError as error:
-            raise AskRefusedError(_error_result(_describe_error(error))) from error
+        answers = await self._client.answers(conversation or "", after=after)
         for retry in answers.retries:
             self._reported.add(self._request_id, retry.ask_id)
         outcomes = [self._report(ask.json) for ask in answers.asks]
@@ -247,7 +218,3 @@ def _describe_error(error: ClientError) -> str:
     if isinstance(error, UnauthorizedError):
         return f"{error} The user has to set ANSWERBACK_TOKEN to the agent's token and restart this MCP server."
     return str(error)
-
-
-def _error_result(text: str) -> ToolResult:
-    return ToolResult(content=text, structured={"error": text}, is_error=True)

@@ -112,23 +112,21 @@ def build_mcp_server(
     return server
 
 
+@dataclass(frozen=True)
 class _Calls:
     """The handlers of the server's requests."""
 
-    def __init__(
-        self, backend_of: BackendFactory, options_of: OptionsSource, progress: float
-    ) -> None:
-        self._backend_of = backend_of
-        self._options_of = options_of
-        self._progress = progress
+    backend_of: BackendFactory
+    options_of: OptionsSource
+    progress: float
 
     async def list_tools(
         self, ctx: Context, _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         """List the tools that are offered and enabled."""
-        options = self._options_of(ctx)
+        options = self.options_of(ctx)
         dialects = {dialect for tool in options.offered for dialect in tool.dialects}
-        enabled = await self._backend_of(ctx).enabled(dialects)
+        enabled = await self.backend_of(ctx).enabled(dialects)
         definitions = [tool.definition(enabled, options.wait) for tool in options.offered]
         follow_up = tools.follow_up_tools(options.wait)
         return ListToolsResult(tools=[*filter(None, definitions), *follow_up])
@@ -141,7 +139,7 @@ class _Calls:
         Raises:
             MCPError: there is no such tool, or the client has cancelled the call.
         """
-        options = self._options_of(ctx)
+        options = self.options_of(ctx)
         _check_name(params.name, options)
         with options.scope or anyio.CancelScope():
             return await self._call_or_explain(ctx, params, options)
@@ -173,7 +171,7 @@ class _Calls:
     async def _call(
         self, ctx: Context, name: str, arguments: dict[str, JsonValue], options: CallOptions
     ) -> CallToolResult | tasks.Json:
-        backend = self._backend_of(ctx)
+        backend = self.backend_of(ctx)
         for tool in options.offered:
             if tool.name == name:
                 return await self._ask(ctx, backend, tool, arguments, options)
@@ -256,8 +254,8 @@ class _Calls:
         message = waiting_message(ask)
         while True:
             await ctx.session.report_progress(waited, seconds, message)
-            await asyncio.sleep(self._progress)
-            waited += self._progress
+            await asyncio.sleep(self.progress)
+            waited += self.progress
 
 
 def _conversation(ctx: Context, arguments: dict[str, JsonValue]) -> JsonValue:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 from mcp.server import Server, ServerRequestContext
@@ -75,11 +76,11 @@ def register_tasks(server: Server[dict[str, object]], backend_of: BackendFactory
     server.add_request_handler("tasks/cancel", TaskParams, methods.cancel)
 
 
+@dataclass(frozen=True)
 class _Methods:
     """The handlers of the extension's methods."""
 
-    def __init__(self, backend_of: BackendFactory) -> None:
-        self._backend_of = backend_of
+    backend_of: BackendFactory
 
     async def get(self, ctx: Context, params: TaskParams) -> Json:
         """Return the current task, with its result once it has one."""
@@ -110,7 +111,7 @@ class _Methods:
             message = f"{ctx.method} requires the client capability {EXTENSION}."
             raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, message, _REQUIRED)
         try:
-            ask = await operation(self._backend_of(ctx))
+            ask = await operation(self.backend_of(ctx))
         except AskRefusedError as refused:
             raise MCPError(INTERNAL_ERROR, refused.result.content) from refused
         except StoreError as error:

@@ -100,7 +100,7 @@ async def test_over_mcp_a_model_asks_and_continues(service: Served) -> None:
         (given,) = (await check(mcp, conversation="c1"))["answers"]
         assert given["structured"] == {"answer_type": "boolean", "answer": False}
     async with AsyncClient(service.url) as http:
-        backend = ClientBackend(http, to="web")
+        backend = ClientBackend(http)
         async with McpClient(build_mcp_server(lambda _: backend)) as mcp:
             again = await mcp.call_tool("ask_user", {**GO, "mode": "async"})
             assert again.structured_content["status"] == "pending"

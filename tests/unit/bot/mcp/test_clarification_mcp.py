@@ -56,7 +56,7 @@ async def test_a_model_that_is_asked_back_explains(service: Served, mode: str) -
 @pytest.mark.rule("CLARIFY-1", "CLARIFY-2")
 async def test_a_model_behind_the_bridge_that_is_asked_back_explains(service: Served) -> None:
     async with AsyncClient(service.url) as http:
-        backend = ClientBackend(http, None)
+        backend = ClientBackend(http)
         async with McpClient(build_mcp_server(lambda _ctx: backend)) as mcp:
             await walk(service, mcp)
 
@@ -66,7 +66,7 @@ async def test_an_explanation_that_cannot_be_shown_is_refused_with_a_reason(
     service: Served, bridge: bool
 ) -> None:
     async with AsyncClient(service.url) as http, client(service) as direct:
-        backend = ClientBackend(http, None)
+        backend = ClientBackend(http)
         async with McpClient(build_mcp_server(lambda _ctx: backend)) as bridged:
             mcp = bridged if bridge else direct
             pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})

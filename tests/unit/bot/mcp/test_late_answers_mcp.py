@@ -144,7 +144,7 @@ async def test_invalid_arguments_are_explained(
 @pytest.mark.rule("LATE-1", "MCP-8")
 async def test_the_bridge_returns_late_answers_too(service: Served) -> None:
     async with AsyncClient(service.url, patience=0.3) as http:
-        backend = ClientBackend(http, to="web")
+        backend = ClientBackend(http)
         async with McpClient(build_mcp_server(lambda _: backend)) as mcp:
             ask_id = await answer_late(service, mcp)
             found = await check(mcp)

@@ -42,7 +42,7 @@ async def backend(request: pytest.FixtureRequest, service: Served) -> AsyncItera
         yield ServiceBackend(service.running.service, callers, None)
     else:
         async with AsyncClient(service.url, patience=0.3) as client:
-            yield ClientBackend(client, to="web")
+            yield ClientBackend(client)
 
 
 async def call(

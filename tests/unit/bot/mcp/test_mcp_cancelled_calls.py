@@ -98,7 +98,7 @@ async def bridged(service: Served) -> AsyncIterator[tuple[Client, SentCancellati
     """A client of the server that `answerback mcp` runs."""
     async with (
         AsyncClient(service.url, patience=0.3) as http,
-        Client(build_bridge(http, "web", lambda _: CallOptions()), mode="legacy") as mcp,
+        Client(build_bridge(http, lambda _: CallOptions()), mode="legacy") as mcp,
     ):
         await mcp.list_tools()  # or it lists them after its first call
         yield mcp, SentCancellations(mcp)

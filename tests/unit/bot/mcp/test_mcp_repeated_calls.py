@@ -161,7 +161,7 @@ async def test_a_key_finds_its_own_ask_first(service: Served) -> None:
 @pytest.mark.rule("MCP-15", "MCP-8")
 async def test_the_bridge_joins_too(service: Served) -> None:
     async with AsyncClient(service.url, patience=0.3) as http:
-        backend = ClientBackend(http, to="web")
+        backend = ClientBackend(http)
         options = CallOptions(caller="host client")
         bridge = build_mcp_server(lambda _: backend, options_of=lambda _: options)
         async with Client(bridge) as mcp:

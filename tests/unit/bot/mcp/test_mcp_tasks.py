@@ -283,7 +283,7 @@ async def test_a_task_belongs_to_its_agent(tmp_path: Path, method: str) -> None:
 @pytest.mark.rule("MCP-8", "MCP-12")
 async def test_the_bridge_supports_tasks_too(service: Served) -> None:
     async with AsyncClient(service.url, patience=0.3) as api:
-        backend: AskBackend = ClientBackend(api, to="web")
+        backend: AskBackend = ClientBackend(api)
         async with Client(build_mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
             created = await create_task(mcp)
             await check_acknowledged(mcp, "tasks/update", created.task_id)
