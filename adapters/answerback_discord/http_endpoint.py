@@ -16,7 +16,7 @@ from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 from pydantic_core import to_json
 
-from answerback.http.platform_bodies import BodyReader
+from answerback.http.request_body import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
 from answerback_discord.components import Json
 from answerback_discord.interaction_responses import InteractionResponse, InteractionResponseType

@@ -21,7 +21,7 @@ from pydantic_core import from_json, to_json
 from typing_extensions import TypedDict
 from yarl import URL
 
-from answerback.http.platform_bodies import BodyReader
+from answerback.http.request_body import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
 from answerback_slack import limits
 from answerback_slack.bolt_app import PayloadCallback

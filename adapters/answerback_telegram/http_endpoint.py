@@ -14,7 +14,7 @@ from aiohttp import web
 from pydantic_core import from_json
 
 from answerback.core.errors import StoreError
-from answerback.http.platform_bodies import BodyReader
+from answerback.http.request_body import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
-from answerback.http.platform_bodies import BodyReader
+from answerback.http.request_body import BodyReader
 from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.surface import Asks
 from answerback_web import limits, page_access, parse, responses

@@ -277,7 +277,7 @@ MUTANTS = (
     Mutant(
         f"{_WEBHOOKS}/address_policy.py",
         "if not self.secrets_of(agent.name if agent else None):",
-        "if not self._secrets:",
+        "if not self.secrets:",
         _ADDRESSES,
     ),
     Mutant(
@@ -288,8 +288,8 @@ MUTANTS = (
     ),
     Mutant(
         f"{_WEBHOOKS}/sender.py",
-        "if (reason := self._rules.url_refusal_reason(delivery.url)) is not None:",
-        "if False and (reason := self._rules.url_refusal_reason(delivery.url)) is not None:",
+        "if (reason := self.rules.url_refusal_reason(delivery.url)) is not None:",
+        "if False and (reason := self.rules.url_refusal_reason(delivery.url)) is not None:",
         (
             *_ADDRESSES,
             f"{_UNIT}/service/test_delivery.py",

@@ -21,6 +21,9 @@ BODY_TIMEOUT: Final = 10.0
 _UNCOUNTED: Final = 64 * 1024
 """Bytes of each body that do not count against the budget, so that small bodies always get through."""
 
+_POOL: Final = 16 * 1024 * 1024
+"""Total bytes of large bodies that may be arriving at one endpoint of a `BodyReader` at a time."""
+
 
 class BodyError(Exception):
     """A body was refused; ``status`` and the message say why."""
@@ -103,6 +106,21 @@ async def receive_body(
         request.content.feed_eof()  # otherwise aiohttp keeps reading after the response, fails again and logs it
         request.protocol.close()  # the start of the next request on this connection is unknown
         raise BodyError(400, "The body's framing does not match its headers.") from error
+
+
+class BodyReader:
+    """Reads the bodies that platforms and browsers send to one endpoint: bounded until the sender is known."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._pool = BodyMemoryBudget(_POOL)
+
+    async def read(self, request: web.Request) -> bytes | web.Response:
+        """Return the body, or the response in plain text that rejects the request."""
+        try:
+            return await receive_body(request, self._max_bytes, pool=self._pool)
+        except BodyError as error:
+            return web.Response(status=error.status, text=str(error))
 
 
 def too_large(max_size: int) -> BodyError:

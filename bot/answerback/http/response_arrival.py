@@ -10,7 +10,6 @@ import asyncio
 import socket
 import struct
 from collections.abc import Awaitable, Callable
-from enum import Enum
 from typing import Final
 
 from aiohttp import web
@@ -30,13 +29,6 @@ _UNKNOWN: Final = _INFO.pack(1, 0)
 """If the system has no TCP_INFO, data on an open connection counts as acknowledged."""
 
 
-class ConnectionEnd(Enum):
-    """How the connection of a response ended."""
-
-    READ = "read"
-    LOST = "lost"
-
-
 class ResponseArrival:
     """A response that was sent, or the last event of a stream.
 
@@ -48,26 +40,27 @@ class ResponseArrival:
         self._transport = request.transport
         self._lost = lost
         self._end = asyncio.Event()
-        self.end = None if self._transport is not None else ConnectionEnd.LOST
+        self.is_read = None if self._transport is not None else False
+        """Whether the client has read it; None: the connection is open, and not used again."""
 
-    def connection_ended(self, end: ConnectionEnd) -> None:
+    def connection_ended(self, *, is_read: bool) -> None:
         """Note that the connection ended, or that the next request came on it."""
-        self.end = end
+        self.is_read = is_read
         self._end.set()
-        if end is ConnectionEnd.LOST:
+        if not is_read:
             self._lost()
 
     async def wait_until_received(self) -> bool:
         """Wait until the peer's system has acknowledged it, or the client has read it; False after a timeout."""
         pause, until = _FIRST_PAUSE, asyncio.get_running_loop().time() + RECEIVE_TIMEOUT
-        while self.end is None:
+        while self.is_read is None:
             if is_acknowledged(self._transport):
                 return True
             if asyncio.get_running_loop().time() > until:
                 return False
             await self._wait_for_end(pause)
             pause *= 2
-        return self.end is ConnectionEnd.READ
+        return self.is_read
 
     async def wait_until_gone(self) -> None:
         """Wait until the client has disconnected, or for `LINGER` seconds."""
@@ -93,13 +86,14 @@ class ArrivalTracker:
 
         def connection_lost(protocol: RequestHandler, error: BaseException | None = None) -> None:
             if (arrival := self._tracked.pop(protocol, None)) is not None:
-                arrived = error is None and is_acknowledged(protocol.transport)
-                arrival.connection_ended(ConnectionEnd.READ if arrived else ConnectionEnd.LOST)
+                arrival.connection_ended(
+                    is_read=error is None and is_acknowledged(protocol.transport)
+                )
             lost(protocol, error)
 
         def next_request(request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
             if (arrival := self._tracked.pop(request.protocol, None)) is not None:
-                arrival.connection_ended(ConnectionEnd.READ)
+                arrival.connection_ended(is_read=True)
             return handle(request)
 
         server.connection_lost = connection_lost  # type: ignore[method-assign, assignment]
@@ -108,7 +102,7 @@ class ArrivalTracker:
     def track(self, request: web.BaseRequest, lost: Callable[[], object]) -> ResponseArrival:
         """Track whether the response to a request, which was just sent, arrives."""
         arrival = ResponseArrival(request, lost)
-        if arrival.end is None:
+        if arrival.is_read is None:
             self._tracked[request.protocol] = arrival
         return arrival
 

@@ -14,7 +14,8 @@ import re
 import socket
 import threading
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Network
 from typing import Final
 
 import aiohttp
@@ -22,10 +23,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from answerback.core.errors import ConfigError
+from answerback.http.client_address import Address, Network, is_among, parse_address
 from answerback.service.submission_request import Agent
-
-Address = IPv4Address | IPv6Address
-Network = IPv4Network | IPv6Network
 
 _NUMERIC_HOST: Final = re.compile(
     r"(?:0x[0-9a-f]*|[0-9]+)(?:\.(?:0x[0-9a-f]*|[0-9]+))*\.?", re.IGNORECASE
@@ -83,12 +82,10 @@ class AddressRules:
 
     def refusal_reason(self, host: str, address: str) -> str | None:
         """Why ``host`` may not be reached at ``address``, or None."""
-        try:
-            parsed = ipaddress.ip_address(address.partition("%")[0])
-        except ValueError:
+        if (parsed := parse_address(address)) is None:
             return f"{address} is not an address"
         parsed = _effective_address(parsed)
-        if any(parsed in network for network in self._networks):
+        if is_among(parsed, self._networks):
             return None
         kind = _refused_kind(parsed, loopback=self._loopback)
         if kind is None or (kind == "private" and self._is_allowed_host(host)):
@@ -98,9 +95,8 @@ class AddressRules:
 
     def lists(self, host: str) -> bool:
         """Whether the operator lists a host, or the address that it is."""
-        if not _is_address(host):
-            return self._is_allowed_host(host)
-        return any(ipaddress.ip_address(host) in network for network in self._networks)
+        address = parse_address(host)
+        return self._is_allowed_host(host) if address is None else is_among(address, self._networks)
 
     def _is_allowed_host(self, host: str) -> bool:
         name = host.lower().rstrip(".")
@@ -122,7 +118,7 @@ class AddressRules:
             return "callback.url has no host, or a port that cannot be reached."
         if parsed.user is not None or parsed.password is not None:
             return "callback.url must not contain a user name or password; webhooks are signed instead."
-        if _is_address(host):
+        if parse_address(host) is not None:
             reason = self.refusal_reason(host, host)
             return None if reason is None else f"callback.url is refused: {reason}."
         if _NUMERIC_HOST.fullmatch(host):
@@ -130,26 +126,23 @@ class AddressRules:
         return None
 
 
+@dataclass
 class CallbackPolicy:
-    """Decides whether a callback is possible: it needs an address that may be reached and a signing secret.
+    """Decides whether a callback is possible: it needs an address that may be reached and a signing secret."""
 
-    Args:
-        rules: which addresses may be reached.
-        secrets: the signing secrets by agent; None stands for callers without a token.
-    """
-
-    def __init__(self, rules: AddressRules, secrets: Mapping[str | None, Sequence[str]]) -> None:
-        self.rules = rules
-        self._secrets = secrets
+    rules: AddressRules
+    """Which addresses may be reached."""
+    secrets: Mapping[str | None, Sequence[str]]
+    """The signing secrets by agent; None stands for callers without a token."""
 
     def update_from(self, other: CallbackPolicy) -> None:
         """Replace the rules and secrets by those of another policy."""
         self.rules.update_from(other.rules)
-        self._secrets = other._secrets
+        self.secrets = other.secrets
 
     def secrets_of(self, agent: str | None) -> Sequence[str]:
         """The secrets that sign an agent's webhooks; there are several while one replaces another."""
-        return self._secrets.get(agent, ())
+        return self.secrets.get(agent, ())
 
     def check(self, url: str, agent: Agent | None) -> str | None:
         """None if an agent's webhooks may be sent to this URL, else a sentence that says what to do."""
@@ -271,20 +264,10 @@ def guarded_session(
     )
 
 
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
-
-
 def _effective_address(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address is routed to (mapped, NAT64, 6to4, Teredo), or the address itself."""
+    """The IPv4 address that an IPv6 address is routed to (NAT64, 6to4, Teredo), or the address itself."""
     if isinstance(address, IPv4Address):
         return address
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
     if address.sixtofour is not None:
         return address.sixtofour
     if address.teredo is not None:

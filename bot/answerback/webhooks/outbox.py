@@ -84,47 +84,34 @@ class _Endpoint:
     """By the monotonic clock: setting the machine's clock makes no delay longer."""
 
 
+@dataclass(eq=False)
 class WebhookDispatcher:
-    """Sends the webhooks in the outbox.
+    """Sends the webhooks in the outbox."""
 
-    Args:
-        outbox: the deliveries in the store.
-        clock: measures the delays.
-        sender: makes one attempt.
-        hooks: call when the outbox has something new.
-        save_seen: marks outcomes as seen by their agents.
-        jitter: returns a factor near 1 for each delay, so that receivers are not called in step.
-        claim: this process's claim on deliveries that others with the same store could also send.
-    """
+    outbox: Outbox
+    """The deliveries in the store."""
+    clock: Clock
+    sender: Sender
+    hooks: Hooks
+    """Call when the outbox has something new."""
+    save_seen: Callable[[Sequence[str], SeenState], Awaitable[object]]
+    """Marks outcomes as seen by their agents."""
+    jitter: Callable[[], float] = lambda: random.uniform(1 - _JITTER, 1 + _JITTER)
+    """Returns a factor near 1 for each delay, so that receivers are not called in step."""
+    claim: Claim = SOLE_CLAIM
+    """This process's claim on deliveries that others with the same store could also send."""
+    limits: DispatchLimits = field(default_factory=DispatchLimits)
+    _endpoints: dict[_Receiver, _Endpoint] = field(default_factory=dict)
+    _held_by: Counter[str | None] = field(default_factory=Counter)
+    """How many deliveries of each agent are in memory."""
+    _held: dict[str, float] = field(default_factory=dict)
+    """The ids of the deliveries in memory, and the time after which each claim must be renewed before use."""
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
-    def __init__(
-        self,
-        outbox: Outbox,
-        clock: Clock,
-        sender: Sender,
-        hooks: Hooks,
-        save_seen: Callable[[Sequence[str], SeenState], Awaitable[object]],
-        *,
-        jitter: Callable[[], float] = lambda: random.uniform(1 - _JITTER, 1 + _JITTER),
-        claim: Claim = SOLE_CLAIM,
-        limits: DispatchLimits | None = None,
-    ) -> None:
-        self._outbox = outbox
-        self._clock = clock
-        self._sender = sender
-        self._save_seen = save_seen
-        self._jitter = jitter
-        self._claim = claim
-        self._limits = limits or DispatchLimits()
+    def __post_init__(self) -> None:
         self._wake = asyncio.Event()
-        self._endpoints: dict[_Receiver, _Endpoint] = {}
-        self._max_endpoints = self._limits.endpoints_kept
-        self._held_by: Counter[str | None] = Counter()
-        """How many deliveries of each agent are in memory."""
-        self._held: dict[str, float] = {}
-        """The ids of the deliveries in memory, and the time after which each claim must be renewed before use."""
-        self._tasks: set[asyncio.Task[None]] = set()
-        hooks.deliver.listen(self.wake)
+        self._max_endpoints = self.limits.endpoints_kept
+        self.hooks.deliver.listen(self.wake)
 
     @property
     def pending_count(self) -> int:
@@ -140,18 +127,18 @@ class WebhookDispatcher:
         fresh = True
         while True:
             self._wake.clear()
-            now = self._clock.now()
+            now = self.clock.now()
             try:
                 if fresh:  # claims that an earlier run left behind
-                    await self._outbox.release(self._claim.holder)
+                    await self.outbox.release(self.claim.holder)
                     fresh = False
                 more = await self._claim_due(now)
                 # Whatever was due by then is in memory; when its attempt ends, the loop is woken.
-                due = None if more else await self._outbox.next_due(now)
+                due = None if more else await self.outbox.next_due(now)
             except StoreError as error:
                 extra = {"action": "delivery_waits"}
                 logger.warning("Webhooks are waiting for the database: %s", error, extra=extra)
-                more, due = False, now + self._limits.database_pause
+                more, due = False, now + self.limits.database_pause
             if not more:
                 await self._sleep(due)
 
@@ -174,9 +161,9 @@ class WebhookDispatcher:
         """
         waiting: list[asyncio.Task[object]] = [asyncio.create_task(self._wake.wait())]
         if due is not None:
-            waiting.append(asyncio.create_task(self._clock.sleep_until(due)))
+            waiting.append(asyncio.create_task(self.clock.sleep_until(due)))
         try:
-            max_wait = self._claim.seconds / 2
+            max_wait = self.claim.seconds / 2
             await asyncio.wait(waiting, timeout=max_wait, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waiting:
@@ -184,18 +171,18 @@ class WebhookDispatcher:
 
     async def _claim_due(self, now: float) -> bool:
         """Load due deliveries into memory; return whether there may be more."""
-        used_by = self._clock.monotonic() + self._claim.seconds * (1 - MIN_REMAINING_FRACTION)
-        claimed = await self._outbox.claim(self._claim, now, self._limits.batch)
+        used_by = self.clock.monotonic() + self.claim.seconds * (1 - MIN_REMAINING_FRACTION)
+        claimed = await self.outbox.claim(self.claim, now, self.limits.batch)
         # The clock may have been set since then; `measure_set_back` has already adjusted the store.
-        now = self._clock.now()
+        now = self.clock.now()
         postponed = [
             later
             for stored in claimed
             if (later := self._enqueue(stored, now, used_by)) is not None
         ]
         if postponed:
-            await self._outbox.save_results(postponed, [], self._claim.holder)
-        return len(claimed) == self._limits.batch
+            await self.outbox.save_results(postponed, [], self.claim.holder)
+        return len(claimed) == self.limits.batch
 
     def _enqueue(self, stored: StoredDelivery, now: float, used_by: float) -> StoredDelivery | None:
         """Queue a delivery unless it is queued; if it cannot be sent now, return it with a later time."""
@@ -204,7 +191,7 @@ class WebhookDispatcher:
             return None
         receiver = (stored.delivery.agent, stored.delivery.url)
         endpoint = self._endpoint(receiver)
-        if (pause := endpoint.closed_until - self._clock.monotonic()) > 0:
+        if (pause := endpoint.closed_until - self.clock.monotonic()) > 0:
             return replace(stored, next_at=now + pause + _REQUEUE_DELAY * random.random())
         if not self._has_capacity(receiver, endpoint):
             endpoint.postponed_count += 1
@@ -222,24 +209,24 @@ class WebhookDispatcher:
     def _endpoint(self, receiver: _Receiver) -> _Endpoint:
         """The state of a receiver; when there are many, those that are idle are forgotten."""
         if receiver not in self._endpoints and len(self._endpoints) >= self._max_endpoints:
-            now = self._clock.monotonic()
+            now = self.clock.monotonic()
             self._endpoints = {
                 key: endpoint
                 for key, endpoint in self._endpoints.items()
                 if endpoint.waiting or endpoint.running or endpoint.closed_until > now
             }
-            self._max_endpoints = max(2 * len(self._endpoints), self._limits.endpoints_kept)
+            self._max_endpoints = max(2 * len(self._endpoints), self.limits.endpoints_kept)
         return self._endpoints.setdefault(receiver, _Endpoint())
 
     def _has_capacity(self, receiver: _Receiver, endpoint: _Endpoint) -> bool:
         """Whether one more delivery fits; an agent's other endpoints never use up the capacity for an attempt."""
         held = self._held_by[receiver[0]]
-        limits = self._limits
+        limits = self.limits
         capacity = limits.queued if held < limits.agent_soft else limits.in_flight
         return len(endpoint.waiting) + endpoint.running < capacity and held < limits.agent_hard
 
     def _start(self, receiver: _Receiver, endpoint: _Endpoint) -> None:
-        while endpoint.waiting and endpoint.running < self._limits.in_flight:
+        while endpoint.waiting and endpoint.running < self.limits.in_flight:
             stored = endpoint.waiting.popleft()
             endpoint.running += 1
             task = asyncio.create_task(
@@ -257,22 +244,22 @@ class WebhookDispatcher:
         try:
             if not await self._still_claimed(stored):
                 return
-            now = self._clock.now()
-            if (pause := endpoint.closed_until - self._clock.monotonic()) > 0:
+            now = self.clock.now()
+            if (pause := endpoint.closed_until - self.clock.monotonic()) > 0:
                 later = replace(stored, next_at=now + pause + _REQUEUE_DELAY * random.random())
                 await self._save_result(later, [])
                 return
             sent = await self._send(stored, now, since)
             if sent is None:
                 return
-            at = self._clock.now()
+            at = self.clock.now()
             if sent.retry_after is not None:
-                until = self._clock.monotonic() + sent.retry_after
+                until = self.clock.monotonic() + sent.retry_after
                 endpoint.closed_until = max(endpoint.closed_until, until)
             result = self._delivery_after(stored, sent, at)
             _log(result, sent)
             if result.state is DeliveryState.DELIVERED and stored.delivery.brings_outcome:
-                await self._save_seen([stored.delivery.ask_id], SeenState.SEEN)
+                await self.save_seen([stored.delivery.ask_id], SeenState.SEEN)
             # What people are told is no event of the ask.
             lines = [] if stored.delivery.is_push else [_entry(result, sent, at)]
             await self._save_result(result, lines)
@@ -286,10 +273,10 @@ class WebhookDispatcher:
 
     async def _still_claimed(self, stored: StoredDelivery) -> bool:
         """Whether the claim, renewed if necessary, lasts until the attempt ends; if not, another process sends it."""
-        if self._clock.monotonic() < self._held[stored.delivery.id]:
+        if self.clock.monotonic() < self._held[stored.delivery.id]:
             return True
         try:
-            return await self._outbox.renew(stored.delivery.id, self._claim)
+            return await self.outbox.renew(stored.delivery.id, self.claim)
         except StoreError as error:
             extra = {"action": "delivery_waits", "ask_id": stored.delivery.ask_id}
             logger.warning("A webhook is waiting for the database: %s", error, extra=extra)
@@ -303,12 +290,12 @@ class WebhookDispatcher:
         started = False
 
         async def renew() -> bool:
-            return await self._outbox.renew(stored.delivery.id, self._claim)
+            return await self.outbox.renew(stored.delivery.id, self.claim)
 
         try:
-            async with hold_claim(renew, self._claim, _MAX_TRY_SECONDS, since):
+            async with hold_claim(renew, self.claim, _MAX_TRY_SECONDS, since):
                 started = True
-                return await self._sender.send(stored.delivery, now)
+                return await self.sender.send(stored.delivery, now)
         except TimeoutError:
             # Another process has claimed it since, or the attempt hung in something that has no timeout.
             return SendResult(None, TIMED_OUT) if started else None
@@ -333,21 +320,21 @@ class WebhookDispatcher:
             return replace(attempted, state=DeliveryState.DELIVERED)
         if sent.gone or tries > len(RETRY_DELAYS):
             return replace(attempted, state=DeliveryState.DEAD)
-        pause = RETRY_DELAYS[tries - 1] * self._jitter()
+        pause = RETRY_DELAYS[tries - 1] * self.jitter()
         return replace(attempted, next_at=at + max(pause, sent.retry_after or 0.0))
 
     async def _save_result(self, result: StoredDelivery, entries: Iterable[RecordEntry]) -> None:
         """Store a result, however long the database takes: losing it would send the webhook again and again."""
         lines = [(result.delivery.ask_id, entry) for entry in entries]
         extra = {"action": "delivery_unmarked", "ask_id": result.delivery.ask_id}
-        backoff = Backoff(self._limits.database_pause, _MAX_DATABASE_PAUSE)
-        clock_steps = ClockStepDetector(self._clock)
+        backoff = Backoff(self.limits.database_pause, _MAX_DATABASE_PAUSE)
+        clock_steps = ClockStepDetector(self.clock)
         while True:
             # `measure_set_back` adjusts only what was stored before it.
             if result.next_at is not None:
                 result = replace(result, next_at=result.next_at - clock_steps.measure_set_back())
             try:
-                await self._outbox.save_results([result], lines, self._claim.holder)
+                await self.outbox.save_results([result], lines, self.claim.holder)
                 return
             except StoreError as error:
                 logger.warning("A webhook's result is not stored yet: %s", error, extra=extra)

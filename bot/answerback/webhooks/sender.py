@@ -73,7 +73,7 @@ class Sender(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class DeliverySender:
+class DeliverySender(Sender):
     """Sends webhooks to agents, and pushes to people."""
 
     webhooks: Sender
@@ -81,7 +81,6 @@ class DeliverySender:
     """None: nobody is notified any more."""
 
     async def send(self, delivery: Delivery, at: float) -> SendResult:
-        """See `Sender.send`."""
         if not delivery.is_push:
             return await self.webhooks.send(delivery, at)
         if self.pushes is None:
@@ -89,35 +88,23 @@ class DeliverySender:
         return await self.pushes.send(delivery, at)
 
 
-class WebhookSender:
-    """Posts webhooks.
+@dataclass(frozen=True, slots=True)
+class WebhookSender(Sender):
+    """Posts webhooks."""
 
-    Args:
-        http: a session whose resolver guards addresses (`answerback.webhooks.address_policy.guarded_session`).
-        rules: which addresses may be reached, for URLs with an address instead of a name.
-        secrets_of: returns the signing secrets of an agent.
-        timeout: seconds for one attempt.
-        trace_headers: returns the headers that pass the current trace on.
-    """
-
-    def __init__(
-        self,
-        http: aiohttp.ClientSession,
-        rules: AddressRules,
-        secrets_of: Callable[[str | None], Sequence[str]],
-        *,
-        timeout: float = TIMEOUT,
-        trace_headers: Callable[[], Mapping[str, str]] = dict,
-    ) -> None:
-        self._trace_headers = trace_headers
-        self._http = http
-        self._rules = rules
-        self._secrets_of = secrets_of
-        self._timeout = timeout
+    http: aiohttp.ClientSession
+    """A session whose resolver guards addresses (`answerback.webhooks.address_policy.guarded_session`)."""
+    rules: AddressRules
+    """Which addresses may be reached, for URLs with an address instead of a name."""
+    secrets_of: Callable[[str | None], Sequence[str]]
+    """Returns the signing secrets of an agent."""
+    timeout: float = TIMEOUT
+    """Seconds for one attempt."""
+    trace_headers: Callable[[], Mapping[str, str]] = dict
+    """Returns the headers that pass the current trace on."""
 
     async def send(self, delivery: Delivery, at: float) -> SendResult:
-        """Post a webhook once; ``at`` is the current time, in seconds since the epoch."""
-        secrets = self._secrets_of(delivery.agent)
+        secrets = self.secrets_of(delivery.agent)
         if not secrets:
             key = (
                 f"agents.{delivery.agent}.callback_secret" if delivery.agent else "callbacks.secret"
@@ -125,15 +112,15 @@ class WebhookSender:
             return SendResult(
                 None, NO_SECRET, f"The signing secret is no longer configured ({key})."
             )
-        if (reason := self._rules.url_refusal_reason(delivery.url)) is not None:
+        if (reason := self.rules.url_refusal_reason(delivery.url)) is not None:
             return refusal(reason)
         headers = {
             "Content-Type": "application/json",
-            **self._trace_headers(),
+            **self.trace_headers(),
             **signature_headers(delivery.id, delivery.body, at, secrets),
         }
         return await post(
-            self._http, delivery.url, delivery.body.encode(), headers, at, timeout=self._timeout
+            self.http, delivery.url, delivery.body.encode(), headers, at, timeout=self.timeout
         )
 
 

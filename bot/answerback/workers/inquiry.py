@@ -8,6 +8,7 @@ other.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
@@ -21,19 +22,14 @@ MAX_BODY: Final = 256 * 1024
 """Bytes of the backend's response that are read, at most."""
 
 
+@dataclass(frozen=True, slots=True)
 class HttpInquiryBackend:
-    """An inquiry backend at a URL.
+    """An inquiry backend at a URL."""
 
-    Args:
-        http: the client session.
-        url: where questions are posted.
-        timeout: seconds for the whole exchange.
-    """
-
-    def __init__(self, http: aiohttp.ClientSession, url: str, timeout: float) -> None:
-        self._http = http
-        self._url = url
-        self._timeout = aiohttp.ClientTimeout(total=timeout)
+    http: aiohttp.ClientSession
+    url: str
+    timeout: float
+    """Seconds for the whole exchange."""
 
     async def answer(self, ask: Ask, question: Question) -> JsonValue:
         """Return the backend's answer, not yet validated.
@@ -59,8 +55,9 @@ class HttpInquiryBackend:
             raise InquiryError(f"The inquiry backend could not be reached: {error}.") from error
 
     async def _post(self, body: JsonValue) -> bytes:
-        async with self._http.post(
-            self._url, json=body, timeout=self._timeout, allow_redirects=False
+        timeout = aiohttp.ClientTimeout(total=self.timeout)
+        async with self.http.post(
+            self.url, json=body, timeout=timeout, allow_redirects=False
         ) as response:
             if response.status != 200:
                 raise InquiryError(

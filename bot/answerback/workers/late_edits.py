@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from answerback.core.ask import Ask
@@ -27,20 +28,17 @@ CallLater = Callable[[float, Callable[[str], None], str], Timer]
 """Arranges that a function is called with an argument, in so many seconds."""
 
 
+@dataclass
 class LateEdits:
-    """The asks with such an edit, by id.
+    """The asks with such an edit, by id."""
 
-    Args:
-        show: called with the id of an ask to show once more.
-        call_later: sets the timers; by default, that of the event loop.
-    """
-
-    def __init__(self, show: Callable[[str], None], call_later: CallLater | None) -> None:
-        self._show = show
-        self._call_later = call_later
-        self._timers: dict[str, Timer] = {}
-        self.over: set[str] = set()
-        """The asks to show once more, now that such an edit has been carried out or never will be."""
+    show: Callable[[str], None]
+    """Called with the id of an ask to show once more."""
+    call_later: CallLater | None
+    """Sets the timers; by default, that of the event loop."""
+    over: set[str] = field(default_factory=set)
+    """The asks to show once more, now that such an edit has been carried out or never will be."""
+    _timers: dict[str, Timer] = field(default_factory=dict)
 
     def __contains__(self, ask_id: str) -> bool:
         return ask_id in self._timers
@@ -54,13 +52,13 @@ class LateEdits:
             return
         if (timer := self._timers.get(ask.id)) is not None:
             timer.cancel()
-        call_later = self._call_later or asyncio.get_running_loop().call_later
+        call_later = self.call_later or asyncio.get_running_loop().call_later
         self._timers[ask.id] = call_later(_LATE_SECONDS, self._end, ask.id)
 
     def _end(self, ask_id: str) -> None:
         del self._timers[ask_id]
         self.over.add(ask_id)
-        self._show(ask_id)
+        self.show(ask_id)
 
     def stop(self) -> None:
         """Show nothing once more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, field
 from typing import Final
 
 from answerback.core.errors import UnreadableRowError
@@ -15,29 +16,26 @@ _BATCH: Final = 50
 """How many asks are listed at a time; each is erased in a separate transaction."""
 
 
+@dataclass
 class RetentionPolicy:
-    """Decides what is kept, and for how long.
+    """Decides what is kept, and for how long."""
 
-    Args:
-        days: how long the contents of an ask are kept after its end; None: for ever.
-        audit_days: how long lines about refused calls are kept; None: for ever.
-    """
-
-    def __init__(self, service: Service, days: float | None, audit_days: float | None) -> None:
-        self._service = service
-        self._days = days
-        self._audit_days = audit_days
-        self._unreadable: set[str] = set()
-        """Asks that cannot be erased because they cannot be read; each is logged once."""
+    service: Service
+    days: float | None
+    """How long the contents of an ask are kept after its end; None: for ever."""
+    audit_days: float | None
+    """How long lines about refused calls are kept; None: for ever."""
+    _unreadable: set[str] = field(default_factory=set)
+    """Asks that cannot be erased because they cannot be read; each is logged once."""
 
     async def enforce(self, now: float) -> None:
         """Erase and delete whatever is too old; other changes can be made in between."""
-        store = self._service.store
-        if self._audit_days is not None:
-            await store.maintenance.prune_audit(now - self._audit_days * _DAY)
-        if self._days is None:
+        store = self.service.store
+        if self.audit_days is not None:
+            await store.maintenance.prune_audit(now - self.audit_days * _DAY)
+        if self.days is None:
             return
-        before, erased = now - self._days * _DAY, 0
+        before, erased = now - self.days * _DAY, 0
         while ask_ids := await self._find_erasable(before):
             for ask_id in ask_ids:
                 erased += await self._erase(ask_id)
@@ -48,12 +46,12 @@ class RetentionPolicy:
 
     async def _find_erasable(self, before: float) -> list[str]:
         limit = _BATCH + len(self._unreadable)
-        ask_ids = await self._service.store.erasure.list_erasable(before, limit)
+        ask_ids = await self.service.store.erasure.list_erasable(before, limit)
         return [ask_id for ask_id in ask_ids if ask_id not in self._unreadable]
 
     async def _erase(self, ask_id: str) -> bool:
         try:
-            await self._service.erase(ask_id)
+            await self.service.erase(ask_id)
         except UnreadableRowError as error:
             extra = {"action": "retention", "ask_id": ask_id}
             logger.error("An old ask cannot be erased: %s", error, extra=extra)  # noqa: TRY400 the trace quotes it

@@ -15,8 +15,7 @@ from aiohttp.base_protocol import BaseProtocol
 from aiohttp.test_utils import make_mocked_request
 
 from answerback.api.problems import refuse_unsupported
-from answerback.http.platform_bodies import BodyReader
-from answerback.http.request_body import BodyError, BodyMemoryBudget, receive_body
+from answerback.http.request_body import BodyError, BodyMemoryBudget, BodyReader, receive_body
 from answerback.http.unverified_connections import (
     MAX_CONNECTIONS,
     UnverifiedConnections,

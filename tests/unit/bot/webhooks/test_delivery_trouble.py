@@ -192,7 +192,7 @@ async def test_after_its_secret_was_removed_the_log_names_the_missing_key(
     box: Outbox, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     ask = await box.answered(receiver.url)
-    box.callbacks._secrets = {}
+    box.callbacks.secrets = {}
     async with box.draining():
         stored = await box.wait_for_tries(ask, 1)
     assert stored.last_error == "no signing secret"

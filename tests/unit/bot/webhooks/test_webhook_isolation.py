@@ -35,7 +35,7 @@ NOW = 1_700_000_000.0
 @pytest.fixture
 async def box(tmp_path: Path) -> AsyncIterator[Outbox]:
     async with outbox(tmp_path) as made:
-        made.callbacks._secrets = {name: [SECRET] for name in (None, "one", "two")}
+        made.callbacks.secrets = {name: [SECRET] for name in (None, "one", "two")}
         yield made
 
 
