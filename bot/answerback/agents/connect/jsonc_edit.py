@@ -18,11 +18,10 @@ from pydantic import JsonValue
 from answerback.agents.connect.settings_entries import (
     ConnectError,
     Entry,
+    Format,
     Json,
     Setting,
-    handlers,
     our_groups_at,
-    runs_answerback,
 )
 
 _TRIVIA: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
@@ -54,10 +53,8 @@ class Node:
         """The member with a key (the last one if there are several), or the item at an index."""
         if isinstance(key, int):
             return self.items[key]
-        found = None
-        for item in self.items if isinstance(self.value, dict) else []:
-            found = item if item.key == key else found
-        return found
+        members = {item.key: item for item in self.items} if isinstance(self.value, dict) else {}
+        return members.get(key)
 
 
 class _Parser:
@@ -158,48 +155,40 @@ def parse_jsonc(text: str) -> Node | None:
     return root
 
 
-class JsoncFormat:
+class JsoncFormat(Format):
     """JSON files, with or without comments and trailing commas."""
 
     def data(self, text: str) -> Json:
-        """The parsed content of a text; empty for an empty text."""
         root = parse_jsonc(text)
         return root.value if root is not None and isinstance(root.value, dict) else {}
 
     def put_entry(self, text: str, entry: Entry, newline: str) -> str:
-        """The text with an entry added or updated."""
         root = parse_jsonc(text)
         if root is None:
             text += f"{{}}{newline}"
         if isinstance(entry, Setting):
             return _put_value(text, entry.path, entry.value, newline)
-        for i, group in our_groups_at(self.data(text), entry.path):
-            our_indexes = [
-                j for j, each in enumerate(handlers(group) or []) if runs_answerback(each)
-            ]
-            if len(our_indexes) < len(handlers(group) or []):
-                return _put_value(
-                    text, (*entry.path, i, "hooks", our_indexes[0]), entry.handler, newline
-                )
-            return _put_value(text, (*entry.path, i), entry.value, newline)
-        return _put_value(text, (*entry.path, None), entry.value, newline)
+        group = next(our_groups_at(self.data(text), entry.path), None)
+        place: NodePath = (*entry.path, None if group is None else group.at)
+        if group is not None and group.ours:
+            place = (*place, "hooks", group.ours[0])
+            return _put_value(text, place, entry.handler, newline)
+        return _put_value(text, place, entry.value, newline)
 
     def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
-        """The text with an entry removed, or replaced with what the original has in its place."""
         if isinstance(entry, Setting):
             return _restore(text, entry.path, original, entry.path)
-        before = [i for i, _ in our_groups_at(self.data(original or ""), entry.path)]
+        before = [group.at for group in our_groups_at(self.data(original or ""), entry.path)]
         now = [*our_groups_at(self.data(text), entry.path)]
-        for n, (i, group) in reversed([*enumerate(now)]):
-            place: NodePath = (*entry.path, i)
-            original_path: NodePath | None = (*entry.path, before[n]) if n < len(before) else None
-            listed = handlers(group) or []
-            our_indexes = [j for j, each in enumerate(listed) if runs_answerback(each)]
-            if original_path is None and len(our_indexes) < len(listed):
-                for j in reversed(our_indexes):
+        for n, group in reversed([*enumerate(now)]):
+            place: NodePath = (*entry.path, group.at)
+            if n < len(before):
+                text = _restore(text, place, original, (*entry.path, before[n]))
+            elif group.ours:
+                for j in reversed(group.ours):
                     text = _restore(text, (*place, "hooks", j), original, None)
             else:
-                text = _restore(text, place, original, original_path)
+                text = _restore(text, place, original, None)
         return text
 
 

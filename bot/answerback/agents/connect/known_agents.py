@@ -132,15 +132,6 @@ def _copilot_hook_file(service: ServiceConnection) -> list[Entry]:
     return [Setting(("version",), 1), *_copilot_hooks(service)]
 
 
-def _vscode(service: ServiceConnection) -> list[Entry]:
-    server = service.server(variable="${{env:{}}}")
-    return [Setting(("servers", NAME), {"type": "http", **server})]
-
-
-def _cursor(service: ServiceConnection) -> list[Entry]:
-    return [Setting(("mcpServers", NAME), service.server(variable="${{env:{}}}"))]
-
-
 def _same_in_both_scopes(
     entries: Callable[[ServiceConnection], Sequence[Entry]], user: str, project: str
 ) -> dict[Scope, Sequence[AgentFile]]:
@@ -248,28 +239,6 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
             "Grok only runs a project's hooks, and starts its servers, once you trust it: run /hooks-trust.",
             _KEEP_PROGRAM,
         ],
-    ),
-    "vscode": ConnectableAgent(
-        title="Visual Studio Code",
-        checked="documentation",
-        places={Scope.PROJECT: [AgentFile([".vscode/mcp.json"], _vscode)]},
-        home=Path.home,
-        hints={
-            Scope.USER: "Visual Studio Code keeps the user's servers in each profile. Run its command "
-            "`MCP: Open User Configuration`, and paste what --print shows."
-        },
-        limitations=[
-            "Its own questions (vscode_askQuestions) and permission prompts stay in the window."
-        ],
-        next_steps=["Start the server once in the window with `MCP: List Servers`."],
-    ),
-    "cursor": ConnectableAgent(
-        title="Cursor",
-        checked="documentation",
-        places=_same_in_both_scopes(_cursor, ".cursor/mcp.json", ".cursor/mcp.json"),
-        home=Path.home,
-        limitations=["Its own questions and permission prompts stay in the window."],
-        next_steps=["Enable the server in Settings, under MCP."],
     ),
     **MCP_ROWS,
 }

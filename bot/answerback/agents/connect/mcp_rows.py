@@ -52,23 +52,25 @@ def _by_command(service: ServiceConnection) -> Json:
 def _row(
     title: str,
     checked: str,
-    user: str | None,
-    project: str | None,
-    path: tuple[str, ...],
+    files: str | tuple[str | None, str | None],
     server: Callable[[ServiceConnection], Json],
     token: _Token | None = None,
     *,
+    path: tuple[str, ...] = ("mcpServers",),
     form: Format | None = None,
     listed: bool = False,
     note: str = "Its own questions and permission prompts stay in its window.",
+    next_step: str = "Start {} again.",
+    hint: str = "{} has no separate file for that. Use the other --scope.",
 ) -> ConnectableAgent:
     """Return an agent that gets our tools by MCP, and nothing else.
 
     Args:
-        user: the user's file, in the home folder.
-        path: where the file has its servers.
+        files: the user's file, in the home folder, and the project's; or one name for both.
         token: None: it reads no token from the environment.
+        path: where the file has its servers.
         listed: whether its servers are a list, each with its name.
+        hint: what to do in place of a scope that has no file.
     """
 
     def entries(service: ServiceConnection) -> list[Entry]:
@@ -78,7 +80,7 @@ def _row(
             return [ListItem(path, {"name": NAME, **value})]
         return [Setting((*path, NAME), value)]
 
-    files = {Scope.USER: user, Scope.PROJECT: project}
+    names = dict(zip(Scope, (files, files) if isinstance(files, str) else files, strict=True))
     no_token = (
         f"{title} reads no token from the environment: if your service uses tokens, "
         "you add the token by hand."
@@ -88,28 +90,43 @@ def _row(
         checked=checked,
         format=form or JsoncFormat(),
         places={
-            scope: [AgentFile(name.split("|"), entries)] for scope, name in files.items() if name
+            scope: [AgentFile(name.split("|"), entries)] for scope, name in names.items() if name
         },
         home=Path.home,
         limitations=[note] if token else [note, no_token],
-        next_steps=[f"Start {title} again."],
-        hints={
-            scope: f"{title} has no separate file for that. Use the other --scope."
-            for scope, name in files.items()
-            if not name
-        },
+        next_steps=[next_step.format(title)],
+        hints={scope: hint.format(title) for scope, name in names.items() if not name},
     )
 
 
 _MILLISECONDS: Final = TOOL_TIMEOUT * 1000
 
 MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
+    "vscode": _row(
+        "Visual Studio Code",
+        "documentation",
+        (None, ".vscode/mcp.json"),
+        _by_http(type="http"),
+        _header("${{env:{}}}"),
+        path=("servers",),
+        note="Its own questions (vscode_askQuestions) and permission prompts stay in the window.",
+        next_step="Start the server once in the window with `MCP: List Servers`.",
+        hint="{} keeps the user's servers in each profile. Run its command "
+        "`MCP: Open User Configuration`, and paste what --print shows.",
+    ),
+    "cursor": _row(
+        "Cursor",
+        "documentation",
+        ".cursor/mcp.json",
+        _by_http(),
+        _header("${{env:{}}}"),
+        note="Its own questions and permission prompts stay in the window.",
+        next_step="Enable the server in Settings, under MCP.",
+    ),
     "pi": _row(
         "pi",
         "package: pi-mcp-adapter 2.36.0",
-        ".pi/agent/mcp.json",
-        ".pi/mcp.json",
-        ("mcpServers",),
+        (".pi/agent/mcp.json", ".pi/mcp.json"),
         _by_http(requestTimeoutMs=_MILLISECONDS),
         _field("bearerTokenEnv"),
         note="pi has MCP by an extension: install it with `pi install npm:pi-mcp-adapter`.",
@@ -117,19 +134,16 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     "kilo": _row(
         "Kilo",
         "run: kilo 7.7.7",
-        ".config/kilo/kilo.jsonc|.config/kilo/kilo.json",
-        ".kilo/kilo.jsonc|.kilo/kilo.json",
-        ("mcp",),
+        (".config/kilo/kilo.jsonc|.config/kilo/kilo.json", ".kilo/kilo.jsonc|.kilo/kilo.json"),
         _by_http(type="remote", enabled=True, oauth=False, timeout=_MILLISECONDS),
         _header("{{env:{}}}"),
+        path=("mcp",),
         note="Without `answerback bridge opencode`, its own questions and permission prompts stay in the terminal.",
     ),
     "qwen": _row(
         "Qwen Code",
         "run: `qwen mcp list` 0.24.4",
         ".qwen/settings.json",
-        ".qwen/settings.json",
-        ("mcpServers",),
         _by_http("httpUrl", timeout=_MILLISECONDS, trust=True),
         _header("${}"),
     ),
@@ -137,98 +151,76 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
         "Mistral Vibe",
         "run: vibe 3.0.3",
         ".vibe/config.toml",
-        ".vibe/config.toml",
-        ("mcp_servers",),
         _by_http(transport="streamable-http", tool_timeout_sec=TOOL_TIMEOUT),
         _field("api_key_env"),
+        path=("mcp_servers",),
         form=TomlFormat(),
         listed=True,
     ),
     "goose": _row(
         "Goose",
         "documentation and source",
-        ".config/goose/config.yaml",
-        None,
-        ("extensions",),
+        (".config/goose/config.yaml", None),
         _by_http("uri", type="streamable_http", name=NAME, enabled=True, timeout=TOOL_TIMEOUT),
         lambda variable: {**_header("${{{}}}")(variable), "env_keys": [variable]},
+        path=("extensions",),
         form=YamlFormat(),
     ),
     "kimi": _row(
         "Kimi Code",
         "package: kimi-code 2.1.0",
         ".kimi-code/mcp.json",
-        ".kimi-code/mcp.json",
-        ("mcpServers",),
         _by_http(toolTimeoutMs=_MILLISECONDS),
         _field("bearerTokenEnvVar"),
     ),
     "amp": _row(
         "Amp",
         "run: `amp mcp list` 0.0.1790142911",
-        ".config/amp/settings.json",
-        ".amp/settings.json",
-        ("amp.mcpServers",),
+        (".config/amp/settings.json", ".amp/settings.json"),
         _by_http(),
         _header("${{{}}}"),
+        path=("amp.mcpServers",),
     ),
     "crush": _row(
         "Crush",
         "documentation and source",
-        ".config/crush/crush.json",
-        "crush.json",
-        ("mcp",),
+        (".config/crush/crush.json", "crush.json"),
         _by_http(type="http", timeout=TOOL_TIMEOUT),
         _header("${}"),
+        path=("mcp",),
     ),
     "auggie": _row(
         "Auggie",
         "run: `auggie mcp list` 0.36.0",
         ".augment/settings.json",
-        ".augment/settings.json",
-        ("mcpServers",),
         _by_http(type="http"),
     ),
     "droid": _row(
         "Droid",
         "run: `droid mcp list` 0.225.2",
         ".factory/mcp.json",
-        ".factory/mcp.json",
-        ("mcpServers",),
         _by_http(type="http"),
         _header("${{{}}}"),
     ),
     "cline": _row(
         "Cline",
         "package: cline 3.0.65",
-        ".cline/data/settings/cline_mcp_settings.json",
-        None,
-        ("mcpServers",),
+        (".cline/data/settings/cline_mcp_settings.json", None),
         _by_http(type="streamableHttp", timeout=TOOL_TIMEOUT),
     ),
     "roo": _row(
         "Roo Code",
         "documentation",
-        None,
-        ".roo/mcp.json",
-        ("mcpServers",),
+        (None, ".roo/mcp.json"),
         _by_http(type="streamable-http"),
         _header("${{env:{}}}"),
     ),
     "zed": _row(
         "Zed",
         "documentation",
-        ".config/zed/settings.json",
-        ".zed/settings.json",
-        ("context_servers",),
+        (".config/zed/settings.json", ".zed/settings.json"),
         _by_http(),
+        path=("context_servers",),
     ),
-    "junie": _row(
-        "JetBrains Junie",
-        "documentation",
-        ".junie/mcp/mcp.json",
-        ".junie/mcp/mcp.json",
-        ("mcpServers",),
-        _by_command,
-    ),
+    "junie": _row("JetBrains Junie", "documentation", ".junie/mcp/mcp.json", _by_command),
 }

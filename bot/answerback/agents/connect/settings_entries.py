@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from pydantic import JsonValue
 
@@ -95,19 +95,31 @@ def value_at(data: object, path: Path) -> object:
     return data
 
 
-def our_groups_at(data: object, path: Path) -> Iterator[tuple[int, object]]:
-    """The groups with a handler of Answerback's, with their indexes in the list at a path."""
+class OurGroup(NamedTuple):
+    """A group of hooks with a handler of Answerback's, or another item of Answerback's, in a list."""
+
+    at: int
+    """Its index in the list."""
+    value: object
+    ours: Sequence[int]
+    """The indexes of Answerback's handlers, if the others are somebody else's; else empty."""
+
+
+def our_groups_at(data: object, path: Path) -> Iterator[OurGroup]:
+    """The groups with a handler of Answerback's in the list at a path."""
     listed = value_at(data, path)
     for i, group in enumerate(listed if isinstance(listed, list) else []):
         if is_our_group(group):
-            yield i, group
+            are_ours = [*map(runs_answerback, handlers(group) or [])]
+            ours = [] if all(are_ours) else [j for j, is_ours in enumerate(are_ours) if is_ours]
+            yield OurGroup(i, group, ours)
 
 
 def is_ours(data: object, entry: Entry) -> bool:
     """Whether what a configuration has at an entry's path is what connecting wrote, with this address or another."""
     if isinstance(entry, Setting):
         return _without_texts(value_at(data, entry.path)) == _without_texts(entry.value)
-    groups = [_without_texts(group) for _, group in our_groups_at(data, entry.path)]
+    groups = [_without_texts(group.value) for group in our_groups_at(data, entry.path)]
     return groups == [_without_texts(entry.value)]
 
 

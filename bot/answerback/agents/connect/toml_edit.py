@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from answerback.agents.connect.settings_entries import (
     ConnectError,
     Entry,
+    Format,
     Json,
     ListItem,
     Path,
@@ -49,11 +50,10 @@ class _Table(NamedTuple):
     end: int
 
 
-class TomlFormat:
+class TomlFormat(Format):
     """TOML files."""
 
     def data(self, text: str) -> Json:
-        """The parsed content of a text; empty for an empty text."""
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -62,7 +62,6 @@ class TomlFormat:
             raise ConnectError(f"it is nested too deeply. {_BY_HAND}") from error
 
     def put_entry(self, text: str, entry: Entry, newline: str) -> str:
-        """The text with an entry added or updated."""
         data = self.data(text)
         places = [*_find_spans(text, entry)]
         if isinstance(entry, Setting):
@@ -74,8 +73,7 @@ class TomlFormat:
                     f"{'.'.join(entry.path)} is not written as a table with a header. {_BY_HAND}"
                 )
         else:
-            ours = [group for _, group in our_groups_at(data, entry.path)]
-            if entry.value in ours:
+            if entry.value in [group.value for group in our_groups_at(data, entry.path)]:
                 return text
             if (array := _find_array(text, entry.path)) is not None:
                 return _put_in_array(text, array, entry.value)
@@ -100,7 +98,6 @@ class TomlFormat:
         return new
 
     def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
-        """The text with an entry removed, or replaced with what the original has in its place."""
         if (array := _find_array(text, entry.path)) is not None:
             return _remove_from_array(text, array, original, entry.path)
         original_spans = [*_find_spans(original or "", entry)]

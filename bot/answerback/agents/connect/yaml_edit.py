@@ -14,7 +14,13 @@ from typing import Final, NamedTuple
 import yaml
 from pydantic import JsonValue
 
-from answerback.agents.connect.settings_entries import ConnectError, Entry, Json, value_at
+from answerback.agents.connect.settings_entries import (
+    ConnectError,
+    Entry,
+    Format,
+    Json,
+    value_at,
+)
 
 _BY_HAND: Final = "Write it as an indented mapping, or add what --print shows by hand."
 _COMMA: Final = re.compile(r"\s*, ?")
@@ -32,11 +38,10 @@ class _Member(NamedTuple):
     value: yaml.Node
 
 
-class YamlFormat:
+class YamlFormat(Format):
     """YAML files."""
 
     def data(self, text: str) -> Json:
-        """The parsed content of a text; empty for an empty text."""
         try:
             found = yaml.safe_load(text)
         except (yaml.YAMLError, ValueError) as error:
@@ -48,7 +53,6 @@ class YamlFormat:
         return found or {}
 
     def put_entry(self, text: str, entry: Entry, newline: str) -> str:
-        """The text with an entry added or updated."""
         if value_at(self.data(text), entry.path) == entry.value:
             return text
         name, line = entry.path[-1], f"{entry.path[-1]}: {json.dumps(entry.value)}"
@@ -71,7 +75,6 @@ class YamlFormat:
         return self._judged(new, text, entry, entry.value)
 
     def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
-        """The text with an entry removed, or replaced with what the original has in its place."""
         now = _find(text, entry.path)
         if now is None:
             return text

@@ -72,21 +72,22 @@ class HttpServer:
             self._requests[id_key(message["id"])] = None
             threading.Thread(target=self._request, args=[line, message], daemon=True).start()
             return
-        if message.get("method") == messages.CANCELLED and self._is_modern_session():
+        if (
+            message.get("method") == messages.CANCELLED and not self._session
+        ):  # the newer generation
             self._abort(id_key(params(message).get("requestId")))
             return
         try:
             headers = self._message_headers(message)
             with self._open("POST", line, headers, timeout=_CONNECT_TIMEOUT) as response:
                 response.read(MAX_LINE)
-            if response.status >= HTTPStatus.BAD_REQUEST:
-                refused = f"it answered {response.status} {response.reason}"
-                self.warn(f"The server at {self.url} did not accept a message: {refused}.")
-                return
+            is_refused = response.status >= HTTPStatus.BAD_REQUEST
+            trouble = f"it answered {response.status} {response.reason}" if is_refused else None
         except (OSError, http.client.HTTPException) as error:
-            self.warn(f"The server at {self.url} did not accept a message: {error}.")
-            return
-        if message.get("method") == "notifications/initialized" and self._session:
+            trouble = str(error)
+        if trouble is not None:
+            self.warn(f"The server at {self.url} did not accept a message: {trouble}.")
+        elif message.get("method") == "notifications/initialized" and self._session:
             threading.Thread(target=self._listen, daemon=True).start()
 
     def end(self) -> None:
@@ -229,10 +230,6 @@ class HttpServer:
         if connected is not None:
             with contextlib.suppress(OSError):  # the server may have closed it
                 connected.shutdown(socket.SHUT_RDWR)
-
-    def _is_modern_session(self) -> bool:
-        """Whether the client has not opened a session, as in the newer generation."""
-        return not self._session
 
     def _message_headers(self, message: Json) -> dict[str, str]:
         """The headers that repeat what is in a message."""

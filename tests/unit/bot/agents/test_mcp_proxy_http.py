@@ -271,6 +271,14 @@ def test_a_request_without_a_proper_answer_is_answered_by_an_error(
 
 
 @pytest.mark.rule("GATEWAY-9")
+def test_a_notification_that_the_server_refuses_is_reported(server: Server) -> None:
+    server.answer(b"", status=405)
+    server.send({"method": "notifications/roots/list_changed"})
+    warning = server.warned.get(timeout=WAIT)
+    assert warning.endswith("did not accept a message: it answered 405 Method Not Allowed.")
+
+
+@pytest.mark.rule("GATEWAY-9")
 def test_a_server_that_is_away(server: Server) -> None:
     server.proxy = server.connect("http://127.0.0.1:1")
     server.send(PING)
