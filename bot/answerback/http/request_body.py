@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -40,34 +40,26 @@ class BodyMemoryBudget:
         self._left = size
 
     @contextmanager
-    def share(self) -> Iterator[_Share]:
-        """Reserve memory for one body; it is released at the end of the context."""
-        share = _Share(self)
+    def share(self) -> Iterator[Callable[[int], bool]]:
+        """Reserve memory for one body until the end of the context.
+
+        Yields a function that grows the reservation to a body of the given size; False if the budget is exhausted.
+        """
+        taken = 0
+
+        def covers(size: int) -> bool:
+            nonlocal taken
+            more = max(0, size - _UNCOUNTED - taken)
+            if more > self._left:
+                return False
+            self._left -= more
+            taken += more
+            return True
+
         try:
-            yield share
+            yield covers
         finally:
-            self._left += share.taken
-
-    def take(self, size: int) -> bool:
-        """Reserve the given number of bytes; False if fewer are left."""
-        if size > self._left:
-            return False
-        self._left -= size
-        return True
-
-
-class _Share:
-    def __init__(self, budget: BodyMemoryBudget) -> None:
-        self._budget = budget
-        self.taken = 0
-
-    def covers(self, size: int) -> bool:
-        """Grow the reservation to a body of the given size; False if the budget is exhausted."""
-        more = max(0, size - _UNCOUNTED - self.taken)
-        if not self._budget.take(more):
-            return False
-        self.taken += more
-        return True
+            self._left += taken
 
 
 async def receive_body(
@@ -97,8 +89,8 @@ async def receive_body(
         if request.content.is_eof():
             raw = request.content.read_nowait()
         else:
-            with (pool or BodyMemoryBudget(max_size)).share() as share:
-                raw = await _read_chunks(request, max_size, share, seconds)
+            with (pool or BodyMemoryBudget(max_size)).share() as covers:
+                raw = await _read_chunks(request, max_size, covers, seconds)
         if len(raw) > max_size:
             raise too_large(max_size)
         return _decompress(raw, coding, max_size) if coding in CONTENT_CODINGS else raw
@@ -129,14 +121,14 @@ def too_large(max_size: int) -> BodyError:
 
 
 async def _read_chunks(
-    request: web.BaseRequest, max_size: int, share: _Share, seconds: float
+    request: web.BaseRequest, max_size: int, covers: Callable[[int], bool], seconds: float
 ) -> bytes:
     body = bytearray()
     try:
         async with asyncio.timeout(seconds):
             while len(body) <= max_size and (chunk := await request.content.readany()):
                 body += chunk
-                if len(body) <= max_size and not share.covers(len(body)):
+                if len(body) <= max_size and not covers(len(body)):
                     raise BodyError(503, "Too many large bodies are arriving at once; try again.")
     except TimeoutError:
         raise BodyError(408, f"The body did not arrive within {seconds:g} seconds.") from None

@@ -56,35 +56,28 @@ class _Request:
     call: CancellableCall
 
 
+@dataclass(eq=False)
 class McpEndpoint:
-    """The endpoint and the SDK's session manager behind it.
+    """The endpoint and the SDK's session manager behind it."""
 
-    Args:
-        tokens: whether callers send tokens; if not, only loopback names are served.
-        wait: maximum seconds that a call waits, if its URL does not say.
-        progress: seconds between two progress notifications.
-    """
+    service: Service
+    callers: Callers
+    tokens: bool
+    """Whether callers send tokens; if not, only loopback names are served."""
+    wait: float = DEFAULT_WAIT
+    """Maximum seconds that a call waits, if its URL does not say."""
+    progress: float = PROGRESS_INTERVAL
+    """Seconds between two progress notifications."""
 
-    def __init__(
-        self,
-        service: Service,
-        callers: Callers,
-        *,
-        tokens: bool,
-        wait: float = DEFAULT_WAIT,
-        progress: float = PROGRESS_INTERVAL,
-    ) -> None:
-        self._service = service
-        self._callers = callers
-        self._wait = wait
-        self._calls = CancellableCalls(service.store.changes)
+    def __post_init__(self) -> None:
+        self._calls = CancellableCalls(self.service.store.changes)
         self._manager = StreamableHTTPSessionManager(
-            build_mcp_server(self._backend_of, options_of=_options_of, progress=progress),
+            build_mcp_server(self._backend_of, options_of=_options_of, progress=self.progress),
             stateless=True,
             json_response=False,
             max_request_body_size=MAX_BODY,
             security_settings=TransportSecuritySettings(
-                enable_dns_rebinding_protection=not tokens,
+                enable_dns_rebinding_protection=not self.tokens,
                 allowed_hosts=list(_LOOPBACK),
                 allowed_origins=[f"http://{host}" for host in _LOOPBACK],
             ),
@@ -113,7 +106,7 @@ class McpEndpoint:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Handle a request."""
-        agent = await self._callers.agent(request)
+        agent = await self.callers.agent(request)
         query = request.query
         offered = _parse("tools", parse_asking_tools, query.get("tools"))
         wait = _parse("wait", parse_wait, query.get("wait"))
@@ -125,7 +118,7 @@ class McpEndpoint:
             await self._calls.cancel(call_key(name, session, params.get("requestId")))
         call = CancellableCall(request.get(RESPONSE_TRACKER))
         handled = _Request(
-            agent, offered, self._wait if wait is None else wait, query.get("to"), call
+            agent, offered, self.wait if wait is None else wait, query.get("to"), call
         )
         exchange = _Exchange(self._manager, request, handled, body)
         if message.get("method") == "initialize":
@@ -135,7 +128,7 @@ class McpEndpoint:
 
     def _backend_of(self, ctx: Context) -> AskBackend:
         handled = _handled(ctx)
-        return ServiceBackend(self._service, self._callers, handled.agent, handled.call.tracker)
+        return ServiceBackend(self.service, self.callers, handled.agent, handled.call.tracker)
 
 
 def _handled(ctx: Context) -> _Request:

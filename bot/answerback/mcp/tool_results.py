@@ -56,13 +56,7 @@ def _pending(ask: AskJson) -> CallToolResult:
         f"Nobody has answered yet; the question stays open{_place(ask)}. Call {tools.WAIT} with ask_id "
         f'"{ask["id"]}" to continue waiting. Do not ask again, and do not assume an answer.'
     )
-    structured: JsonValue = {
-        "status": "pending",
-        "ask_id": ask["id"],
-        "answered": ask["answers"],
-        "message": text,
-    }
-    return text_result(text, structured)
+    return _open_result(ask, "pending", text)
 
 
 def _clarify(ask: AskJson, asked: Mapping[str, JsonValue]) -> CallToolResult:
@@ -73,14 +67,12 @@ def _clarify(ask: AskJson, asked: Mapping[str, JsonValue]) -> CallToolResult:
         f'Call {tools.ADD_CONTEXT} with ask_id "{ask["id"]}" and your explanation, then {tools.WAIT} with the same '
         "ask_id. The question stays open. Do not ask it again, and do not assume an answer."
     )
-    structured: JsonValue = {
-        "status": "clarify",
-        "ask_id": ask["id"],
-        "clarify": dict(asked),
-        "answered": ask["answers"],
-        "message": text,
-    }
-    return text_result(text, structured)
+    return _open_result(ask, "clarify", text, clarify=dict(asked))
+
+
+def _open_result(ask: AskJson, status: str, text: str, **more: JsonValue) -> CallToolResult:
+    head: dict[str, JsonValue] = {"status": status, "ask_id": ask["id"], **more}
+    return text_result(text, {**head, "answered": ask["answers"], "message": text})
 
 
 def _place(ask: AskJson) -> str:

@@ -5,6 +5,7 @@ Proved by `tests/unit/bot/runtime/test_clock.py` and `tests/unit/bot/webhooks/te
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -38,3 +39,17 @@ class ClockStepDetector:
         previous, self._ahead = self._ahead, self._clock.now() - self._clock.monotonic()
         set_back = previous - self._ahead
         return set_back if set_back > MIN_CLOCK_STEP else 0.0
+
+
+async def sleep_until_woken(
+    clock: Clock, wake: asyncio.Event, until: float | None, longest: float
+) -> None:
+    """Return once an event is set, the clock has reached a time, or so many seconds have passed."""
+    waiting: list[asyncio.Task[object]] = [asyncio.create_task(wake.wait())]
+    if until is not None:
+        waiting.append(asyncio.create_task(clock.sleep_until(until)))
+    try:
+        await asyncio.wait(waiting, timeout=longest, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()

@@ -245,7 +245,6 @@ class GuardedResolver(AbstractResolver):
         return allowed
 
     async def close(self) -> None:
-        """Close the inner resolver."""
         await self._inner.close()
 
 

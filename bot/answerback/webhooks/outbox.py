@@ -20,7 +20,7 @@ from pydantic import JsonValue
 from answerback.core.ask import RecordEntry
 from answerback.core.errors import StoreError
 from answerback.ports.claims import MIN_REMAINING_FRACTION, SOLE_CLAIM, Claim
-from answerback.ports.clock import Clock, ClockStepDetector
+from answerback.ports.clock import Clock, ClockStepDetector, sleep_until_woken
 from answerback.ports.late_answers import SeenState
 from answerback.ports.store import Outbox
 from answerback.ports.store_values import DeliveryState, StoredDelivery
@@ -140,7 +140,8 @@ class WebhookDispatcher:
                 logger.warning("Webhooks are waiting for the database: %s", error, extra=extra)
                 more, due = False, now + self.limits.database_pause
             if not more:
-                await self._sleep(due)
+                # At most half a lease: deliveries that a dead process had claimed must be sent by the others.
+                await sleep_until_woken(self.clock, self._wake, due, self.claim.seconds / 2)
 
     async def stop(self, grace: float = STOP_WITHIN) -> bool:
         """Let running attempts end for ``grace`` seconds; return whether all did. The next start repeats the others."""
@@ -153,21 +154,6 @@ class WebhookDispatcher:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         return all_ended
-
-    async def _sleep(self, due: float | None) -> None:
-        """Wait until something new is committed, an attempt ends, or the next delivery in the store is due.
-
-        At most half a lease: deliveries that a dead process had claimed must be sent by the others.
-        """
-        waiting: list[asyncio.Task[object]] = [asyncio.create_task(self._wake.wait())]
-        if due is not None:
-            waiting.append(asyncio.create_task(self.clock.sleep_until(due)))
-        try:
-            max_wait = self.claim.seconds / 2
-            await asyncio.wait(waiting, timeout=max_wait, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waiting:
-                task.cancel()
 
     async def _claim_due(self, now: float) -> bool:
         """Load due deliveries into memory; return whether there may be more."""

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -42,43 +43,34 @@ class _End(NamedTuple):
     digest: str | None
 
 
+@dataclass(eq=False)
 class ReceiptLinker:
-    """Links receipts of this store.
+    """Links receipts of this store."""
 
-    Args:
-        claim: this process's claim; any process may link any receipt.
-        batch: links in one transaction. Signing them holds up everything else for a few milliseconds.
-    """
+    store: Store
+    key: SigningKey
+    claim: Claim
+    """This process's claim; any process may link any receipt."""
+    hooks: Hooks
+    batch: int = 25
+    """Links in one transaction. Signing them holds up everything else for a few milliseconds."""
+    first_pause: float = 0.5
+    _fence: Fence | None = None
+    _renew_at: float = 0.0
 
-    def __init__(
-        self,
-        store: Store,
-        key: SigningKey,
-        claim: Claim,
-        hooks: Hooks,
-        *,
-        batch: int = 25,
-        first_pause: float = 0.5,
-    ) -> None:
-        self._store = store
-        self._key = key
-        self._batch = batch
-        self._first_pause = first_pause
-        self._shared = claim is not SOLE_CLAIM
-        self._claim = Claim(claim.holder, _LEASE_SECONDS) if self._shared else claim
-        self._fence: Fence | None = None
-        self._renew_at = 0.0
+    def __post_init__(self) -> None:
+        self._shared = self.claim is not SOLE_CLAIM
+        if self._shared:
+            self.claim = Claim(self.claim.holder, _LEASE_SECONDS)
         self._end = _End(0, None)
         """Nobody else adds links in the epoch of the fence."""
         self._ended = asyncio.Event()
-        hooks.ended.listen(lambda _ask: self._ended.set())
+        self.hooks.ended.listen(lambda _ask: self._ended.set())
 
     async def run(self) -> None:
         """Link whatever is not linked yet; runs until cancelled."""
-        backoff, outage = (
-            Backoff(self._first_pause, _LONGEST_PAUSE),
-            Outage(logger, "The chain of receipts"),
-        )
+        backoff = Backoff(self.first_pause, _LONGEST_PAUSE)
+        outage = Outage(logger, "The chain of receipts")
         try:
             while True:
                 self._ended.clear()
@@ -94,7 +86,7 @@ class ReceiptLinker:
         finally:
             if self._shared and self._fence is not None:
                 with suppress(StoreError):
-                    await self._store.leases.release(LEASE, self._claim.holder)
+                    await self.store.leases.release(LEASE, self.claim.holder)
 
     async def _wait(self) -> None:
         """Let outcomes gather, and wait until there is one, or perhaps one of another process."""
@@ -105,14 +97,14 @@ class ReceiptLinker:
 
     async def link_all(self) -> bool:
         """Link everything that is not linked yet; return False if another process is at it."""
-        receipts = self._store.receipts
-        while unlinked := await receipts.list_unlinked(self._batch):
+        receipts = self.store.receipts
+        while unlinked := await receipts.list_unlinked(self.batch):
             former = self._fence
             if not await self._hold_lease():
                 return False
             if self._fence is None or self._fence != former:
                 continue  # what was read before the lease was taken may be linked by now
-            links, end = build_links(self._end, unlinked, self._key)
+            links, end = build_links(self._end, unlinked, self.key)
             try:
                 await receipts.add_links(links, self._fence)
             except LeaseLostError:
@@ -122,7 +114,7 @@ class ReceiptLinker:
                 raise
             else:
                 self._end = end
-                if len(unlinked) < self._batch:
+                if len(unlinked) < self.batch:
                     break  # what has ended meanwhile is linked next time
         return True
 
@@ -131,13 +123,13 @@ class ReceiptLinker:
         now = time.monotonic()
         if self._fence is not None and now < self._renew_at:
             return True
-        epoch = await self._store.leases.take(LEASE, self._claim)
+        epoch = await self.store.leases.take(LEASE, self.claim)
         if epoch is None:
             self._fence = None
             return False
-        self._renew_at = now + self._claim.seconds / 2
+        self._renew_at = now + self.claim.seconds / 2
         if self._fence != (fence := Fence(LEASE, epoch)):
-            last = await self._store.receipts.last_link()
+            last = await self.store.receipts.last_link()
             self._fence, self._end = fence, _end_at(last)
         return True
 

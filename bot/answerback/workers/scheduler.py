@@ -22,7 +22,7 @@ from answerback.core.errors import (
 )
 from answerback.core.escalation import escalate
 from answerback.ports.claims import MIN_REMAINING_FRACTION
-from answerback.ports.clock import MIN_CLOCK_STEP, ClockStepDetector
+from answerback.ports.clock import MIN_CLOCK_STEP, ClockStepDetector, sleep_until_woken
 from answerback.ports.inquiry import Inquiry
 from answerback.ports.surface import SupportsReminders
 from answerback.service import question_routing
@@ -157,16 +157,9 @@ class Scheduler:
             self._pruned = now
 
     async def _sleep(self, until: float) -> None:
-        sleeping = asyncio.create_task(self._service.clock.sleep_until(until))
-        waking = asyncio.create_task(self._wake.wait())
-        try:
-            # Claims on work in progress are renewed, and expired claims of dead processes are taken over.
-            max_wait = self._service.claim.seconds / 2
-            waits = {sleeping, waking}
-            await asyncio.wait(waits, timeout=max_wait, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            sleeping.cancel()
-            waking.cancel()
+        # Claims on work in progress are renewed, and expired claims of dead processes are taken over.
+        longest = self._service.claim.seconds / 2
+        await sleep_until_woken(self._service.clock, self._wake, until, longest)
 
     async def sweep(self) -> None:
         """Show every ask whose message is outdated: after a start, all that the last process left."""
@@ -322,19 +315,16 @@ class Scheduler:
         if question is None:
             raise AssertionError(f"{ask.id} has no question to inquire about")
         if self._inquiry is None:
-            text = f"{ask.request.name}: no inquiry backend is configured any more (inquiry.url)"
-            await self._service.fail(
-                ask.id, Reason.BACKEND_ERROR, question_routing.no_retry_message(text)
-            )
-            return
-        try:
-            value = await self._inquiry.answer(ask, question)
-            await self._service.answer_by_inquiry(ask.id, value)
-        except InquiryError as error:
-            text = f"{ask.request.name}: {error}"
-            await self._service.fail(
-                ask.id, Reason.BACKEND_ERROR, question_routing.no_retry_message(text)
-            )
+            trouble = "no inquiry backend is configured any more (inquiry.url)"
+        else:
+            try:
+                value = await self._inquiry.answer(ask, question)
+                await self._service.answer_by_inquiry(ask.id, value)
+                return
+            except InquiryError as error:
+                trouble = str(error)
+        text = question_routing.no_retry_message(f"{ask.request.name}: {trouble}")
+        await self._service.fail(ask.id, Reason.BACKEND_ERROR, text)
 
     async def wait_until_idle(self) -> None:
         """Return once no inquiry and no reminder is in progress."""

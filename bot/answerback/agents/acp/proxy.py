@@ -16,7 +16,7 @@ from typing import Final
 
 from answerback.agents.acp import messages
 from answerback.agents.pipe import json_rpc
-from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call, Withdrawals
+from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Asks, Call
 from answerback.agents.pipe.json_rpc import Json
 from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.origins import MAX_FOLDERS, Folders
@@ -28,7 +28,7 @@ _WITHDRAW_TIMEOUT: Final = 2.0
 
 
 @dataclass(eq=False)
-class _Race:
+class _Race(Asking):
     """An unanswered request from the agent, which the editor and people may both answer."""
 
     request: Json
@@ -38,10 +38,6 @@ class _Race:
     """The error that the editor sent in place of an answer."""
     is_answered: bool = False
     """Whether the editor has answered, and only the ask has yet to be withdrawn."""
-    ask_id: str | None = None
-    is_over: bool = False
-    asked: threading.Event = field(default_factory=threading.Event)
-    """Set once people were asked, or cannot be asked."""
 
     @property
     def id_key(self) -> str:
@@ -79,7 +75,7 @@ class Proxy:
     """The folders of sessions that the editor has requested, by the ids of its requests."""
 
     def __post_init__(self) -> None:
-        self._withdrawals = Withdrawals(self.people)
+        self._asks = Asks(self.people)
 
     # --- from the agent ------------------------------------------------------------------------
 
@@ -187,31 +183,21 @@ class Proxy:
         if outcome is not None and outcome.is_decided:
             self._answer(race, outcome)
         with self._lock:
-            if race.is_over:
+            if race.over.is_set():
                 return False
             self._end(race)
         if outcome is None:
-            self._withdrawals.start(race.ask_id)
+            self._asks.withdraw(race.ask_id)
         return True
 
     # --- from people ---------------------------------------------------------------------------
 
     def _ask(self, race: _Race, call: Call) -> None:
         """Ask people about a request, and wait for the outcome."""
-        outcome = self.people.ask(
-            call, lambda ask_id: self._record_ask_id(race, ask_id), lambda: not race.is_over
-        )
-        race.asked.set()
+        outcome = self._asks.ask(race, call)
         self._answer(race, outcome)
         if outcome.ask is None:
             self.warn(outcome.message)
-
-    def _record_ask_id(self, race: _Race, ask_id: str) -> None:
-        with self._lock:
-            race.ask_id = ask_id
-        if race.is_over:
-            self._withdrawals.start(race.ask_id)
-        race.asked.set()
 
     def _answer(self, race: _Race, outcome: AskOutcome) -> None:
         waits_for_editor = race.editor_has_it or race.is_answered
@@ -219,11 +205,11 @@ class Proxy:
             outcome = self.people.report_no_answer(race.ask_id)._replace(message=outcome.message)
         decided = outcome.is_decided
         with self._lock:
-            if race.is_over or (race.is_answered and not decided):
+            if race.over.is_set() or (race.is_answered and not decided):
                 return
             self._end(race, decided)
         if outcome.ask is None:
-            self._withdrawals.start(race.ask_id)
+            self._asks.withdraw(race.ask_id)
         if race.editor_has_it and not decided:
             return
         result = race.result(messages.result_of(race.request["method"], outcome))
@@ -253,7 +239,7 @@ class Proxy:
     def end(self) -> None:
         """Withdraw the open asks, as nobody waits for them any more."""
         ended = self._end_matching(lambda _race: True)
-        self._withdrawals.end(race.asked for race in ended)
+        self._asks.end(ended)
 
     def _end_matching(
         self, matches: Callable[[_Race], bool], *, is_answered: bool = False
@@ -264,12 +250,12 @@ class Proxy:
             for race in ended:
                 self._end(race, is_answered)
         for race in ended:
-            self._withdrawals.start(race.ask_id)
+            self._asks.withdraw(race.ask_id)
         return ended
 
     def _end(self, race: _Race, is_answered: bool = False) -> None:
         """End a race; if it was answered here, a later answer from the editor is dropped."""
-        race.is_over = True
+        race.over.set()
         self._races.remove(race)
         if is_answered and race.editor_has_it:
             self._late_responses[race.id_key] += 1

@@ -10,6 +10,7 @@ import itertools
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -41,29 +42,29 @@ _MAX_SESSIONS: Final = 50
 _OBJECT: Final = TypeAdapter(Json)
 
 
+@dataclass(eq=False)
 class OpenclawGateway(EventServer):
-    """One gateway.
+    """One gateway."""
 
-    Args:
-        http: the session to use, which the caller closes.
-        token: the gateway's token or password; empty if it needs none.
-    """
+    http: aiohttp.ClientSession
+    """The session to use, which the caller closes."""
+    url: str
+    token: str
+    """The gateway's token or password; empty if it needs none."""
+    device: Device
+    started_at: float = 0.0
+    """When the gateway started: it has forgotten the questions of before."""
+    _socket: aiohttp.ClientWebSocketResponse | None = None
+    _waiting: dict[str, asyncio.Future[Json]] = field(default_factory=dict)
 
-    def __init__(self, http: aiohttp.ClientSession, url: str, token: str, device: Device) -> None:
-        self.url = _checked(url)
-        self._http = http
-        self._token = token
-        self._device = device
-        self._socket: aiohttp.ClientWebSocketResponse | None = None
+    def __post_init__(self) -> None:
         self._ids = itertools.count(1)
-        self._waiting: dict[str, asyncio.Future[Json]] = {}
-        self.started_at = 0.0
-        """When the gateway started: it has forgotten the questions of before."""
+        _check_address(self.url)
 
     @asynccontextmanager
     async def open_event_stream(self) -> AsyncIterator[AsyncIterator[Json]]:
         try:
-            async with self._http.ws_connect(
+            async with self.http.ws_connect(
                 self.url, max_msg_size=_MAX_FRAME, heartbeat=_HEARTBEAT
             ) as socket:
                 await self._shake_hands(socket)
@@ -120,7 +121,7 @@ class OpenclawGateway(EventServer):
             challenge = await self._next_frame(socket)
             if challenge.get("event") != "connect.challenge":
                 raise self._foreign()
-            proof = self._device.proof(as_object(challenge.get("payload")), self._token)
+            proof = self.device.proof(as_object(challenge.get("payload")), self.token)
             await socket.send_json(_request("connect", "connect", self._introduction(proof)))
             response = await self._next_frame(socket)
         if response.get("ok") is not True:
@@ -144,7 +145,7 @@ class OpenclawGateway(EventServer):
             "role": "operator",
             "scopes": [*SCOPES],
             "caps": _CAPABILITIES,
-            "auth": {"token": self._token} if self._token else {},
+            "auth": {"token": self.token} if self.token else {},
             "device": proof,
         }
 
@@ -201,16 +202,15 @@ def _request(number: str, method: str, params: Json) -> Json:
     return {"type": "req", "id": number, "method": method, "params": params}
 
 
-def _checked(url: str) -> str:
-    """Return the address, unless what is sent there could be read on the way or stands in the address itself."""
+def _check_address(url: str) -> None:
+    """Refuse an address where what is sent could be read on the way, or which contains a secret."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.username or parts.password or parts.query:
         raise ForeignServerError(
             "Put the gateway's token into the environment, not into its address."
         )
-    if (parts.scheme == "wss" and host) or (parts.scheme == "ws" and is_loopback(host)):
-        return url
-    raise ForeignServerError(
-        f"{url} is not the address of a gateway. Use ws://127.0.0.1:18789, or wss:// for another machine."
-    )
+    if not (parts.scheme == "wss" and host) and not (parts.scheme == "ws" and is_loopback(host)):
+        raise ForeignServerError(
+            f"{url} is not the address of a gateway. Use ws://127.0.0.1:18789, or wss:// for another machine."
+        )

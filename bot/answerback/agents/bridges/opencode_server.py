@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
@@ -34,29 +35,25 @@ _STREAM_TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=30, sock
 """A server sends a heartbeat every ten seconds."""
 
 
+@dataclass(eq=False)
 class OpencodeServer(EventServer):
-    """The client of one server, for one of the folders that it works in.
+    """The client of one server, for one of the folders that it works in."""
 
-    Args:
-        http: the session to use, which the caller closes.
-        directory: the folder; by default the server's own.
-        password: the server's ``OPENCODE_SERVER_PASSWORD``.
-    """
+    http: aiohttp.ClientSession
+    """The session to use, which the caller closes."""
+    url: str
+    directory: str | None = None
+    """The folder; by default the server's own."""
+    password: str | None = None
+    """The server's ``OPENCODE_SERVER_PASSWORD``."""
 
-    def __init__(
-        self,
-        http: aiohttp.ClientSession,
-        url: str,
-        directory: str | None = None,
-        password: str | None = None,
-    ) -> None:
-        self.url = url.rstrip("/")
-        self._http = http
-        self._query = {} if directory is None else {"directory": directory}
+    def __post_init__(self) -> None:
+        self.url = self.url.rstrip("/")
+        self._query = {} if self.directory is None else {"directory": self.directory}
         self._headers = (
             {}
-            if password is None
-            else {"Authorization": aiohttp.encode_basic_auth(_USER, password)}
+            if self.password is None
+            else {"Authorization": aiohttp.encode_basic_auth(_USER, self.password)}
         )
 
     @asynccontextmanager
@@ -123,7 +120,7 @@ class OpencodeServer(EventServer):
         self, method: str, path: str, **more: Any
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         try:
-            async with self._http.request(
+            async with self.http.request(
                 method, self.url + path, params=self._query, headers=self._headers, **more
             ) as response:
                 if response.status == HTTPStatus.UNAUTHORIZED:

@@ -35,7 +35,6 @@ _STRINGS: Final = re.compile(
 )
 _BLANK: Final = " \t\r"
 """White space in TOML; other white space characters can only be part of a comment."""
-_BETWEEN: Final = ", "
 _COMMA: Final = re.compile(r"\s*, ?")
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -44,8 +43,6 @@ class _Table(NamedTuple):
     """A table with a header, from the header to its last key."""
 
     path: Path
-    is_item: bool
-    """Whether the header is that of an array item."""
     start: int
     end: int
 
@@ -208,7 +205,7 @@ def _put_in_array(text: str, array: _Array, value: Json) -> str:
     if array.ours:
         start, end = array.items[array.ours[0]]
         return text[:start] + _render_inline(value) + text[end:]
-    return text[: array.start] + _render_inline(value) + _BETWEEN + text[array.start :]
+    return text[: array.start] + _render_inline(value) + ", " + text[array.start :]
 
 
 def _remove_from_array(text: str, array: _Array, original: str | None, path: Path) -> str:
@@ -226,22 +223,14 @@ def _remove_from_array(text: str, array: _Array, original: str | None, path: Pat
 
 @lru_cache(maxsize=2)  # each entry reads the same text several times
 def _split_tables(text: str) -> tuple[_Table, ...]:
-    return tuple(_iterate_tables(text))
-
-
-def _iterate_tables(text: str) -> Iterator[_Table]:
-    open_table: _Table | None = None
+    tables: list[_Table] = []
     for start, end in _split_statements(text):
         statement = text[start:end]
         if statement.startswith("["):
-            if open_table is not None:
-                yield open_table
-            is_item = statement.startswith("[[")
-            open_table = _Table(_parse_header(statement), is_item, start, end)
-        elif open_table is not None and not statement.startswith("#"):
-            open_table = open_table._replace(end=end)
-    if open_table is not None:
-        yield open_table
+            tables.append(_Table(_parse_header(statement), start, end))
+        elif tables and not statement.startswith("#"):
+            tables[-1] = tables[-1]._replace(end=end)
+    return tuple(tables)
 
 
 def _parse_header(statement: str) -> Path:
@@ -279,14 +268,8 @@ def _trim(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _remove_statements(text: str, start: int, end: int, original: str | None) -> str:
     """The text without a span of statements, the rest of its line, and the blank line before it."""
     head, tail = text[:start], text[end:]
-    for newline in ("\r\n", "\n"):
-        if tail.startswith(newline):
-            tail = tail.removeprefix(newline)
-            break
-    for newline in ("\r\n", "\n"):
-        if head.endswith(newline) and (head == newline or head.endswith("\n" + newline)):
-            head = head.removesuffix(newline)
-            break
+    tail = re.sub(r"\A\r?\n", "", tail)
+    head = re.sub(r"(\A|\n)\r?\n\Z", r"\1", head)
     if original and not tail and not original.endswith("\n"):
         head = head.removesuffix("\n").removesuffix("\r")
     return head + tail

@@ -55,11 +55,6 @@ class Definitions:
         with self._lock:
             return None if self._doubled[tool] else self._listed.get(tool)
 
-    def is_allowed(self, tool: str, definition: Json) -> bool:
-        """Whether calls of the tool were allowed with this definition, or never before with any."""
-        allowed = self._allowed.get(tool)
-        return allowed is None or allowed == _as_text(definition)
-
     def change(self, tool: str, definition: Json | None) -> str | None:
         """What has changed in a definition since it was allowed, as a diff; None if nothing has."""
         allowed = self._allowed.get(tool)

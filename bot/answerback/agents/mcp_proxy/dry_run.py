@@ -35,20 +35,16 @@ def read_tools(text: str) -> list[Json]:
 
 def decide_all(policy: ServerPolicy, tools: Sequence[Json]) -> list[Json]:
     """Say what would happen to calls of each tool: with its arguments where they are given, else by conditions."""
-    return [*map(_decide, [policy] * len(tools), tools)]
+    return [_decide(policy, tool) for tool in tools]
 
 
 def _decide(policy: ServerPolicy, tool: Json) -> Json:
     name, arguments = tool["name"], tool.get("arguments")
     if isinstance(arguments, dict):
-        verdict = policy.decide(name, arguments, tool)
-        return {"tool": name, "decision": verdict.decision, "reason": verdict.reason, "unless": []}
+        return {"tool": name, **policy.decide(name, arguments, tool)._asdict(), "unless": []}
     *conditional, (_, last) = policy.explain(name, tool)
-    unless = [
-        {"decision": verdict.decision, "reason": verdict.reason, "if": condition}
-        for condition, verdict in conditional
-    ]
-    return {"tool": name, "decision": last.decision, "reason": last.reason, "unless": unless}
+    unless = [{**verdict._asdict(), "if": condition} for condition, verdict in conditional]
+    return {"tool": name, **last._asdict(), "unless": unless}
 
 
 def as_lines(decided: Sequence[Json]) -> Iterator[str]:

@@ -151,7 +151,7 @@ class Gateway:
             return verdict
         if definition is None:
             return Verdict(Decision.ASK, "the server has not listed this tool, or twice")
-        if not self.definitions.is_allowed(call.name, definition):
+        if self.definitions.change(call.name, definition) is not None:
             return Verdict(Decision.ASK, "the tool has changed")
         return verdict if self._allow(call, definition) else Verdict(Decision.ASK, "not kept")
 

@@ -6,34 +6,28 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call, Withdrawals
+from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Asks, Call
 
 
 @dataclass(eq=False)
-class Pending:
+class Pending(Asking):
     """A request that waits for people."""
 
     key: str
-    ask_id: str | None = None
-    over: threading.Event = field(default_factory=threading.Event)
-    """Set once nobody waits any more."""
-    asked: threading.Event = field(default_factory=threading.Event)
-    """Set once people were asked, or cannot be asked."""
 
 
+@dataclass(eq=False)
 class PendingAsks:
-    """The requests of one side that wait for people, by the keys of their ids.
+    """The requests of one side that wait for people, by the keys of their ids."""
 
-    Args:
-        warn: reports why people cannot be asked.
-    """
+    people: AskClient
+    warn: Callable[[str], None]
+    """Reports why people cannot be asked."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _open: list[Pending] = field(default_factory=list)
 
-    def __init__(self, people: AskClient, warn: Callable[[str], None]) -> None:
-        self._people = people
-        self._warn = warn
-        self._lock = threading.Lock()
-        self._open: list[Pending] = []
-        self._withdrawals = Withdrawals(people)
+    def __post_init__(self) -> None:
+        self._asks = Asks(self.people)
 
     def open(self, key: str) -> Pending:
         """Note that a request waits."""
@@ -65,26 +59,18 @@ class PendingAsks:
 
     def _cancel(self, pending: Pending) -> bool:
         was_open = self.close(pending)
-        self._withdrawals.start(pending.ask_id)
+        self._asks.withdraw(pending.ask_id)
         return was_open
 
     def ask(self, pending: Pending, call: Call) -> AskOutcome:
         """Ask people, and return the outcome once there is one."""
-
-        def opened(ask_id: str) -> None:
-            pending.ask_id = ask_id
-            if pending.over.is_set():
-                self._withdrawals.start(pending.ask_id)
-            pending.asked.set()
-
-        outcome = self._people.ask(call, opened, lambda: not pending.over.is_set())
-        pending.asked.set()
+        outcome = self._asks.ask(pending, call)
         if outcome.ask is None and not pending.over.is_set():
-            self._warn(outcome.message)
+            self.warn(outcome.message)
             if call.dialect != "approval":  # a question has no decision to report
-                self._withdrawals.start(pending.ask_id)
+                self._asks.withdraw(pending.ask_id)
             elif pending.ask_id is not None:
-                decided = self._people.report_no_answer(pending.ask_id)
+                decided = self.people.report_no_answer(pending.ask_id)
                 return decided._replace(message=outcome.message)
         return outcome
 
@@ -94,4 +80,4 @@ class PendingAsks:
             still_open = [*self._open]
         for pending in still_open:
             self._cancel(pending)
-        self._withdrawals.end(pending.asked for pending in still_open)
+        self._asks.end(still_open)

@@ -152,14 +152,38 @@ class AskClient:
         return ask
 
 
+@dataclass(eq=False, kw_only=True)
+class Asking:
+    """A request of an agent or a server that people are asked about."""
+
+    ask_id: str | None = None
+    asked: threading.Event = field(default_factory=threading.Event)
+    """Set once people were asked, or cannot be asked."""
+    over: threading.Event = field(default_factory=threading.Event)
+    """Set once nobody waits for them any more."""
+
+
 @dataclass(slots=True)
-class Withdrawals:
-    """The withdrawals of one proxy."""
+class Asks:
+    """The asks of one proxy: what nobody waits for any more is withdrawn in the background."""
 
     people: AskClient
     _threads: list[threading.Thread] = field(default_factory=list)
 
-    def start(self, ask_id: str | None) -> None:
+    def ask(self, asking: Asking, call: Call) -> AskOutcome:
+        """Ask people about a request, and return the outcome once there is one."""
+
+        def opened(ask_id: str) -> None:
+            asking.ask_id = ask_id
+            if asking.over.is_set():
+                self.withdraw(ask_id)
+            asking.asked.set()
+
+        outcome = self.people.ask(call, opened, lambda: not asking.over.is_set())
+        asking.asked.set()
+        return outcome
+
+    def withdraw(self, ask_id: str | None) -> None:
         """Withdraw an ask; None: people were not asked."""
         if ask_id is None:
             return
@@ -168,11 +192,11 @@ class Withdrawals:
         self._threads = [thread, *(each for each in self._threads if each.is_alive())]
         thread.start()
 
-    def end(self, asked: Iterable[threading.Event]) -> None:
+    def end(self, unfinished: Iterable[Asking]) -> None:
         """Wait until everything is withdrawn, with what is still being asked; not for long."""
         until = time.monotonic() + _END_TIMEOUT
-        for each in asked:
-            each.wait(max(0.0, until - time.monotonic()))
+        for each in unfinished:
+            each.asked.wait(max(0.0, until - time.monotonic()))
         for thread in self._threads:
             thread.join(max(0.0, until - time.monotonic()))
 
