@@ -26,7 +26,7 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
-from answerback_client.connection_errors import reason_of
+from answerback_client.models import reason_of
 from answerback_slack import errors
 
 CALL_SECONDS: Final = 10.0

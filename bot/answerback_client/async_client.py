@@ -28,7 +28,6 @@ import aiohttp
 from pydantic import JsonValue, ValidationError
 
 from answerback_client.backoff import Backoff
-from answerback_client.connection_errors import reason_of
 from answerback_client.models import (
     OBJECT,
     Answers,
@@ -46,6 +45,7 @@ from answerback_client.models import (
     TooManyAsksError,
     UnauthorizedError,
     UnreachableError,
+    reason_of,
 )
 
 _LONG_POLL: Final = 60.0

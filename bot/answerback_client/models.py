@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Final, NotRequired, Self, TypedDict
@@ -21,6 +22,17 @@ class ClientError(Exception):
 
 class UnreachableError(ClientError):
     """The service cannot be reached, or only answers with server errors (5xx). Existing asks are not affected."""
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a connection failed, for people, as the end of a sentence: without the addresses and calls in the error."""
+    if isinstance(error, TimeoutError):
+        return "the request timed out"
+    cause = getattr(error, "os_error", error)
+    number = getattr(cause, "errno", None)
+    if isinstance(number, int) and number > 0:  # resolvers' errors have a negative number, or none
+        return os.strerror(number)
+    return str(getattr(cause, "strerror", None) or cause)
 
 
 class RefusedError(ClientError):

@@ -28,7 +28,7 @@ from answerback.agents.bridges.openclaw_device import CLIENT, MODE, SCOPES, Devi
 from answerback.agents.pipe.json_rpc import as_object, objects
 from answerback.ports.person_key import is_loopback
 from answerback.version import VERSION
-from answerback_client.connection_errors import reason_of
+from answerback_client.models import reason_of
 
 _PROTOCOL: Final = 4
 _CAPABILITIES: Final[list[JsonValue]] = ["approvals", "exec-approvals", "plugin-approvals"]

@@ -37,7 +37,7 @@ from answerback_client import (
     WebhookError,
     verify_webhook,
 )
-from answerback_client.connection_errors import reason_of
+from answerback_client.models import reason_of
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.outbox_support import SECRET
@@ -354,7 +354,6 @@ def test_the_package_exports_these_names_and_no_others() -> None:
     assert public - {
         "async_client",
         "backoff",
-        "connection_errors",
         "models",
         "sync_client",
     } == set(exported)
