@@ -52,7 +52,7 @@ async def test_its_table_is_part_of_the_configuration(path: str, tmp_path: Path)
     config.write_text("[linechat]\nprot = 0\n")
     code, output = await run(path, tmp_path, "serve", "--check")
     assert code == 1
-    assert "there is no key linechat.prot; did you mean linechat.port?" in output
+    assert "there is no key linechat.prot (did you mean linechat.port?)" in output
     config.unlink()
     assert "surfaces: web\n" in (await run(path, tmp_path, "serve", "--check"))[1]
     assert (

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from aiohttp import web
 from pydantic import Field, JsonValue
 
-from answerback.api.operation import Call, ask_response, json_bytes_response, json_response
+from answerback.api.operation import (
+    Call,
+    HeaderSpec,
+    ask_response,
+    json_bytes_response,
+    json_response,
+)
 from answerback.api.paging import checked_cursor, page_response
-from answerback.api.prefer import preference_applied_header, preferred_wait
 from answerback.api.wire import ContextBody, Wire
 from answerback.core import strict_json
 from answerback.core.ask import Ask, Status
@@ -25,6 +32,25 @@ from answerback.service.submission_request import read_submission
 
 MAX_IDEMPOTENCY_KEY: Final = 255
 """Maximum length of an idempotency key, in characters."""
+KEY: Final = HeaderSpec(
+    "Idempotency-Key",
+    "A key you choose: repeating it with the same body returns the first ask again.",
+    {"type": "string", "minLength": 1, "maxLength": MAX_IDEMPOTENCY_KEY},
+)
+KEY_OF_ACTION: Final = replace(
+    KEY,
+    description="A key you choose: repeating it with the same body acts only once, and returns the ask again.",
+)
+
+MAX_WAIT: Final = 300
+"""Seconds; to wait longer, the caller calls again."""
+
+# preference = token [ "=" word ] *( ";" [ parameter ] ), https://www.rfc-editor.org/rfc/rfc7240#section-2
+_TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*"'
+_WAIT: Final = re.compile(
+    rf"\s*({_TOKEN})\s*(?:=\s*({_TOKEN}|{_QUOTED}))?\s*((?:;(?:[^,\"]|{_QUOTED})*)?)(?:,|$)"
+)
 
 logger = logging.getLogger(__name__)
 
@@ -220,3 +246,25 @@ def idempotency_key(request: web.Request) -> str | None:
             f"An idempotency key has 1 to {MAX_IDEMPOTENCY_KEY} characters of UTF-8.",
         )
     return key
+
+
+def preferred_wait(request: web.Request) -> int | None:
+    """The seconds to hold the response for, capped at `MAX_WAIT`; None if the caller did not ask to wait.
+
+    The first ``wait`` counts; preferences that are not understood are ignored, as the RFC requires.
+    """
+    for line in request.headers.getall("Prefer", []):
+        position = 0
+        while match := _WAIT.match(line, position):
+            name, value = match[1].lower(), (match[2] or "").strip('"')
+            if name == "wait" and re.fullmatch(r"[0-9]+", value):
+                return min(int(value[:10]), MAX_WAIT) if len(value) <= 10 else MAX_WAIT
+            position = match.end()
+            if position >= len(line):
+                break
+    return None
+
+
+def preference_applied_header(wait: int) -> dict[str, str]:
+    """The header that confirms the preference and the longest time the response is held."""
+    return {"Preference-Applied": f"wait={wait}"}

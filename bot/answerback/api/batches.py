@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import Annotated, Literal
 
 from aiohttp import web
@@ -69,29 +68,21 @@ async def decide(call: Call) -> web.Response:
     body = parse_model(BatchBody, payload, "Invalid batch")
     digest = digest_of([key, payload]) if key else ""
 
-    async def decide_each() -> list[JsonValue]:
-        one = partial(_decide_one, call, body, key, digest)
-        return list(await asyncio.gather(*map(one, body.asks)))
+    async def apply(item: BatchItem) -> tuple[Ask, int]:
+        ask = await call.ask(item.id)
+        delivery = delivery_of(call, f"batch:{ask.id}", key)
+        wanted = Decide(allow=body.decision == "allow_once")
+        intent = Intent(ask.id, wanted, item.revision, delivery, digest=digest)
+        return await apply_intent(call, intent, actor_of(call, ask, body.actor))
 
-    return json_response({"results": await call.api.run_to_completion(decide_each())})
+    async def decide_one(item: BatchItem) -> JsonValue:
+        result = await result_or_problem(call.request, apply(item))
+        if isinstance(result, ProblemDocument):
+            return {"id": item.id, "status": result.status, "error": result.body}
+        ask, status = result
+        return {"id": item.id, "status": status, "ask": call.json_of(ask)}
 
+    async def decide_all() -> list[JsonValue]:
+        return list(await asyncio.gather(*map(decide_one, body.asks)))
 
-async def _decide_one(
-    call: Call, body: BatchBody, key: str | None, digest: str, item: BatchItem
-) -> JsonValue:
-    decision = _decide(call, body, key, digest, item)
-    result = await result_or_problem(call.request, decision)
-    if isinstance(result, ProblemDocument):
-        return {"id": item.id, "status": result.status, "error": result.body}
-    ask, status = result
-    return {"id": item.id, "status": status, "ask": call.json_of(ask)}
-
-
-async def _decide(
-    call: Call, body: BatchBody, key: str | None, digest: str, item: BatchItem
-) -> tuple[Ask, int]:
-    ask = await call.ask(item.id)
-    delivery = delivery_of(call, f"batch:{ask.id}", key)
-    wanted = Decide(allow=body.decision == "allow_once")
-    intent = Intent(ask.id, wanted, item.revision, delivery, digest=digest)
-    return await apply_intent(call, intent, actor_of(call, ask, body.actor))
+    return json_response({"results": await call.api.run_to_completion(decide_all())})

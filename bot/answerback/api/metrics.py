@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
@@ -102,71 +103,60 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._snapshot = _Snapshot()
         self.registry.register(self._snapshot)
-        self.asks = Gauge(
-            "answerback_asks", "Asks in the database.", ["status"], registry=self.registry
-        )
-        self.deliveries = Gauge(
+        gauge = partial(Gauge, registry=self.registry)
+        counter = partial(Counter, registry=self.registry)
+        histogram = partial(Histogram, registry=self.registry)
+        self.asks = gauge("answerback_asks", "Asks in the database.", ["status"])
+        self.deliveries = gauge(
             "answerback_deliveries",
             "Webhook deliveries in the database.",
             ["state"],
-            registry=self.registry,
         )
-        self.waiters = Gauge(
-            "answerback_waiters", "Callers waiting for an ask.", registry=self.registry
-        )
-        self.actions = Counter(
+        self.waiters = gauge("answerback_waiters", "Callers waiting for an ask.")
+        self.actions = counter(
             "answerback_actions",
             "Actions by people, by result.",
             ["surface", "action", "result"],
-            registry=self.registry,
         )
-        self.limited = Counter(
+        self.limited = counter(
             "answerback_limited",
             "Asks that were refused because their agent had reached a limit.",
             ["agent", "limit"],
-            registry=self.registry,
         )
-        self.act_seconds = Histogram(
+        self.act_seconds = histogram(
             "answerback_act_seconds",
             "Seconds from an action to its durable commit.",
             ["surface"],
             buckets=_SECONDS,
-            registry=self.registry,
         )
         self._action_metrics: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
         """The labelled metrics of `count_action`, cached because looking them up takes longer than counting."""
-        self.commit_seconds = Histogram(
+        self.commit_seconds = histogram(
             "answerback_commit_seconds",
             "Seconds from queueing a write to its durable commit.",
             buckets=_SECONDS,
-            registry=self.registry,
         )
-        self.requests = Counter(
+        self.requests = counter(
             "answerback_http_requests",
             "Requests to the agents' API.",
             ["route", "status"],
-            registry=self.registry,
         )
-
-        self.shown_seconds = Histogram(
+        self.shown_seconds = histogram(
             "answerback_shown_seconds",
             "Seconds from an ask to its first live message or view on the web.",
             ["route"],
             buckets=_PATIENCE,
-            registry=self.registry,
         )
-        self.ended_seconds = Histogram(
+        self.ended_seconds = histogram(
             "answerback_ended_seconds",
             "Seconds from when an ask was first shown (if it was not: from the ask) to its end.",
             ["route", "status"],
             buckets=_PATIENCE,
-            registry=self.registry,
         )
-        self.oldest_open_ask = Gauge(
+        self.oldest_open_ask = gauge(
             "answerback_oldest_open_ask_seconds",
             "Seconds for which the oldest open ask has waited.",
             ["route"],
-            registry=self.registry,
         )
 
     def count_shown(self, ask: Ask, seconds: float) -> None:

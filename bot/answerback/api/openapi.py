@@ -10,9 +10,16 @@ from typing import Final
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.api import wire
-from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
+from answerback.api.operation import (
+    BAD,
+    NOT_FOUND,
+    NOT_JSON,
+    SURFACE_ONLY,
+    TOO_LARGE,
+    Operation,
+    ResponseSpec,
+)
 from answerback.api.problems import PROBLEM_JSON
-from answerback.api.responses import BAD, NOT_FOUND, NOT_JSON, TOO_LARGE
 from answerback.service.ask_wire import AskBody
 
 _REF: Final = "#/components/schemas/{model}"

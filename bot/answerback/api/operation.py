@@ -220,6 +220,12 @@ class ResponseSpec:
     """Header names and their descriptions."""
 
 
+BAD: Final = ResponseSpec("The request is malformed; `detail` or `errors` says where.")
+NOT_FOUND: Final = ResponseSpec("There is none with this id, or it belongs to another agent.")
+TOO_LARGE: Final = ResponseSpec("The body is over 256 KiB.")
+NOT_JSON: Final = ResponseSpec("The body is not UTF-8 application/json.")
+
+
 @dataclass(frozen=True, slots=True)
 class HeaderSpec:
     """A request header that an operation accepts."""

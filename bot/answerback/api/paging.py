@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Final, TypeVar
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -13,6 +13,9 @@ from answerback.api.operation import Call, json_response
 from answerback.core.errors import ProblemError
 
 T = TypeVar("T")
+
+NEXT: Final = {"Link": "The next page, with rel=next, if there is one."}
+"""The header of a response with a page."""
 
 
 async def checked_cursor(reading: Awaitable[T]) -> T:

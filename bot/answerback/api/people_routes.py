@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.api import account_links, asks, batches, grants, inbox_and_search, wire
-from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
-from answerback.api.responses import KEY_OF_ACTION, NEXT, NOT_FOUND
+from answerback.api.operation import NOT_FOUND, SURFACE_ONLY, Operation, ResponseSpec
+from answerback.api.paging import NEXT
 
 PEOPLE_OPERATIONS: Final = (
     Operation(
@@ -25,7 +25,7 @@ PEOPLE_OPERATIONS: Final = (
             "asks": [{"id": "ask_0123456789abcdef01234567", "revision": 1}],
             "decision": "deny",
         },
-        headers=(KEY_OF_ACTION,),
+        headers=(asks.KEY_OF_ACTION,),
         description="Each ask is authorised, decided and recorded on its own, as by a single action; its `status` is "
         "what that would have given. Show people the whole context of what they allow together. Asks whose answers "
         "other people confirm are never decided in a batch.",

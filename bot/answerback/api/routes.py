@@ -19,13 +19,14 @@ from answerback.api import (
 )
 from answerback.api.operation import (
     AGENT_ONLY,
+    BAD,
     SURFACE_ONLY,
     HeaderSpec,
     Operation,
     ResponseSpec,
 )
+from answerback.api.paging import NEXT
 from answerback.api.people_routes import PEOPLE_OPERATIONS
-from answerback.api.responses import BAD, KEY, KEY_OF_ACTION, NEXT
 from answerback.api.service_routes import SERVICE_OPERATIONS
 from answerback.service.ask_wire import AskBody
 from answerback.service.receipts import ReceiptBody
@@ -105,7 +106,7 @@ OPERATIONS: Final = (
         body=Submission,
         example=_CALL,
         links=("get", "act", "explain", "withdraw", "record", "events"),
-        headers=(KEY, _PREFER),
+        headers=(asks.KEY, _PREFER),
     ),
     Operation(
         "list",
@@ -144,7 +145,7 @@ OPERATIONS: Final = (
         },
         roles=SURFACE_ONLY,
         body=action_bodies.ActionBody,
-        headers=(KEY_OF_ACTION,),
+        headers=(asks.KEY_OF_ACTION,),
         example={"action": "answer", "value": True},
         description="For custom front ends, whose token vouches for `actor`, and for local tools that send the "
         "person's key (`answerback key` prints it) or a personal link's, for asks on its surface. "

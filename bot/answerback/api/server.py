@@ -11,7 +11,7 @@ from aiohttp.web_routedef import AbstractRouteDef
 
 from answerback.api import openapi
 from answerback.api.auth import Caller, authenticate_actor, authenticate_reader
-from answerback.api.docs_page import API_DOCS, ApiDocs
+from answerback.api.descriptions import API_DOCS, ApiDocs
 from answerback.api.late_answers import response_tracker_of, send_response
 from answerback.api.operation import SURFACE_ONLY, Api, Call, Operation
 from answerback.api.origin_guard import guard_route, refuse_cross_origin
@@ -22,6 +22,10 @@ from answerback.http.response_arrival import ARRIVAL_TRACKER, ArrivalTracker
 from answerback.http.service_workers import service_worker_removal
 from answerback.version import VERSION
 
+_WRONG_ROLE: Final = {
+    "agent": "This is for people: send the person's key, or from a custom front end a token with the role surface.",
+    "surface": "This token acts for people (role surface); agents need a token with the role agent.",
+}
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
 
 
@@ -94,21 +98,9 @@ async def _caller(api: Api, request: web.Request, operation: Operation) -> Calle
     else:
         caller = Caller(agent=await api.tokens.authenticate_agent(request))
     if caller.agent is not None and caller.agent.role not in operation.roles:
-        raise _wrong_role(caller.agent.role)
+        role = caller.agent.role
+        raise ProblemError(403, f"Not for {role} tokens", _WRONG_ROLE[role])
     return caller
-
-
-def _wrong_role(role: str) -> ProblemError:
-    if role == "agent":
-        detail = (
-            "This is for people: send the person's key, or from a custom front end a token with "
-            "the role surface."
-        )
-    else:
-        detail = (
-            "This token acts for people (role surface); agents need a token with the role agent."
-        )
-    return ProblemError(403, f"Not for {role} tokens", detail)
 
 
 def _request_middleware(api: Api) -> Middleware:

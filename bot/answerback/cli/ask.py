@@ -35,10 +35,9 @@ def command(
     import asyncio
 
     from answerback.cli.ask_and_wait import ask_and_wait
-    from answerback.cli.ask_output import exit_still_open, exit_with_outcome
+    from answerback.cli.ask_output import exit_with
     from answerback.cli.form_files import read_call
     from answerback.cli.service_address import resolve_url
-    from answerback.core.ask import Status
     from answerback.core.clarification import CLARIFY
 
     call = read_call(form)
@@ -47,6 +46,4 @@ def command(
     if clarify:
         call["accepts"] = [CLARIFY]
     ask = asyncio.run(ask_and_wait(resolve_url(url), token, call, wait))
-    if ask["status"] == Status.OPEN:
-        exit_still_open(ask, content=content, whole=json)
-    exit_with_outcome(ask, content=content, whole=json)
+    exit_with(ask, content=content, whole=json)

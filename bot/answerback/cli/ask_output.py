@@ -58,13 +58,27 @@ def describe_ask_back(ask: Mapping[str, JsonValue]) -> str:
     return f"{name or 'Someone'} asks back: {clarify['text']}"
 
 
-def exit_still_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
-    """End the command while the ask is open. If a person asked back, that is the result, for the agent to explain.
+def exit_with(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
+    """Print the result of an ask, and end the command with the exit status for how it is.
 
     Args:
-        content: print only the text of the question that was asked back.
-        whole: print the whole ask in any case.
+        content: print only the text for the model.
+        whole: print the whole ask in place of the tool result.
     """
+    status = Status(str(ask["status"]))
+    if status is Status.OPEN:
+        _exit_still_open(ask, content=content, whole=whole)
+    tool_result = ask["tool_result"]
+    if content and isinstance(tool_result, dict):
+        print_result(str(tool_result["content"]))
+    else:  # the result is null if the turn ended: nothing goes back to the model
+        print_json(ask if whole else tool_result)
+    say(f"{ask['id']}: {describe_status(ask)}.")
+    sys.exit(EXIT_CODES[status])
+
+
+def _exit_still_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
+    """End the command while the ask is open. If a person asked back, that is the result, for the agent to explain."""
     keep_waiting = f"`answerback wait {ask['id']}`"
     asked = ask["clarify"]
     if not isinstance(asked, dict):
@@ -78,23 +92,6 @@ def exit_still_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool)
     say(f"{one_line(describe_ask_back(ask))}")
     say(f"Explain it with `answerback explain {ask['id']} TEXT`, then run {keep_waiting}.")
     sys.exit(EXIT_ASKED_BACK)
-
-
-def exit_with_outcome(ask: dict[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
-    """Print the result of an ended ask, and end the command with the exit status for how it ended.
-
-    Args:
-        content: print only the text for the model.
-        whole: print the whole ask in place of the tool result.
-    """
-    tool_result = ask["tool_result"]
-    status = Status(str(ask["status"]))
-    if content and isinstance(tool_result, dict):
-        print_result(str(tool_result["content"]))
-    else:  # the result is null if the turn ended: nothing goes back to the model
-        print_json(ask if whole else tool_result)
-    say(f"{ask['id']}: {describe_status(ask)}.")
-    sys.exit(EXIT_CODES[status])
 
 
 def summary_line(ask: Mapping[str, JsonValue]) -> str:

@@ -23,11 +23,6 @@ _TokenEnv = Annotated[
 ]
 
 
-@app.callback()
-def agents() -> None:
-    """Forward to people what an agent's server asks its client, and return their answers."""
-
-
 @app.command("opencode")
 def opencode(
     server: Annotated[str, typer.Argument(metavar="URL", help="The address of `opencode serve`.")],

@@ -12,9 +12,8 @@ import select
 import signal
 import sys
 import threading
-from enum import StrEnum
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -34,14 +33,8 @@ class _OverdueError(Exception):
     """The service sends its answer too slowly, or without an end."""
 
 
-class Agent(StrEnum):
-    """The agents that run hooks as commands."""
-
-    CLAUDE = "claude"
-    CODEX = "codex"
-    GEMINI = "gemini"
-    COPILOT = "copilot"
-    GROK = "grok"
+Agent = Literal["claude", "codex", "gemini", "copilot", "grok"]
+"""The agents that run hooks as commands."""
 
 
 def command(
@@ -71,7 +64,7 @@ def command(
     if event is None:
         _warn(
             "standard input is not a hook event. This command is for agents to run: "
-            f"`answerback connect {agent.value}` sets it up."
+            f"`answerback connect {agent}` sets it up."
         )
         sys.exit(_EXIT_REFUSED)
     receipt = DeliveryReceipt()
@@ -79,8 +72,8 @@ def command(
     service = ServiceCalls(url.rstrip("/"), token, token_env, receipt)
     threading.Thread(target=_follow_host, daemon=True).start()
     signal.signal(signal.SIGALRM, _overdue)
-    signal.setitimer(signal.ITIMER_REAL, _GRACE + (wait if decides(agent.value, event) else 0))
-    answer = answer_event(agent.value, event, service, to, wait)
+    signal.setitimer(signal.ITIMER_REAL, _GRACE + (wait if decides(agent, event) else 0))
+    answer = answer_event(agent, event, service, to, wait)
     signal.setitimer(signal.ITIMER_REAL, 0)
     _print(answer)
     receipt.confirm()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -13,23 +12,15 @@ from answerback.cli.output import EXIT_USAGE, fail, print_rows
 _PAGE: Final = 200
 
 
-class Status(StrEnum):
-    """The statuses of an ask, as in the API."""
-
-    OPEN = "open"
-    ANSWERED = "answered"
-    CANCELLED = "cancelled"
-    TURN_ENDED = "turn_ended"
-    EXPIRED = "expired"
-    WITHDRAWN = "withdrawn"
-    FAILED = "failed"
+Status = Literal["open", "answered", "cancelled", "turn_ended", "expired", "withdrawn", "failed"]
+"""The statuses of an ask, as in the API."""
 
 
 def command(
     everything: Annotated[
         bool, typer.Option("--all", help="Include asks that have ended.")
     ] = False,
-    status: Annotated[Status, typer.Option(help="Only asks with this status.")] = Status.OPEN,
+    status: Annotated[Status, typer.Option(help="Only asks with this status.")] = "open",
     agent: Annotated[str | None, typer.Option(help="Only asks by this agent.")] = None,
     project: Annotated[str | None, typer.Option(help="Only asks from this project.")] = None,
     answered_by: Annotated[
@@ -64,12 +55,12 @@ def command(
     filters = {"agent": agent, "project": project, "answered_by": answered_by}
     filters |= {"from": since, "to": until}
     narrowed = {name: value for name, value in filters.items() if value is not None}
-    ended = everything or (answered_by is not None and status is Status.OPEN)
-    query = {"limit": str(_PAGE)} | ({} if ended else {"status": status.value}) | narrowed
+    ended = everything or (answered_by is not None and status == "open")
+    query = {"limit": str(_PAGE)} | ({} if ended else {"status": status}) | narrowed
     path = "/v1/search" if narrowed else "/v1/asks"
 
     access = resolve_access(url, token)
     asks = call_service(access, lambda client: fetch_all(client, path, query, "asks"))[::-1]
-    open_only = status is Status.OPEN and not everything and not narrowed
+    open_only = status == "open" and not everything and not narrowed
     nothing = "Nothing is waiting for an answer." if open_only else "There are no such asks."
     print_rows(asks, summary_line, nothing, json=json)

@@ -11,9 +11,7 @@ from answerback.cli.output import print_result
 from answerback.ports.plugin import Manifest
 from answerback.runtime.plugins import installed_plugins
 
-app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="markdown", help="Print an app manifest, ready to paste."
-)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
 
 
 @app.callback()

@@ -23,11 +23,6 @@ app: Final = typer.Typer(
 _Name = Annotated[str, typer.Argument(help="The person's name, such as alice@example.com.")]
 
 
-@app.callback()
-def people() -> None:
-    """Manage personal links, which let people answer on the page under their own names."""
-
-
 @app.command()
 def add(
     name: _Name,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -32,27 +31,15 @@ app: Final = typer.Typer(
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
-class Role(StrEnum):
-    """The role of a token: an agent's submits asks, a surface's acts for people."""
-
-    AGENT = "agent"
-    SURFACE = "surface"
-
-
-@app.callback()
-def agents() -> None:
-    """Manage tokens for agents and custom front ends."""
-
-
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="The agent's name: letters, digits, - and _.")],
     role: Annotated[
-        Role,
+        Literal["agent", "surface"],
         typer.Option(
             help="What the token is for: an agent that asks, or a front end that acts for people."
         ),
-    ] = Role.AGENT,
+    ] = "agent",
     json: Json = False,
 ) -> None:
     """Create a token, print it once, and print what to add to the configuration.
@@ -67,9 +54,9 @@ def create(
             EXIT_USAGE,
         )
     token = new_token()
-    lines = f'[agents.{name}]\ntoken_hash = "{hash_of(token)}"\nrole = "{role.value}"'
+    lines = f'[agents.{name}]\ntoken_hash = "{hash_of(token)}"\nrole = "{role}"'
     if json:
-        print_json({"name": name, "role": role.value, "token": token, "configuration": lines})
+        print_json({"name": name, "role": role, "token": token, "configuration": lines})
         return
     say("The token, shown only once. Give it to the agent as ANSWERBACK_TOKEN:")
     print_result(token)

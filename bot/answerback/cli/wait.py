@@ -24,7 +24,7 @@ def command(
     asked back.
     """
     from answerback.cli.api_client import agent_access, call_service
-    from answerback.cli.ask_output import exit_still_open, exit_with_outcome
+    from answerback.cli.ask_output import exit_with
     from answerback_client import Ask, AsyncClient, StillOpenError, UnreachableError
 
     access = agent_access(url, token)
@@ -38,6 +38,4 @@ def command(
                 return error.ask if isinstance(error, StillOpenError) else found
 
     done = call_service(access, read)
-    if done.open:
-        exit_still_open(done.json, content=content, whole=json)
-    exit_with_outcome(done.json, content=content, whole=json)
+    exit_with(done.json, content=content, whole=json)

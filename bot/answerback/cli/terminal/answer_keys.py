@@ -194,7 +194,7 @@ def match_keys(line: str, keys: Keys) -> list[str]:
 def _wrong(line: str, keys: Keys) -> str:
     wrong = f"{one_line(line)} is not one of the choices" if line else "Nothing was entered"
     numbers = [key for key in keys if key.isdecimal()]
-    span = [f"{numbers[0]} to {numbers[-1]}"] if len(numbers) > 1 else numbers
+    span = [f"{numbers[0]} to {numbers[-1]}"] if len(numbers) > 2 else numbers
     others = [key for key in keys if not key.isdecimal()]
     return f"{wrong}. Enter one of {', '.join([*span, *others])}."
 

@@ -12,15 +12,17 @@ from urllib.parse import quote
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.cli.api_client import call_service, resolve_access
-from answerback.cli.ask_output import EXIT_STILL_OPEN, describe_status, subject
+from answerback.cli.ask_output import EXIT_STILL_OPEN, describe_status, get_dicts, subject
 from answerback.cli.output import EXIT_USAGE, fail, name_of, say
-from answerback.cli.terminal.answer_keys import GRANT, SHOW_IN_FULL, Action
+from answerback.cli.terminal.answer_keys import ANSWER, GRANT, SHOW_IN_FULL, Action, Json
 from answerback.cli.terminal.batch import BatchList
-from answerback.cli.terminal.grant_entry import read_grant
 from answerback.cli.terminal.line_input import PipedInput, TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
+from answerback.core.form import OptionKind
+from answerback.core.grants import MINUTES
 from answerback.core.view import SentCall
 from answerback.ports.person_key import is_personal
+from answerback.presentation.durations import duration
 from answerback.presentation.sent_call import sent_call_text
 from answerback.runtime.config_file import load_settings
 from answerback.service.submission_request import DEFAULT_SURFACE
@@ -34,6 +36,8 @@ from answerback_client import (
 
 _MAX_OFFERED: Final = 20
 """The number of open asks that are offered; older ones have to be named on the command line."""
+_USES: Final = (1, 5, 10, 20, 50)
+"""How many times the same may be allowed again."""
 
 
 def run(
@@ -123,8 +127,7 @@ class Walk:
                 await self._show_in_full(ask)
                 continue
             if action["action"] == GRANT:
-                prompter = self._prompter
-                granted = await read_grant(ask.json, prompter.choose, prompter.labels)
+                granted = await _read_grant(ask.json, self._prompter)
                 if granted is None:
                     continue
                 action = granted
@@ -198,3 +201,23 @@ def _is_same_question(before: Ask, now: Ask) -> bool:
 
 def _question_id(ask: Ask) -> JsonValue:
     return ask.prompt["question_id"] if ask.prompt else None
+
+
+async def _read_grant(ask: Json, prompter: TerminalPrompter) -> Action | None:
+    """Return the answer that allows once, with what is allowed again; None if the person changed their mind."""
+    choose, labels, prompt = prompter.choose, prompter.labels, ask["prompt"]
+    if not isinstance(prompt, dict):
+        raise TypeError("only an open ask prompts")
+    offered, options = get_dicts(prompt, "grants"), get_dicts(prompt, "options")
+    once = next(each["value"] for each in options if each.get("kind") == OptionKind.ALLOW_ONCE)
+    if (which := await choose([str(each["text"]) for each in offered])) is None:
+        return None
+    most = offered[which]
+    minutes = [each for each in MINUTES if each <= int(str(most["minutes"]))]
+    if (for_long := await choose([duration(60 * each, labels) for each in minutes])) is None:
+        return None
+    uses = [each for each in _USES if each <= int(str(most["uses"]))]
+    if (often := await choose([f"{labels.grant_uses}: {each}" for each in uses])) is None:
+        return None
+    terms: Action = {"match": most["match"], "minutes": minutes[for_long], "uses": uses[often]}
+    return {"action": ANSWER, "value": once, "grant": terms}

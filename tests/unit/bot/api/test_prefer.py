@@ -4,7 +4,7 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 from multidict import CIMultiDict
 
-from answerback.api.prefer import MAX_WAIT, preferred_wait
+from answerback.api.asks import MAX_WAIT, preferred_wait
 
 
 @pytest.mark.rule("WAIT-2")

@@ -83,7 +83,7 @@ async def test_a_line_means_the_same_as_a_typed_message(
 async def test_words_that_two_choices_share_match_neither(terminal: Terminal) -> None:
     ask = await terminal.asked(question("select", options=["Dev", "dev"]))
     assert (await terminal.walked(ask, "DEV\r2\r")).answers == {"q": "dev"}
-    assert "DEV is not one of the choices. Enter one of 1 to 2, r, s, q." in terminal.screen.text
+    assert "DEV is not one of the choices. Enter one of 1, 2, r, s, q." in terminal.screen.text
 
 
 async def test_earlier_answers_are_shown_above_the_first_question_only(terminal: Terminal) -> None:
