@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from itertools import product
-from typing import Final
 
 from answerback.core import walker
 from answerback.core.ask import Ask
@@ -28,31 +26,26 @@ def controls_of(ask: Ask) -> tuple[Control, ...]:
         return ()
     back = bool(ask.walk.answerers) if ask.confirming else walker.can_go_back(ask.form, ask.walk)
     asks_back = bool(ask.request.accepts) and can_ask_back(ask)
-    return _CONTROLS[back, asks_back, ask.confirming]
-
-
-def _controls_if(*, back: bool, ask_back: bool, confirming: bool) -> tuple[Control, ...]:
-    first = (Control.CONFIRM, Control.OBJECT) if confirming else ()
-    moves = (*[Control.BACK] * back, *[Control.ASK_BACK] * ask_back)
-    reply = () if confirming else (Control.REPLY,)
+    first = (Control.CONFIRM, Control.OBJECT) if ask.confirming else ()
+    moves = (*[Control.BACK] * back, *[Control.ASK_BACK] * asks_back)
+    reply = () if ask.confirming else (Control.REPLY,)
     return (*first, *moves, *reply, Control.END_TURN)
 
 
-_CONTROLS: Final = {
-    flags: _controls_if(back=flags[0], ask_back=flags[1], confirming=flags[2])
-    for flags in product((False, True), repeat=3)
-}
-"""The controls by whether one can go back, whether the agent can be asked back, and whether to confirm."""
+def memory_key(ask: Ask) -> tuple[str, str, str, str, str] | None:
+    """Return what an answer is remembered by for the turn: agent, conversation, turn, tool and the question's digest.
 
-
-def can_remember(ask: Ask) -> bool:
-    """Return whether an answer can be remembered for the turn: the question offers it, and the turn has an id."""
-    request = ask.request
+    None if it cannot be: the question has to offer it, and the turn to have an id.
+    """
+    request, question = ask.request, ask.question
     if request.conversation is None or request.turn is None:
-        return False
-    return ask.question is not None and ask.question.can_be_remembered
+        return None
+    if question is None or not question.can_be_remembered:
+        return None
+    agent, tool = request.agent or "", ask.form.tool or ""
+    return agent, request.conversation, request.turn, tool, ask.form.digest_of(question)
 
 
 def offers_to_remember(ask: Ask) -> bool:
     """Return whether people may have an answer remembered: one that others have yet to confirm must not count alone."""
-    return can_remember(ask) and ask.form.confirmation is None
+    return ask.form.confirmation is None and memory_key(ask) is not None

@@ -67,10 +67,9 @@ def _recipients(destination: Destination) -> tuple[str, ...]:
 
 
 def as_left_behind(ask: Ask) -> Ask:
-    """Return an ask that has moved as people see it where it was before, if they see it there."""
+    """Return an ask that has moved as people see it where it was before."""
     left = ask.left
-    if left is None:
-        return ask
+    assert left is not None, f"{ask.id} has not moved"
     place = replace(ask, destination=left.destination, message=left.message, thread=left.thread)
     return replace(place, seen_since=left.since)
 

@@ -106,12 +106,16 @@ class People:
             owners[link.id], self._linked_at[link.id] = name, link.at
         self.accounts: Mapping[str, tuple[str, ...]] = accounts
         self._owners = owners
-        once = [_pages_and_account(link) for link in links if link.id not in configured]
+        once = [
+            (link.id, account_id(link.page), *link.former)
+            for link in links
+            if link.id not in configured
+        ]
         self._humans = _group([*accounts.values(), *once])
 
     def name_of(self, person: Person) -> str | None:
         """Return the name of the person that an account belongs to; None if it is not in the directory."""
-        return self._owners.get(f"{person.surface}:{person.user_id}")
+        return self._owners.get(account_id(person))
 
     def ids_on(self, name: str, surface: str) -> tuple[str, ...]:
         """Return the ids of a person's accounts on a surface."""
@@ -139,7 +143,7 @@ class People:
 
     def owner_name(self, person: Person) -> str:
         """Return a person's name in the directory or, if it has none, their account."""
-        return self.name_of(person) or f"{person.surface}:{person.user_id}"
+        return self.name_of(person) or account_id(person)
 
     def as_named(self, person: Person) -> Person:
         """Return a person with their name in the directory, if it has one."""
@@ -193,10 +197,6 @@ class People:
 
 def _is_settled(since: float | None, at: float) -> bool:
     return since is None or at - since >= SETTLES_AFTER
-
-
-def _pages_and_account(link: AccountLink) -> tuple[str, ...]:
-    return (link.id, account_id(link.page), *link.former)
 
 
 def _group(alike: Iterable[Sequence[str]]) -> dict[str, str]:

@@ -35,9 +35,7 @@ def is_unconfirmed(ask: Ask) -> bool:
 
 
 def view_for_agent(ask: Ask, view: View) -> View:
-    """Return a view without its answers, and without the open question if that depends on an answer."""
-    if not keeps_secret(ask):
-        return view
+    """Return the view of an ask with a secret: no answers, and no open question that depends on one."""
     prompt, confirmation = view.prompt, view.confirmation
     label = view.label
     if prompt is not None and is_telling(ask, prompt.question.id):

@@ -243,10 +243,9 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
     )
 
 
-def _confirmation(ask: Ask) -> Confirmation | None:
+def _confirmation(ask: Ask) -> Confirmation:
     rule = ask.form.confirmation
-    if rule is None:
-        return None
+    assert rule is not None, "only answers that need it wait for confirmation"
     asked = [each for each in ask.form.questions if ask.walk.answer(each.id) is not None]
     contexts = [each.context for each in asked if each.context]
     about = Question(

@@ -62,10 +62,9 @@ def _cut(text: str, limit: int) -> int:
     start = end - 1
     while start > 0 and not text[start].isascii():  # a cluster begins at an ASCII character
         start -= 1
-    for cluster in _grapheme_clusters().finditer(text, start):
-        if cluster.end() >= end:
-            return end if cluster.end() == end or cluster.start() < least else cluster.start()
-    return end
+    clusters = _grapheme_clusters().finditer(text, start)
+    cut = next(each for each in clusters if each.end() >= end)
+    return end if cut.end() == end or cut.start() < least else cut.start()
 
 
 @cache

@@ -126,10 +126,8 @@ def _ending(view: View, status: Status, labels: Labels) -> str:
             return _expired(view, labels)
         case Status.WITHDRAWN:
             return sentence(labels.withdrawn, view.label, labels)
-        case Status.FAILED:
+        case _:  # an outcome is never open
             return labels.failed
-        case Status.OPEN:
-            raise AssertionError("an outcome is never open")
 
 
 def _expired(view: View, labels: Labels) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -151,7 +150,9 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         local_app = await _build_local_app(settings, api, surfaces, oauth, stack)
         if tracing is not None:
             local_app.middlewares.insert(0, tracing.middleware)
-        await _listen(local_app, sockets.api, api, stack)
+        runner = await serve_app(local_app, sockets.api, refuse_unsupported)
+        stack.push_async_callback(_finish, api)
+        stack.push_async_callback(runner.cleanup)
         if sockets.public is not None:
             public_app = build_public_app(
                 api,
@@ -291,14 +292,6 @@ async def _build_local_app(
     loopback = is_loopback(settings.server.host)
     pages = [page for surface in surfaces for page in surface.pages]
     return build_local_app(api, routes=routes, pages=pages, loopback=loopback)
-
-
-async def _listen(
-    app: web.Application, bound: socket.socket, api: Api, stack: AsyncExitStack
-) -> None:
-    runner = await serve_app(app, bound, refuse_unsupported)
-    stack.push_async_callback(_finish, api)
-    stack.push_async_callback(runner.cleanup)
 
 
 async def _finish(api: Api) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
 
 from answerback.ports.person_key import KeyHolderSource
@@ -12,27 +13,18 @@ from answerback.webhooks.address_policy import guarded_session
 from answerback.webhooks.sender import Sender
 
 
+@dataclass(slots=True)
 class PushDesks:
-    """Opens desks, and knows what sends their messages.
+    """Opens desks, and knows what sends their messages."""
 
-    Args:
-        address: the address at which people reach the service.
-        stack: closes their connections.
-    """
-
-    def __init__(
-        self,
-        service: Service,
-        holders: KeyHolderSource,
-        address: str,
-        stack: AsyncExitStack,
-    ) -> None:
-        self._service = service
-        self._holders = holders
-        self._address = address
-        self._stack = stack
-        self.sender: Sender | None = None
-        """Sends the messages; None if no surface has a desk."""
+    service: Service
+    holders: KeyHolderSource
+    address: str
+    """The address at which people reach the service."""
+    stack: AsyncExitStack
+    """Closes their connections."""
+    sender: Sender | None = None
+    """Sends the messages; None if no surface has a desk."""
 
     async def open(self, surface: str, rules: PushRules, compose: ComposePush) -> PushDesk:
         """Open the desk of a surface.
@@ -44,21 +36,21 @@ class PushDesks:
         from answerback.webhooks.pushes import Pushes, push_addresses
 
         addresses = push_addresses(rules)
-        self._service.notify_from(surface)
+        self.service.notify_from(surface)
         desk = Pushes(
             surface=surface,
-            store=self._service.store,
-            clock=self._service.clock,
-            hooks=self._service.hooks,
-            people=self._service.people,
-            surfaces=self._service.surfaces,
-            holders=self._holders,
+            store=self.service.store,
+            clock=self.service.clock,
+            hooks=self.service.hooks,
+            people=self.service.people,
+            surfaces=self.service.surfaces,
+            holders=self.holders,
             rules=rules,
-            secret=partial(self._service.store.secret, "push"),
-            subject=self._address,
+            secret=partial(self.service.store.secret, "push"),
+            subject=self.address,
             compose=compose,
             addresses=addresses,
-            http=await self._stack.enter_async_context(guarded_session(addresses)),
+            http=await self.stack.enter_async_context(guarded_session(addresses)),
         )
         self.sender = desk
         return desk

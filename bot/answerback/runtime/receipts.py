@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Final
 from answerback.core.errors import ConfigError
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.store import Store
-from answerback.ports.surface import Surface
 from answerback.runtime.config import Settings
-from answerback.service.receipts import Receipts
 from answerback_storage.receipt_key_file import ReceiptKeyFile
 
 if TYPE_CHECKING:  # commands about keys need neither

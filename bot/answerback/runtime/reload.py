@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from answerback.api.auth import AgentTokens
@@ -22,26 +23,16 @@ RELOADABLE_TABLES: Final = (
 """The tables that can be reloaded; changes to any other need a restart."""
 
 
+@dataclass(slots=True)
 class SettingsReloader:
-    """Applies changed settings to a running service.
+    """Applies changed settings to a running service."""
 
-    Args:
-        settings: the settings the service was started with.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        tokens: AgentTokens,
-        callbacks: CallbackPolicy,
-        routes: Routes,
-        in_force: RulesInForce,
-    ) -> None:
-        self._settings = settings
-        self._tokens = tokens
-        self._callbacks = callbacks
-        self._routes = routes
-        self._in_force = in_force
+    settings: Settings
+    """Those in use; at first, those the service was started with."""
+    tokens: AgentTokens
+    callbacks: CallbackPolicy
+    routes: Routes
+    in_force: RulesInForce
 
     def update_from(self, new: Settings) -> list[str]:
         """Apply new settings, and return the tables whose changes need a restart.
@@ -51,7 +42,7 @@ class SettingsReloader:
         """
         routes, onboarding = build_routes(new), build_onboarding(new)
         tokens, callbacks = build_agent_tokens(new), build_callback_policy(new)
-        old = self._settings
+        old = self.settings
         # Whether there are tokens decides, when the listeners are created, if the API only serves this machine; it
         # cannot change later. A revoked token is refused at once, though, even the last one.
         switches_tokens = old.uses_tokens != new.uses_tokens
@@ -59,22 +50,22 @@ class SettingsReloader:
             name
             for name in RELOADABLE_TABLES
             if not (switches_tokens and name in {"agents", "callbacks", "onboarding"})
-            and not (name == "limits" and not self._tokens.required)
+            and not (name == "limits" and not self.tokens.required)
         ]
-        if self._tokens.required:
-            self._tokens.update_from(tokens)
+        if self.tokens.required:
+            self.tokens.update_from(tokens)
         if not switches_tokens:
-            self._callbacks.update_from(callbacks)
-            self._in_force.rules = onboarding
-        self._routes.default, self._routes.by_name = routes.default, routes.by_name
-        self._routes.people.update_from(routes.people)
-        self._settings = old.model_copy(update={name: getattr(new, name) for name in applied})
+            self.callbacks.update_from(callbacks)
+            self.in_force.rules = onboarding
+        self.routes.default, self.routes.by_name = routes.default, routes.by_name
+        self.routes.people.update_from(routes.people)
+        self.settings = old.model_copy(update={name: getattr(new, name) for name in applied})
         return [
             name
             for name in type(new).model_fields
-            if getattr(new, name) != getattr(self._settings, name, None)
+            if getattr(new, name) != getattr(self.settings, name, None)
         ]
 
     def update_agents_from(self, new: Settings) -> list[str]:
         """Apply only the agents; see `update_from`."""
-        return self.update_from(self._settings.model_copy(update={"agents": new.agents}))
+        return self.update_from(self.settings.model_copy(update={"agents": new.agents}))

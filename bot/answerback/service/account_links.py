@@ -151,7 +151,7 @@ class AccountLinks(LinkDesk):
         typed, _, choice = use.text.partition(" ")
         code = _spelled(typed.upper().replace("-", ""))
         async with self._lock(use.person):
-            if await self._has_guessed_too_often(use.person):
+            if len(await self._guesses(use.person)) >= _MAX_GUESSES:
                 return CommandAnswer(self._labels.link_too_many)
             page = _read_person(await self._store.drafts.get(_code_key(code)))
             if page is None:
@@ -186,9 +186,6 @@ class AccountLinks(LinkDesk):
             CommandButton(labels.cancel, f"link {code} {_NO}"),
         )
         return CommandAnswer(text, buttons)
-
-    async def _has_guessed_too_often(self, person: Person) -> bool:
-        return len(await self._guesses(person)) >= _MAX_GUESSES
 
     async def _count_guess(self, person: Person) -> None:
         times: list[JsonValue] = [*await self._guesses(person), self._clock.now()]

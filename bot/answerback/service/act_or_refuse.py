@@ -214,7 +214,7 @@ class AskActions:
     Args:
         wait_until_reported: returns once no response is reporting an ask's outcome, so that what a person adds to the
             outcome does not count as reported with it.
-        vouch: adds to a grant what proves who gives it.
+        credential_of: returns what proves who grants something.
     """
 
     def __init__(
@@ -222,10 +222,10 @@ class AskActions:
         commits: ChangeCommitter,
         labels: Labels,
         wait_until_reported: Callable[[str], Awaitable[None]],
-        vouch: Callable[[Intent, Person], Awaitable[Intent]],
+        credential_of: Callable[[Person], Awaitable[str]],
     ) -> None:
         self._commits = commits
-        self._vouch = vouch
+        self._credential_of = credential_of
         self._wait_until_reported = wait_until_reported
         self.labels = labels
 
@@ -269,8 +269,9 @@ class AskActions:
         if isinstance(intent.wanted, TryAgain):
             await self._wait_until_reported(intent.ask_id)
         taker: Actor | None = None
-        if isinstance(intent.wanted, Answer) and intent.wanted.grant is not None:
-            intent = await self._vouch(intent, actor.person)
+        if isinstance(wanted := intent.wanted, Answer) and wanted.grant is not None:
+            terms = replace(wanted.grant, credential=await self._credential_of(actor.person))
+            intent = intent._replace(wanted=replace(wanted, grant=terms))
         while True:
             decide = partial(self._decide, intent, actor, taker, commits.clock.now())
             outcome, repeated = await commits.store.asks.change(

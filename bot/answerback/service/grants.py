@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from answerback.core import granting
-from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Destination
 from answerback.core.grants import Asker, Grant, GrantOffer, covers, offer_of
-from answerback.core.intents import Intent
 from answerback.core.person import Person
 from answerback.core.too_late import APPROVAL
 from answerback.core.walker import Refused
@@ -74,16 +72,10 @@ class Grants:
         self._trusted_since: float | None = None
         """The time from which on grants were made by the clock as it is now; None: not known yet."""
 
-    async def vouch(self, intent: Intent, person: Person) -> Intent:
-        """Return an intent with what proves who grants something; with nothing else in it changed."""
-        wanted = intent.wanted
-        if not isinstance(wanted, Answer) or wanted.grant is None:
-            return intent
+    async def credential_of(self, person: Person) -> str:
+        """Return what proves who a person is, who is about to grant something."""
         await self._check_clock()  # from now on, a clock that is set back is noticed
-        credential = await self._credential_of(person) or ""
-        return intent._replace(
-            wanted=replace(wanted, grant=replace(wanted.grant, credential=credential))
-        )
+        return await self._credential_of(person) or ""
 
     async def list_live(self, person: Person | None) -> Sequence[Grant]:
         """The grants that can still be used, newest first; with a person, only theirs."""

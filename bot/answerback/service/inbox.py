@@ -139,9 +139,8 @@ async def find_groups_among(
 
 def is_waiting_for(ask: Ask, actors: Sequence[Actor], people: People) -> bool:
     """Whether an ask waits for a person, given by their accounts."""
-    if has_done_their_part(ask, actors[0].person, people):
-        return False
-    return any(_is_named(ask, ask.waits_for, each) for each in actors)
+    is_named = any(_is_named(ask, ask.waits_for, each) for each in actors)
+    return is_named and not has_done_their_part(ask, actors[0].person, people)
 
 
 def has_done_their_part(ask: Ask, person: Person, people: People) -> bool:

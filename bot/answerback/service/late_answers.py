@@ -82,16 +82,13 @@ class LateAnswerTracker:
         for ask_id in ask_ids:
             await self._asks.change(ask_id, partial(_note_collected, at), then=self._publish)
 
-    def is_held(self, ask: Ask) -> bool:
+    def is_held(self, ask_id: str) -> bool:
         """Whether a response is reporting an ask's outcome."""
-        return self._is_held(ask.id)
-
-    def _is_held(self, ask_id: str) -> bool:
         return any(ask_id in held for held in self._held.values())
 
     async def wait_until_reported(self, ask_id: str) -> None:
         """Return once no response is reporting an ask's outcome."""
-        while self._is_held(ask_id):
+        while self.is_held(ask_id):
             await self._released.wait()
 
     async def undo_seen(self, ask: Ask) -> None:
@@ -216,6 +213,5 @@ class ResponseTracker:
         self._held = {}
 
     def _saving(self) -> asyncio.Lock:
-        if self._lock is None:
-            self._lock = asyncio.Lock()
+        self._lock = self._lock or asyncio.Lock()
         return self._lock

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from answerback.core.ask import ANYONE
 from answerback.core.people import PERSON_PREFIX, People
-from answerback.core.person import AuthMethod, Person
+from answerback.core.person import Person
 from answerback.ports.agent_tokens import OnboardingRules
 
 FindGroups = Callable[[Person, frozenset[str]], Awaitable[frozenset[str] | None]]
@@ -17,8 +17,6 @@ async def may_own(
     rules: OnboardingRules, person: Person, people: People, find_groups: FindGroups
 ) -> bool | None:
     """Whether a person may connect agents, by any of their accounts; None if a surface cannot say yet."""
-    if person.known is AuthMethod.KEY:
-        return False
     accounts = people.accounts_of(person)
     named = {surface: _names_on(rules, surface, people) for surface, _ in accounts}
     if ANYONE in named[person.surface] or any(user in named[on] for on, user in accounts):

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
 from answerback.core.actions import Answer
 from answerback.core.answers import Invalid, check_answer
 from answerback.core.ask import Ask, Change, Reason, Status, end_ask, request_entry
+from answerback.core.controls import memory_key
 from answerback.core.errors import NO_RETRY
 from answerback.core.form import Question
 from answerback.dialects import installed
@@ -212,14 +213,6 @@ def _asking(ask: Ask, question: Question) -> str:
 
 def answer_to_remember(ask: Ask, action: Answer) -> RememberedAnswer:
     """Return what is stored so that the rest of the turn reuses an answer."""
-    request, question = ask.request, ask.question
-    if question is None or request.conversation is None or request.turn is None:
-        raise AssertionError(f"{ask.id}: an answer is remembered only in a turn that has a name")
-    return RememberedAnswer(
-        request.agent or "",
-        request.conversation,
-        request.turn,
-        ask.form.tool or "",
-        ask.form.digest_of(question),
-        action.value,
-    )
+    key = memory_key(ask)
+    assert key is not None, f"{ask.id}: it was checked that the answer can be remembered"
+    return RememberedAnswer(*key, action.value)

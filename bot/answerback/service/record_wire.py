@@ -110,18 +110,9 @@ def _entry(stored: StoredEntry) -> EntryBody:
             body["response"] = {entry.kind: {**entry.body, "by": _by(entry.by)}}
         case "backed":
             body["response"] = {"backed": {"by": _by(entry.by)}}
-        case (
-            "confirmed"
-            | "objected"
-            | "handed_over"
-            | "clarify"
-            | "context"
-            | "ended"
-            | "delivery"
-            | "note"
-        ):
-            body["type"] = entry.kind
-            body[entry.kind] = {**entry.body, "by": _by(entry.by)}
+        case kind:
+            body["type"] = kind
+            body[kind] = {**entry.body, "by": _by(entry.by)}
     return body
 
 

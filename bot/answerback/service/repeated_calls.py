@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, ValidationError
@@ -34,35 +35,31 @@ class _Latest(BaseModel):
     at: float
 
 
+@dataclass(frozen=True, slots=True)
 class RepeatedCalls:
     """Finds the ask that a call repeats: one that is open while nobody waits for it, or whose answer nobody has got."""
 
-    def __init__(
-        self, store: Store, clock: Clock, presence: AgentPresence, tracker: LateAnswerTracker
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._presence = presence
-        self._tracker = tracker
+    store: Store
+    clock: Clock
+    presence: AgentPresence
+    tracker: LateAnswerTracker
 
-    async def find(
-        self, key: str | None, body: Submission, idempotency: Idempotency | None
-    ) -> Ask | None:
+    async def find(self, key: str, body: Submission, idempotency: Idempotency | None) -> Ask | None:
         """The ask that a call joins, if there is one.
 
         Args:
-            key: the call's `join_key`; None: it joins nothing.
+            key: the call's `join_key`.
             idempotency: the call's own key; an ask that it has created already comes first.
         """
-        if key is None or (idempotency and await self._store.asks.find_created(idempotency)):
+        if idempotency and await self.store.asks.find_created(idempotency):
             return None
-        latest = _read(await self._store.drafts.get(key))
-        ask = None if latest is None else await self._store.asks.get(latest.ask_id)
-        if latest is None or ask is None or self._presence.is_waiting(ask.id):
+        latest = _read(await self.store.drafts.get(key))
+        ask = None if latest is None else await self.store.asks.get(latest.ask_id)
+        if latest is None or ask is None or self.presence.is_waiting(ask.id):
             return None
         if ask.request.leased:
             return None  # one approval allows one call
-        if body.conversation is None and latest.at < self._clock.now() - JOINABLE_SECONDS:
+        if body.conversation is None and latest.at < self.clock.now() - JOINABLE_SECONDS:
             return None
         return ask if ask.open or await self._is_owed(ask) else None
 
@@ -70,9 +67,9 @@ class RepeatedCalls:
         """Note that the agent waits for an ask, or has just stopped."""
         if ask.request.join is None:
             return
-        latest = _Latest(ask_id=ask.id, at=self._clock.now())
+        latest = _Latest(ask_id=ask.id, at=self.clock.now())
         try:
-            await self._store.drafts.save(ask.request.join, latest.model_dump(), latest.at)
+            await self.store.drafts.save(ask.request.join, latest.model_dump(), latest.at)
         except StoreError as error:  # the same call again then asks again
             extra = {"action": "wait_unnoted", "ask_id": ask.id}
             logger.warning("Could not record that an agent waits: %s", error, extra=extra)
@@ -80,15 +77,13 @@ class RepeatedCalls:
     async def _is_owed(self, ask: Ask) -> bool:
         return (
             ask.status in _ANSWERED
-            and not self._tracker.is_held(ask)
-            and await self._store.late_answers.get_seen_state(ask.id) is SeenState.UNSEEN
+            and not self.tracker.is_held(ask.id)
+            and await self.store.late_answers.get_seen_state(ask.id) is SeenState.UNSEEN
         )
 
 
-def join_key(body: Submission, agent: Agent | None) -> str | None:
-    """The key of all calls that repeat each other; None if this one is not to join any."""
-    if body.join is None:
-        return None
+def join_key(body: Submission, agent: Agent | None) -> str:
+    """The key of all calls that repeat each other."""
     where = body.join if body.conversation is None else None
     asked = {"name", "arguments", "to", "conversation", "responders", "confirmations"}
     same = body.model_dump(mode="json", include=asked)

@@ -103,7 +103,7 @@ class Service(AskActions):
         self.grants = Grants(commits, credential_of)
         self.list_grants = self.grants.list_live
         reported = self.late_answer_tracker.wait_until_reported
-        super().__init__(commits, labels or Labels(), reported, self.grants.vouch)
+        super().__init__(commits, labels or Labels(), reported, self.grants.credential_of)
         self.update, self.signals = commits.change, commits.signals
         self.follow, self.approval_leases = self.signals.follow, ApprovalLeases(commits, clock)
         self.presence = AgentPresence(

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pydantic import JsonValue
@@ -22,7 +22,7 @@ from answerback.core.ask import (
     apply_action,
     request_entry,
 )
-from answerback.core.controls import can_remember
+from answerback.core.controls import memory_key
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
 from answerback.core.too_late import APPROVAL
 from answerback.core.walker import Source, start
@@ -57,35 +57,22 @@ class Submitted:
     created: bool
 
 
+@dataclass(frozen=True, slots=True)
 class Submitter:
-    """Accepts tool calls and stores them as asks.
+    """Accepts tool calls and stores them as asks."""
 
-    Args:
-        known_surfaces: the names of all existing surfaces, configured or not.
-        check_callback: returns None if a callback may be sent for an agent, else the reason why not.
-        limits: what may be asked if there are no tokens.
-    """
-
-    def __init__(
-        self,
-        commits: ChangeCommitter,
-        known_surfaces: frozenset[str],
-        routes: Routes,
-        check_callback: Callable[[str, Agent | None], str | None],
-        presence: AgentPresence,
-        repeats: RepeatedCalls,
-        limits: AskLimits,
-        grants: Grants,
-    ) -> None:
-        self._commits = commits
-        self._known_surfaces = known_surfaces
-        self._routes = routes
-        self._check_callback = check_callback
-        self._presence = presence
-        self._repeats = repeats
-        self._limits = limits
-        self._grants = grants
-        self._parse_lock = asyncio.Lock()
+    commits: ChangeCommitter
+    known_surfaces: frozenset[str]
+    """The names of all existing surfaces, configured or not."""
+    routes: Routes
+    check_callback: Callable[[str, Agent | None], str | None]
+    """Returns None if a callback may be sent for an agent, else the reason why not."""
+    presence: AgentPresence
+    repeats: RepeatedCalls
+    limits: AskLimits
+    """What may be asked if there are no tokens."""
+    grants: Grants
+    parse_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def submit(
         self,
@@ -108,14 +95,14 @@ class Submitter:
         """
         key = _key(agent, idempotency_key, digest, carrier)
         submitted = await self._submit(body, agent, key, carrier)
-        await self._presence.record_poll(submitted.ask)
+        await self.presence.record_poll(submitted.ask)
         return submitted
 
     async def _submit(
         self, body: Submission, agent: Agent | None, key: Idempotency | None, carrier: str | None
     ) -> Submitted:
         join = None if body.join is None else join_key(body, agent)
-        if join and (joined := await self._repeats.find(join, body, key)) is not None:
+        if join and (joined := await self.repeats.find(join, body, key)) is not None:
             return Submitted(joined, created=False)
         try:
             parsed, planned = await self._read(body, agent, carrier)
@@ -124,28 +111,28 @@ class Submitter:
             )
         except InvalidCallError as error:
             # What was valid when it was first submitted may be invalid by now: a route may have been renamed.
-            if key is not None and (first := await self._commits.store.asks.find_created(key)):
+            if key is not None and (first := await self.commits.store.asks.find_created(key)):
                 return _submitted_before(first)
             await self._note_refusal(error, agent)
             raise
         if join:  # first: if this process is killed in between, the ask does not exist
-            await self._repeats.save_wait(write.ask)
-        limits = agent.limits if agent else self._limits
+            await self.repeats.save_wait(write.ask)
+        limits = agent.limits if agent else self.limits
         if write.ask.request.grants is None:
-            stored = await self._commits.store.asks.create(write, key, limits)
+            stored = await self.commits.store.asks.create(write, key, limits)
         else:
-            stored, write = await self._grants.create(write, key, limits)
+            stored, write = await self.grants.create(write, key, limits)
         if isinstance(stored, Existing):
-            await self._repeats.save_wait(stored.ask)
+            await self.repeats.save_wait(stored.ask)
             return _submitted_before(stored)
         if isinstance(stored, LimitReached):
-            self._commits.hooks.limited(agent.name if agent else _NO_AGENT, stored.limit)
+            self.commits.hooks.limited(agent.name if agent else _NO_AGENT, stored.limit)
             raise too_many_asks(write.ask, stored, limits)
         ask, request = write.ask, write.ask.request
         extra = {"action": "submitted", "ask_id": ask.id, "agent": request.agent}
         extra |= {"dialect": request.dialect, "surface": ask.destination.surface}
         logger.info("An ask was submitted", extra=extra)
-        self._commits.publish(write)
+        self.commits.publish(write)
         return Submitted(ask, created=True)
 
     async def _read(
@@ -154,14 +141,12 @@ class Submitter:
         """The parsed call and its plan; raises InvalidCallError with the errors of both."""
         parsed = await self._parse(body)
         dialect = parsed.dialect or ("" if body.dialect is None else body.dialect)
-        known = self._known_surfaces | self._commits.surfaces.keys()
-        planned = plan(body, self._routes, known, agent, carrier, is_up=self._is_up)
+        known = self.known_surfaces | self.commits.surfaces.keys()
+        planned = plan(body, self.routes, known, agent, carrier, is_up=self._is_up)
         if isinstance(planned, Plan):
             planned = self._place(planned)
         problems = [] if isinstance(planned, Plan) else [*planned]
-        if body.callback is not None and (
-            refusal := self._check_callback(body.callback.url, agent)
-        ):
+        if body.callback is not None and (refusal := self.check_callback(body.callback.url, agent)):
             problems.append(Problem(pointer="/callback/url", code="unknown_value", message=refusal))
         problems += self._check_enabled(body, dialect)
         if isinstance(parsed, InvalidCallError):
@@ -172,7 +157,7 @@ class Submitter:
 
     def _place(self, planned: Plan) -> Plan | tuple[Problem, ...]:
         """Return the plan with those who may act: by the call or route, else by the surface; or what is wrong there."""
-        to, surfaces, people = planned.destination, self._commits.surfaces, self._routes.people
+        to, surfaces, people = planned.destination, self.commits.surfaces, self.routes.people
         surface, person = surfaces.get(to.surface), (to.user,) if to.user is not None else ()
         if surface is None:  # if no person has to answer, none is needed: see _check_askable
             unplaced = replace(planned, responders=planned.responders or person)
@@ -206,7 +191,7 @@ class Submitter:
         try:
             if registry.is_quick_to_parse(body.arguments):
                 return registry.parse_call(*call)
-            async with self._parse_lock:
+            async with self.parse_lock:
                 return await asyncio.to_thread(registry.parse_call, *call)
         except InvalidCallError as error:
             return error
@@ -214,7 +199,7 @@ class Submitter:
     def _check_enabled(self, body: Submission, dialect: str) -> list[Problem]:
         tool = body.arguments.get("tool")
         asking = tool if dialect == "tool_question" and isinstance(tool, str) else None
-        rules = self._commits.rules
+        rules = self.commits.rules
         key = rules.disabling_key(dialect, body.name, asking) if rules.tools else None
         if key is None:
             return []
@@ -227,20 +212,15 @@ class Submitter:
         Raises:
             DeclinedCallError: nobody can be asked there.
         """
-        surface, outcome = ask.destination.surface, ask.outcome
-        if (
-            outcome is None
-            or outcome.reason is not Reason.NO_PROMPT_BACKEND
-            or surface in self._commits.surfaces
-        ):
-            return
-        raise DeclinedCallError(
-            ask.request.name[:100],
-            "Nobody can be asked",
-            unknown_surface(surface, self._commits.surfaces),
-            *(ask.request.dialect, registry.render_ended(ask).model_dump()),
-            reason=outcome.reason,
-        )
+        surface, surfaces = ask.destination.surface, self.commits.surfaces
+        if surface not in surfaces:
+            raise DeclinedCallError(
+                ask.request.name[:100],
+                "Nobody can be asked",
+                unknown_surface(surface, surfaces),
+                *(ask.request.dialect, registry.render_ended(ask).model_dump()),
+                reason=Reason.NO_PROMPT_BACKEND,
+            )
 
     def _new_ask(
         self,
@@ -251,8 +231,8 @@ class Submitter:
         join: str | None,
         carrier: str | None,
     ) -> Ask:
-        now, rules = self._commits.clock.now(), self._commits.rules
-        ask_id, begin_trace = f"ask_{secrets.token_hex(12)}", self._commits.hooks.trace
+        now, rules = self.commits.clock.now(), self.commits.rules
+        ask_id, begin_trace = f"ask_{secrets.token_hex(12)}", self.commits.hooks.trace
         request = Request(
             name=body.name,
             dialect=parsed.dialect,
@@ -307,7 +287,7 @@ class Submitter:
 
     def _is_up(self, name: str) -> bool:
         """Whether a surface can reach people now."""
-        surface = self._commits.surfaces.get(name)
+        surface = self.commits.surfaces.get(name)
         return surface is not None and surface.unready_reason() is None
 
     async def _first_write(self, ask: Ask) -> Write:
@@ -316,47 +296,30 @@ class Submitter:
         Raises:
             DeclinedCallError: its surface is not configured.
         """
-        surface = self._commits.surfaces.get(ask.destination.surface)
+        surface = self.commits.surfaces.get(ask.destination.surface)
         if surface is not None and not surface.live:  # it knows the place without posting anything
             shown = await surface.show(ask, _save_nothing)
             ask = replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
-        commits = self._commits
+        commits = self.commits
         if commits.rules.tools and (
             failed := fail_misconfigured(ask, commits.rules, inquiry=commits.has_inquiry)
         ):
             return commits.build_write(failed, ask.created_at)
         write = commits.build_write(await self._first_change(ask), ask.created_at)
-        if write.ask.outcome is not None:
+        if (outcome := write.ask.outcome) and outcome.reason is Reason.NO_PROMPT_BACKEND:
             self._check_askable(write.ask)
         return write
 
     async def _first_change(self, ask: Ask) -> Change:
         """Return a new ask at its first question, or already ended without asking anybody."""
         at, asked = ask.created_at, request_entry(ask, ask.created_at)
-        remembered = None if ask.request.turn is None else await self._remembered(ask)
-        if remembered is not None:
+        key = None if ask.request.turn is None else memory_key(ask)
+        if key and (remembered := await self.commits.store.asks.get_remembered(*key)):
             answer = Answer(value=remembered[0])
             answered = apply_action(ask, answer, at=at, by=None, source=Source.REMEMBERED)
             if isinstance(answered, Change):
                 return Change(answered.ask, (*asked, *answered.entries))
-        return self._commits.apply_routing(Change(ask, asked), at)
-
-    async def _remembered(self, ask: Ask) -> tuple[JsonValue] | None:
-        request = ask.request
-        if (
-            request.conversation is None
-            or request.turn is None
-            or (question := ask.question) is None
-            or not can_remember(ask)
-        ):
-            return None
-        return await self._commits.store.asks.get_remembered(
-            request.agent or _NO_AGENT,
-            request.conversation,
-            request.turn,
-            ask.form.tool or "",
-            ask.form.digest_of(question),
-        )
+        return self.commits.apply_routing(Change(ask, asked), at)
 
     async def _note_refusal(self, error: InvalidCallError, agent: Agent | None) -> None:
         body: dict[str, JsonValue] = {
@@ -366,8 +329,8 @@ class Submitter:
         }
         if isinstance(error, DeclinedCallError):
             body["reason"] = error.reason
-        await self._commits.store.record.add(
-            None, RecordEntry(at=self._commits.clock.now(), kind="note", body=body)
+        await self.commits.store.record.add(
+            None, RecordEntry(at=self.commits.clock.now(), kind="note", body=body)
         )
 
 

@@ -50,7 +50,7 @@ async def test_a_call_that_does_not_ask_its_maker_is_asked(api: Served) -> None:
 async def test_it_ends_with_the_front_end_that_vouched(serve: Serve) -> None:
     async with serving(serve) as api:
         await grant(api)
-        tokens = api.running.reloader._tokens
+        tokens = api.running.reloader.tokens
         del tokens._agents[
             next(key for key, each in tokens._agents.items() if each.name == "console")
         ]

@@ -12,6 +12,7 @@ import pytest
 from answerback.core.actions import Action, Answer, Other, Reply
 from answerback.core.asides import QuestionOpening
 from answerback.core.ask import Ask, Destination, Reason, Request, Status, end_ask
+from answerback.core.confirmation import ConfirmationRule
 from answerback.core.labels import Labels
 from answerback.core.typed_answers import (
     UnclearText,
@@ -20,7 +21,7 @@ from answerback.core.typed_answers import (
     may_have_looked_open,
     parse_typed_answer,
 )
-from answerback.core.walker import Walk, start, step
+from answerback.core.walker import Phase, Walk, start, step
 from answerback.dialects import registry
 from tests.timing import seconds
 
@@ -176,6 +177,16 @@ def test_text_from_the_field_is_parsed_as_people_meant_it(case: str, expected: A
     ask = asked(found["call"]["name"], found["call"]["arguments"])
     for text in found["typed_with_a_mention"]:
         assert parse_typed_answer(ask, text, LABELS) == expected
+
+
+@pytest.mark.rule("CONFIRM-2")
+def test_typed_text_confirms_nothing() -> None:
+    ask = single("text")
+    form = ask.form.model_copy(update={"confirmation": ConfirmationRule(due=1)})
+    request = ask.request.model_copy(update={"form": form})
+    waiting = replace(ask, request=request, walk=Walk(phase=Phase.CONFIRMATION))
+    expected = "The answers are waiting for confirmation: press Confirm or Object."
+    assert parse_typed_answer(waiting, "Confirm", Labels()) == UnclearText(expected)
 
 
 def test_typed_text_is_rejected_in_the_review() -> None:

@@ -7,16 +7,17 @@ from dataclasses import replace
 import pytest
 from pydantic import JsonValue
 
-from answerback.core.actions import Answer
+from answerback.core.actions import Answer, Other
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.handing_over import HandOver
 from answerback.core.labels import ENGLISH
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.view import view_of
+from answerback.core.walker import GivenAnswer
 from answerback.presentation.form_inputs import NO_LIMITS, FormLimits
 from answerback.presentation.form_spec import Entry, FormSpec, plan_form
-from answerback.presentation.form_values import page_problems, read_form
+from answerback.presentation.form_values import page_problems, read_form, with_selection
 from tests.unit.adapters.discord.examples import ask_of
 
 FEW = FormLimits(menu=2, text=10)
@@ -116,3 +117,21 @@ def test_a_person_is_named_by_number_or_by_id(typed: str, to: str) -> None:
 
 def test_nobody_is_named_where_an_ask_cannot_be_handed_over() -> None:
     assert plan_form(view_of(form_ask()), Entry.HAND_OVER, ENGLISH, NO_LIMITS) is None
+
+
+def test_a_text_beside_the_options_is_removed_by_leaving_it_blank() -> None:
+    options = tuple(Option(value=each, label=each) for each in COLOURS)
+    several = Question(
+        id="q",
+        text="Q?",
+        answer_type=AnswerType.MULTI_SELECT,
+        options=options,
+        other=True,
+        other_beside=True,
+    )
+    again = GivenAnswer(question_id="q", value=["Red", "mauve"], other=True)
+    ask = ask_of(Form(questions=(several,)))
+    prompt = view_of(replace(ask, walk=replace(ask.walk, again=again))).prompt
+    assert prompt is not None
+    assert with_selection(Other(text=" "), prompt, ["Blue"]) == Answer(value=["Blue"])
+    assert with_selection(Other(text="x"), prompt, ["Blue"]) == Other(text="x", value=["Blue"])

@@ -154,6 +154,14 @@ async def test_only_an_approval_is_leased(parts: Parts) -> None:
     assert (background.attended_for, background.unattended) == (LEASE, False)
 
 
+@pytest.mark.rule("LATE-8")
+async def test_one_approval_allows_one_call(parts: Parts) -> None:
+    service = parts.service()
+    first = await submit(service, join="sdk")
+    again = await submit(service, join="sdk")
+    assert first.id != again.id
+
+
 @pytest.mark.rule("LATE-9")
 async def test_the_agent_can_be_told_to_try_again_within_a_day(parts: Parts) -> None:
     service = parts.service()

@@ -1,0 +1,56 @@
+"""What a grant never does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from answerback.core import granting
+from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
+from answerback.core.grants import Grant, GrantOffer, Match
+from answerback.core.walker import Person
+from answerback.testing.example_asks import new_ask
+
+ANN = Person(surface="chat", user_id="ann")
+GRANT = Grant(
+    id="grant_1",
+    ask_id="ask_0",
+    scope="s",
+    match="command",
+    subject="ls",
+    agent="ci",
+    owner=None,
+    folder="/srv",
+    route="prod",
+    by=ANN,
+    credential="",
+    at=1.0,
+    until=9_999.0,
+    uses=3,
+)
+OFFER = GrantOffer(matches=(Match(match="command", subject="ls", scope="s"),), minutes=60, uses=3)
+
+
+def permission(question_id: str, *kinds: OptionKind) -> Question:
+    options = tuple(Option(value=f"{n}", label=f"{n}", kind=kind) for n, kind in enumerate(kinds))
+    return Question(id=question_id, text="Run?", answer_type=AnswerType.SELECT, options=options)
+
+
+ONCE = permission("first", OptionKind.ALLOW_ONCE, OptionKind.DENY)
+
+
+@pytest.mark.rule("GRANT-2")
+@pytest.mark.parametrize(
+    "questions",
+    [
+        (ONCE, permission("second", OptionKind.ALLOW_ONCE)),
+        (permission("first", OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ONCE),),
+    ],
+    ids=["a second question", "two ways to allow once"],
+)
+def test_a_grant_answers_only_what_its_one_option_ends(questions: tuple[Question, ...]) -> None:
+    for form, is_used in ((Form(questions=(ONCE,)), True), (Form(questions=questions), False)):
+        ask = new_ask(form=form)
+        offering = replace(ask, request=ask.request.model_copy(update={"grants": OFFER}))
+        assert (granting.use(offering, GRANT) is not None) == is_used
