@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from answerback.core import ask as asks
@@ -45,42 +45,27 @@ from answerback.service.receipts import Receipts
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
 class ChangeCommitter:
-    """Stores changes of asks and notifies of them.
+    """Stores changes of asks and notifies of them."""
 
-    Args:
-        people: tells which accounts belong to one person.
-        has_inquiry: whether an inquiry backend is configured.
-        claim: this process's claim on the work that follows from a change.
-        hooks: what else in this process reacts to changes.
-        receipts: makes the receipts of asks that end; None: there are to be none.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        clock: Clock,
-        surfaces: Mapping[str, Surface],
-        rules: question_routing.Rules,
-        hooks: Hooks,
-        people: People,
-        claim: Claim,
-        *,
-        has_inquiry: bool,
-        receipts: Receipts | None = None,
-    ) -> None:
-        self.store = store
-        self.clock = clock
-        self.surfaces = surfaces
-        self.rules = rules
-        self.people = people
-        self.signals = Signals()
-        self.hooks = hooks
-        self.push_surface: str | None = None
-        """Where people have themselves notified; None: nowhere."""
-        self.has_inquiry = has_inquiry
-        self._claim = claim
-        self._receipts = receipts
+    store: Store
+    clock: Clock
+    surfaces: Mapping[str, Surface]
+    rules: question_routing.Rules
+    hooks: Hooks
+    """What else in this process reacts to changes."""
+    people: People
+    """Tells which accounts belong to one person."""
+    claim: Claim
+    """This process's claim on the work that follows from a change."""
+    has_inquiry: bool
+    """Whether an inquiry backend is configured."""
+    receipts: Receipts | None
+    """Makes the receipts of asks that end; None: there are to be none."""
+    push_surface: str | None = None
+    """Where people have themselves notified; None: nowhere."""
+    signals: Signals = field(default_factory=Signals)
 
     async def change(
         self, ask_id: str, decide: Callable[[Ask, float], Change | None]
@@ -166,9 +151,9 @@ class ChangeCommitter:
         if owed := owed and not isinstance(change.grant, GrantEnd):
             ask = replace(ask, uncollected=True, collected_at=None)
         receipt = None
-        if self._receipts is not None and change.entries and change.entries[-1].kind == "ended":
-            receipt = self._receipts.make(ask)
-        related = (deliveries, memory, owed, self._claim, receipt, change.grant)
+        if self.receipts is not None and change.entries and change.entries[-1].kind == "ended":
+            receipt = self.receipts.make(ask)
+        related = (deliveries, memory, owed, self.claim, receipt, change.grant)
         return Write(ask, change.entries, *related)
 
     def publish_result(self, result: object) -> None:

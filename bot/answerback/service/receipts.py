@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Final, TypeAlias
 
 from pydantic import Field, JsonValue
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
-from answerback.core import consumption
-from answerback.core.ask import Ask
+from answerback.core import refusals
+from answerback.core.ask import Ask, Change, RecordEntry, Status
 from answerback.core.canonical_json import canonical
 from answerback.core.errors import Problem
-from answerback.core.walker import Refused
+from answerback.core.form import OptionKind
+from answerback.core.too_late import APPROVAL
+from answerback.core.walker import Refused, Source
 from answerback.ports.receipt_key import SigningKey, decode, encode
 from answerback.ports.receipts import NewReceipt, StoredReceipt
 from answerback.ports.store import Decision, Store, Write
@@ -23,6 +26,7 @@ from answerback.service.people_wire import strict
 from answerback.service.receipt_payload import JsonObject, payload_of, surfaces_in_the_clear
 
 _SALT_BYTES: Final = 32
+_ALLOWING: Final = {OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS}
 Digest: TypeAlias = Annotated[str, Field(pattern="^sha256:[0-9a-f]{64}$")]
 
 
@@ -63,23 +67,20 @@ class ReceiptBody(TypedDict):
     both, as an array. Empty once the ask was erased."""
 
 
+@dataclass(frozen=True, slots=True)
 class Receipts:
-    """Makes the receipts of a service.
+    """Makes the receipts of a service."""
 
-    Args:
-        service_id: names the service in all its receipts.
-        surfaces: the configured surfaces by name.
-    """
-
-    def __init__(self, key: SigningKey, service_id: str, surfaces: Mapping[str, Surface]) -> None:
-        self.key = key
-        self.service_id = service_id
-        self._surfaces = surfaces
+    key: SigningKey
+    service_id: str
+    """Names the service in all its receipts."""
+    surfaces: Mapping[str, Surface]
+    """The configured surfaces by name."""
 
     def make(self, ask: Ask) -> NewReceipt:
         """Make the receipt of an ask that ends now."""
         salt = secrets.token_bytes(_SALT_BYTES)
-        opaque = {name for name, surface in self._surfaces.items() if surface.live}
+        opaque = {name for name, surface in self.surfaces.items() if surface.live}
         payload, _ = payload_of(ask, salt, self.service_id, opaque)
         form = canonical(payload)
         kid, signature = self.key.kid, self.key.sign(form)
@@ -111,13 +112,33 @@ def payload_again(
     return payload_of(ask, salt, str(payload["service_id"]), surfaces_in_the_clear(payload))
 
 
+def is_allowed(ask: Ask) -> bool:
+    """Return whether people allowed everything that an approval asked for, or had granted it."""
+    ended = ask.outcome
+    if ended is None or ended.status is not Status.ANSWERED or ask.request.dialect != APPROVAL:
+        return False
+    kinds = {*ask.form.kinds_of(ask.walk.values).values()}
+    by_people = ended.source in {Source.HUMAN, Source.GRANT}
+    return by_people and bool(kinds) and kinds <= _ALLOWING
+
+
+def _consume(ask: Ask, *, at: float) -> Change | Refused:
+    """Consume an approval, once."""
+    if ask.consumed_at is not None:
+        return Refused((refusals.CONSUMED.problem(),))
+    if not is_allowed(ask):
+        return Refused((refusals.NOT_APPROVED.problem(),))
+    entry = RecordEntry(at=at, kind="note", body={"consumed": True})
+    return Change(replace(ask, consumed_at=at), (entry,))
+
+
 async def consume(store: Store, ask_id: str, at: float) -> Ask | tuple[Problem, ...]:
     """Consume an approval once, over all processes; return the ask, or why it was not consumed."""
 
     def decide(ask: Ask | None) -> Decision[Ask | tuple[Problem, ...]]:
         if ask is None:
             raise AssertionError(f"{ask_id} was read before")
-        change = consumption.consume(ask, at=at)
+        change = _consume(ask, at=at)
         if isinstance(change, Refused):
             return Decision(None, change.problems)
         return Decision(Write(change.ask, change.entries), change.ask)

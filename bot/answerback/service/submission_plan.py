@@ -17,6 +17,7 @@ from answerback.core.confirmation import MAX_CONFIRMATIONS, ConfirmationRule
 from answerback.core.errors import ConfigError, Problem
 from answerback.core.form import ContextFormat
 from answerback.core.grants import GrantRule
+from answerback.core.handing_over import is_collective
 from answerback.core.headline import file_name
 from answerback.core.origin import Origin
 from answerback.core.people import PERSON_PREFIX, People
@@ -286,8 +287,17 @@ def find_confirmation_problem(
     surface: str,
     people: People,
 ) -> Problem | None:
-    """Return the problem if so many people can never confirm. Somebody with several accounts counts once."""
-    most = _most_confirmations(rule, confirmers, responders, surface, people)
+    """Return the problem if so many people can never confirm. Somebody with several accounts counts once.
+
+    One of those named has to answer, if nobody else can.
+    """
+    named, most = confirmers or responders, MAX_CONFIRMATIONS
+    if not any(map(is_collective, named)):
+        requester = people.ids_on(rule.requester or "", surface)
+        able = _people_among(named, surface, people) - _people_among(requester, surface, people)
+        are_others_open = any(map(is_collective, responders))
+        others = are_others_open or _people_among(responders, surface, people) - able
+        most = min(most, len(able) if others else len(able) - 1)
     if rule.due <= most:
         return None
     message = (
@@ -297,34 +307,12 @@ def find_confirmation_problem(
     return Problem(pointer="/confirmations", code="too_many_confirmations", message=message)
 
 
-def _most_confirmations(
-    rule: ConfirmationRule,
-    confirmers: Collection[str],
-    responders: Collection[str],
-    surface: str,
-    people: People,
-) -> int:
-    """How many people could confirm at most: one of those named has to answer, if nobody else can."""
-    named = confirmers or responders
-    if _is_open(named):
-        return MAX_CONFIRMATIONS
-    requester = people.ids_on(rule.requester or "", surface)
-    able = _people_among(named, surface, people) - _people_among(requester, surface, people)
-    others = _is_open(responders) or _people_among(responders, surface, people) - able
-    return min(MAX_CONFIRMATIONS, len(able) if others else len(able) - 1)
-
-
 def _people_among(
     ids: Collection[str], surface: str, people: People
 ) -> set[tuple[str | None, str]]:
     """Return the people with these ids, each once: by their name in the directory or, without one, by their id."""
     accounts = ((each, people.name_of(Person(surface=surface, user_id=each))) for each in ids)
     return {(name, "" if name is not None else user_id) for user_id, name in accounts}
-
-
-def _is_open(names: Collection[str]) -> bool:
-    """Whether the names stand for people whose number is not known."""
-    return any(name == ANYONE or name.startswith("@") for name in names)
 
 
 # --- from where an agent asks --------------------------------------------------------------------

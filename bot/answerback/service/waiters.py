@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import nullcontext
+from dataclasses import dataclass
 
 from answerback.core import clarification
 from answerback.core.ask import Ask, Change
@@ -15,18 +16,18 @@ from answerback.service.agent_presence import AgentPresence
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
 class Waiters:
     """The callers that wait in this process, until it stops."""
 
-    def __init__(self, commits: ChangeCommitter, presence: AgentPresence) -> None:
-        self._commits = commits
-        self._presence = presence
-        self.stopping = False
+    commits: ChangeCommitter
+    presence: AgentPresence
+    stopping: bool = False
 
     def stop(self) -> None:
         """Release everybody who waits, each with the current ask."""
         self.stopping = True
-        self._commits.signals.release()
+        self.commits.signals.release()
 
     async def wait(
         self, ask_id: str, seconds: float, known: Ask | None = None, *, listens: bool = True
@@ -43,7 +44,7 @@ class Waiters:
             StoreError: the database cannot be read, at the start without ``known`` or at the end.
         """
         condition = _is_news if listens else _has_ended
-        with self._commits.signals.follow(ask_id) as follower:
+        with self.commits.signals.follow(ask_id) as follower:
             ask = await self._read(ask_id, known)
             del known
             if ask is None or not ask.open or self.stopping:
@@ -51,18 +52,18 @@ class Waiters:
             follower.known = max(ask.revision, follower.known or 0)
             if condition(ask):
                 follower.wake(ask)
-            tracked_wait = self._presence.track_wait(ask) if listens else nullcontext()
+            tracked_wait = self.presence.track_wait(ask) if listens else nullcontext()
             del ask
             async with tracked_wait:
                 ask = await follower.wait_until(condition, seconds)
-        ask = ask or await self._commits.store.asks.get(ask_id)
+        ask = ask or await self.commits.store.asks.get(ask_id)
         if listens and ask is not None and has_untold_question(ask):
             await self._mark_asides_told(ask)
         return ask
 
     async def _read(self, ask_id: str, known: Ask | None) -> Ask | None:
         try:
-            return await self._commits.store.asks.get(ask_id)
+            return await self.commits.store.asks.get(ask_id)
         except StoreError as error:
             if known is None:
                 raise
@@ -72,7 +73,7 @@ class Waiters:
     async def _mark_asides_told(self, ask: Ask) -> None:
         """Note that the agent has received what people asked back; if this fails, it gets it again."""
         try:
-            await self._commits.change(
+            await self.commits.change(
                 ask.id,
                 lambda latest, _: Change(
                     clarification.mark_asides_told(latest, len(ask.asides)), ()

@@ -11,7 +11,6 @@ import pytest
 
 from answerback.core.actions import Answer, Confirm, EndTurn, Other, Reply
 from answerback.core.ask import Reason, Status
-from answerback.core.consumption import is_allowed
 from answerback.core.form import OptionKind
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
@@ -22,7 +21,7 @@ from answerback.ports.store import Store
 from answerback.ports.surface import Acted, Actor
 from answerback.service.question_routing import Rules
 from answerback.service.receipt_checks import check, check_store
-from answerback.service.receipts import consume
+from answerback.service.receipts import consume, is_allowed
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
 from tests.service_support import actor, ask_user, boolean
