@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,7 +15,7 @@ import pytest
 from answerback.core.labels import Labels
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.person_key import KeyHolder
-from answerback.ports.plugin import Host
+from answerback.ports.plugin import DoctorContext, Finding, Host, SurfacePlugin
 from answerback.ports.push import ComposePush, PushDesk, PushRules
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import StorageSettings
@@ -68,6 +69,16 @@ def create_host(http: aiohttp.ClientSession, **more: Any) -> Host:
     local = {"local_url": "http://127.0.0.1:1", "public_url": None}
     rest: dict[str, Any] = {"holders": holders, "tokens": False, "now": time.time, "push": push}
     return Host(http, Labels(), secret, **{**local, **rest, **more})
+
+
+async def run_doctor(plugin: SurfacePlugin[Any], setup: Mapping[str, Any]) -> list[Finding]:
+    """Return what the doctor finds; ``setup`` has the surface's settings, and fields of `DoctorContext`."""
+    checked = {each.name for each in fields(DoctorContext)} & setup.keys()
+    settings = {key: value for key, value in setup.items() if key not in checked}
+    async with aiohttp.ClientSession() as http:
+        checkup = DoctorContext(http, **{key: setup[key] for key in checked})
+        found = plugin.findings(plugin.settings.model_validate(settings), checkup)
+        return [finding async for finding in found]
 
 
 @asynccontextmanager

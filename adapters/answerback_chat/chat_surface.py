@@ -1,4 +1,4 @@
-"""The part of a chat surface that all platforms share: show, remind, retire a message, look up groups."""
+"""What all chat surfaces do: sign in with a bot's token, show and remind, and make up for what they missed."""
 
 from __future__ import annotations
 
@@ -6,22 +6,40 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
+from aiohttp import web
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback.core.errors import StoreError
+from answerback.core.errors import PlatformError, StoreError
 from answerback.core.walker import Person
+from answerback.ports.outage_log import Outage
 from answerback.ports.surface import Asks, RetryLater, Shown
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.bot_identity import BotIdentity
+from answerback_chat.bot_identity import BotIdentity, IdentityResolver
 from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import LiveMessages, Save
-from answerback_chat.missed_changes import MissedChangeFinder
+from answerback_chat.missed_changes import Messages, MissedChangeFinder
 
 logger = logging.getLogger(__name__)
+
+STOP_TIMEOUT: Final = 5.0
+"""Seconds that work in the background gets to finish."""
+
+
+class EventSource(Protocol):
+    """What events come from, other than by HTTP."""
+
+    async def start(self) -> None:
+        """Begin to receive events."""
+
+    async def stop(self) -> None:
+        """Return once no more of them come in."""
+
+    def outage_reason(self) -> str | None:
+        """Return why none arrive, or None if they do."""
 
 
 class GroupMembership(Protocol):
@@ -35,37 +53,95 @@ class GroupMembership(Protocol):
 
 
 class ChatSurface(ABC):
-    """What all chat surfaces do. A subclass creates the parts and handles what people do.
+    """A chat surface. A subclass creates the parts, and handles what people do.
 
     Args:
-        missed: reads what people typed during a gap.
-        changes: finds what happened to messages during a gap.
+        messages: looks up messages and places.
         identity: the bot's identity, once the platform has told us.
         leadership: in the work that only one of the processes with the same store does.
+        responders: who may act if an ask names nobody.
+        missed: reads what people typed during a gap; None: the platform itself keeps that.
     """
 
     name: str
     live = True
+    platform: ClassVar[str]
+    """The platform's name, for people."""
+    token_refused: ClassVar[str] = ""
+    """The code of the platform's error for a token that is not valid."""
 
     def __init__(
         self,
         asks: Asks,
         posting: LiveMessages[Any, Any],
         groups: GroupMembership,
-        missed: MissedMessageReader[Any],
-        changes: MissedChangeFinder[Any],
+        messages: Messages[Any],
         identity: BotIdentity,
         leadership: LeaderLease,
         background: BackgroundTasks,
+        responders: tuple[str, ...],
+        missed: MissedMessageReader[Any] | None = None,
     ) -> None:
         self._asks = asks
         self._posting = posting
         self._groups = groups
         self._missed = missed
-        self._changes = changes
+        self._changes = MissedChangeFinder(self.name, asks, messages, self._is_responsible)
         self._identity = identity
         self._leadership = leadership
         self._background = background
+        self._responders = responders
+        self._log = logging.getLogger(type(self).__module__)
+        self._outage = Outage(self._log, self.platform)
+        self._source: EventSource | None = None
+        self._routes: list[web.RouteDef] = []
+        """The routes on the public listener, if what people do comes by HTTP."""
+        self._problem: str | None = f"{self.platform} has not been started."
+        """Why the platform does not know us; None if it does."""
+        self._identity_resolver = IdentityResolver(
+            self.name, self._identify, self._should_retry_identify
+        )
+
+    # --- the surface -----------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """See `answerback.ports.surface.Surface.start`."""
+        self._problem = None
+        await self._identity_resolver.start().wait()
+        if self._problem is None:
+            await self._leadership.start()
+
+    async def stop(self) -> None:
+        """See `answerback.ports.surface.Surface.stop`."""
+        await self._identity_resolver.stop()
+        await self._leadership.stop()
+        if self._missed is not None:
+            await self._missed.stop()
+        await self._changes.stop()
+        await self._background.stop(STOP_TIMEOUT)
+        if self._source is not None:
+            await self._source.stop()
+        await self._groups.stop()
+
+    def unready_reason(self) -> str | None:
+        """See `answerback.ports.surface.Surface.unready_reason`."""
+        if self._problem is not None:
+            return self._problem
+        if self._routes or self._source is None or not self._leadership.is_held:
+            return None  # clicks come by HTTP, or another process receives events
+        return self._source.outage_reason()
+
+    def public_routes(self) -> list[web.RouteDef]:
+        """Return the routes that the public listener serves for the platform."""
+        return self._routes
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """See `answerback.ports.surface.Surface.default_responders`."""
+        return (destination.user,) if destination.user else self._responders
+
+    def is_leader(self) -> bool | None:
+        """See `answerback.ports.surface.SupportsLeading.is_leader`."""
+        return self._leadership.is_held if self._leadership.is_shared else None
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         """See `answerback.ports.surface.Surface.show`."""
@@ -74,7 +150,7 @@ class ChatSurface(ABC):
         if ref is not None and not self._posting.is_posted(ref) and isinstance(shown, Shown):
             # It may have been posted before this was recorded, so replies under it were not read.
             await save(shown)
-            if self._hears():
+            if self._missed is not None and self._hears():
                 self._missed.read_one(replace(ask, message=dict(shown.message)))
         return shown
 
@@ -92,9 +168,31 @@ class ChatSurface(ABC):
         """See `answerback.ports.surface.SupportsGroups.groups_of`."""
         return await self._groups.groups_of_user(person.user_id, groups)
 
+    # --- events ----------------------------------------------------------------------------------
+
+    async def _lead(self) -> None:
+        """Do what one of the processes with the same store does: receive events, and look for missed changes."""
+        if self._source is not None:
+            await self._source.start()
+        self._changes.start_looking()
+
+    async def _stand_by(self) -> None:
+        """Leave that to another process."""
+        if self._source is not None:
+            await self._source.stop()
+        await self._changes.stop()
+
+    def _is_responsible(self) -> bool:
+        """Whether this process looks for what happened to messages; of those that share a store, one does."""
+        return self._identity.bot_user is not None and self._leadership.is_held
+
+    def _hears(self) -> bool:
+        """Whether the bot's identity is known and what people type arrives."""
+        return self._identity.bot_user is not None
+
     def _reconnected(self) -> None:
         """Make up for a gap, once the bot's identity is known and events arrive again."""
-        if self._hears():
+        if self._missed is not None and self._hears():
             self._missed.start_catching_up()
         self._changes.start_looking()
         self._background.spawn("show", self._show_outdated())
@@ -107,10 +205,34 @@ class ChatSurface(ABC):
             extra = {"action": "show_later"}
             logger.warning("Messages are brought up to date later: %s", error, extra=extra)
 
-    def _is_responsible(self) -> bool:
-        """Whether this process looks for what happened to messages; of those that share a store, one does."""
-        return self._hears() and self._leadership.is_held
+    # --- the token -------------------------------------------------------------------------------
 
     @abstractmethod
-    def _hears(self) -> bool:
-        """Whether the bot's identity is known and what people type arrives."""
+    async def _ask_identity(self) -> None:
+        """Ask the platform who the bot is, store that, and start what then can be done."""
+
+    async def _identify(self) -> None:
+        await self._ask_identity()
+        self._problem = None
+        self._outage.record_success("api")
+        self._reconnected()
+
+    def _should_retry_identify(self, error: PlatformError) -> bool:
+        """Return whether to try again: a token that was never valid will not become valid."""
+        if error.code != self.token_refused:
+            self._outage.record_failure("api", error)
+            return True
+        self._outage.record_success("api")
+        return self._identity.bot_user is not None
+
+    def _on_token_refused(self, error: PlatformError) -> None:
+        if self._problem is None:
+            extra = {"action": "token_refused"}
+            self._log.warning("%s refuses the token: %s", self.platform, error, extra=extra)
+        self._report_outage(str(error))
+
+    def _report_outage(self, why: str) -> None:
+        """Record that the platform is out of reach; a token that was valid before is tried until it is valid again."""
+        if self._problem is None and self._identity.bot_user is not None:
+            self._identity_resolver.start()
+        self._problem = why

@@ -1,5 +1,7 @@
 """Encode and decode the id of a control: its ask, the revision, and what it does.
 
+Here is also how the JSON around it is read, of which any value may be missing or of another type.
+
 One short string serves every platform (a custom_id, for example, holds 100 characters:
 https://docs.discord.com/developers/components/reference#anatomy-of-a-component). A control thus
 carries everything needed to act on it after any restart; no state is kept for it.
@@ -12,6 +14,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from pydantic import JsonValue
 
 from answerback.core.actions import Answer, Back, Confirm, EndTurn, Submit
 from answerback.core.granting import RevokeGrant
@@ -212,3 +216,31 @@ def decode(text: object) -> Control | None:
     if match is None or verb is None:
         return None
     return Control(match[1], int(match[2]), verb, match[4] or "")
+
+
+# --- the JSON around it ---------------------------------------------------------------------------
+
+
+def object_of(value: object) -> dict[str, JsonValue]:
+    """Return a value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> list[JsonValue]:
+    """Return a value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def objects_of(value: object) -> list[dict[str, JsonValue]]:
+    """Return the objects in a list."""
+    return [each for each in list_of(value) if isinstance(each, dict)]
+
+
+def text_of(value: object) -> str:
+    """Return a value if it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def texts_of(value: object) -> tuple[str, ...]:
+    """Return the texts in a list."""
+    return tuple([each for each in list_of(value) if isinstance(each, str)])

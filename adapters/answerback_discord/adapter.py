@@ -7,32 +7,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-import aiohttp
 from aiohttp import web
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import StoreError
-from answerback.core.labels import Labels
-from answerback.ports.claims import SharedLeases
 from answerback.ports.plugin import Host
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
-from answerback_chat.bot_surface import BotSurface
+from answerback_chat.catch_up import MissedMessageReader
+from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
-from answerback_chat.missed_changes import MissedChangeFinder
 from answerback_discord import slash_commands
 from answerback_discord.api_client import DiscordApi, ResponseResult
-from answerback_discord.catch_up import create_missed_message_reader
+from answerback_discord.catch_up import Conversation, create_missed_message_reader
 from answerback_discord.channels import ChannelDirectory
 from answerback_discord.components import Json
-from answerback_discord.connection import GatewayClient, Shards
+from answerback_discord.connection import GatewayClient
 from answerback_discord.errors import TOKEN_REFUSED
 from answerback_discord.group_membership import RoleMembership
 from answerback_discord.http_endpoint import PATH, HttpEndpoint
@@ -52,48 +47,32 @@ LEASE: Final = "discord gateway"
 """The lease held by the process that is connected to the gateway."""
 
 
-class DiscordSurface(BotSurface):
+class DiscordSurface(ChatSurface):
     """Asks in Discord's channels, threads, forums and direct messages.
 
     Args:
-        public_key: the application's public key, in hex; if set, clicks arrive as signed POSTs to `public_routes`.
-        responders: who may act if an ask names nobody: user ids, ``@`` followed by a role's id, or "anyone".
-        api_url: the base URL of the API, for a proxy or a test server; the gateway's address comes from there.
-        gateway: whether to connect to the gateway, the only source of typed answers.
-        content: whether to request the privileged intent that lets the bot read all typed messages.
-        shards: how many gateway connections share the servers; "auto" for the number that Discord recommends.
         confirm_after: seconds after which a message that was updated by the response to a signed POST is edited
             all the same. Discord does not report whether it accepted that response; it accepts one for 3 s, and a
             late one would undo an edit made before it.
-        now: seconds since the epoch, by a clock that all processes with the same store share.
-        shared: the claims shared with other processes: one of them holds the gateway, the others stand by.
     """
 
     name = SURFACE
+    platform = "Discord"
+    token_refused = TOKEN_REFUSED
+    _missed: MissedMessageReader[Conversation]
 
     def __init__(
-        self,
-        asks: Asks,
-        *,
-        bot_token: str,
-        http: aiohttp.ClientSession,
-        labels: Labels,
-        public_key: str | None = None,
-        responders: tuple[str, ...] = (),
-        api_url: str | None = None,
-        gateway: bool = True,
-        content: bool = True,
-        shards: Shards = 1,
-        confirm_after: float = 3.5,
-        now: Callable[[], float] = time.time,
-        shared: SharedLeases | None = None,
+        self, asks: Asks, settings: DiscordSettings, host: Host, *, confirm_after: float = 3.5
     ) -> None:
-        calls = self.calls = DiscordApi(http, bot_token, api_url, self._token_refused)
+        calls = self.calls = DiscordApi(
+            host.http, settings.token, settings.api_url, self._on_token_refused
+        )
+        labels, now, public_key = host.labels, host.now, settings.public_key
         self._labels = labels
         self._pending_edits = PendingEdits(confirm_after)
         identity, background = BotIdentity(), BackgroundTasks()
         channels, groups = ChannelDirectory(calls), RoleMembership(calls)
-        leadership = LeaderLease(shared, LEASE, self._lead, self._stand_by)
+        leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
         # A signed POST reaches one process; the gateway's events may reach one that was paused and replaced.
         fence = no_fence if public_key else leadership.fence
         handler = InteractionHandler(asks, labels, now, fence)
@@ -115,27 +94,24 @@ class DiscordSurface(BotSurface):
                 now,
             ),
             groups,
-            create_missed_message_reader(asks, calls, self._message_listener),
-            MissedChangeFinder(SURFACE, asks, DiscordMessages(calls), self._is_responsible),
+            DiscordMessages(calls),
             identity,
             leadership,
             background,
-            responders=responders,
-            platform="Discord",
-            token_refused=TOKEN_REFUSED,
-            log=logger,
+            settings.responders,
+            create_missed_message_reader(asks, calls, self._message_listener),
         )
         if public_key:
             receive = self._interactions.receive
             endpoint = HttpEndpoint(public_key, receive, self._finish_http_response, now)
             self._routes = [web.post(PATH, endpoint.handle)]
         self._connected = False
-        if gateway:
+        if settings.gateway:
             self._source = GatewayClient(
                 calls,
-                bot_token,
-                content=content,
-                shards=shards,
+                settings.token,
+                content=settings.message_content,
+                shards=settings.shards,
                 outage=self._outage,
                 handlers={
                     name: partial(self._dispatch, name)
@@ -266,25 +242,10 @@ class DiscordSurface(BotSurface):
     async def _ask_identity(self) -> None:
         me = await self.calls.get("/users/@me")
         self._identity.bot_user = str(me.get("id")) if isinstance(me, dict) else None
-
-    def _identified(self) -> None:
         wanted = slash_commands.definitions(self._labels, self._asks.commands.offered)
         self._background.spawn("command", slash_commands.register_with_retry(self.calls, wanted))
 
 
 async def build(settings: DiscordSettings, host: Host, asks: Asks) -> DiscordSurface:
     """Build the surface; see `answerback_chat.chat_plugin`."""
-    return DiscordSurface(
-        asks,
-        bot_token=settings.token,
-        http=host.http,
-        now=host.now,
-        labels=host.labels,
-        public_key=settings.public_key,
-        responders=settings.responders,
-        api_url=settings.api_url,
-        gateway=settings.gateway,
-        content=settings.message_content,
-        shards=settings.shards,
-        shared=host.shared,
-    )
+    return DiscordSurface(asks, settings, host)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
-import aiohttp
 from pydantic import JsonValue
 
 from answerback.core.errors import PayloadRejectedError, PlatformError
 from answerback.core.labels import Labels
-from answerback.ports.commands import Command
 from answerback.ports.plugin import DoctorContext, Finding
+from answerback_chat.control_codec import list_of, object_of, objects_of
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_discord import limits, manifest, slash_commands
 from answerback_discord.api_client import DiscordApi
@@ -24,81 +22,49 @@ from answerback_discord.plugin import DiscordSettings
 _DISCORD: Final = FindingFactory("Discord")
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """The configuration to check. ``channels`` are the places that routes name, ``roles`` the responders' roles."""
-
-    bot_token: str
-    public_key: str | None
-    public_url: str | None
-    api_url: str | None
-    content: bool = True
-    gateway: bool = True
-    channels: Sequence[str] = ()
-    roles: Sequence[str] = ()
-    fix: bool = False
-    """Whether to change the application's settings where the API allows it."""
-    commands: Sequence[Command] = ()
-
-
-def findings(settings: DiscordSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
-    """See `answerback_chat.chat_plugin`."""
-    setup = Setup(
-        bot_token=settings.token,
-        public_key=settings.public_key,
-        public_url=checkup.public_url,
-        api_url=settings.api_url,
-        content=settings.gateway and settings.message_content,
-        gateway=settings.gateway,
-        channels=checkup.channels,
-        roles=settings.groups(checkup),
-        fix=checkup.fix,
-        commands=checkup.commands,
-    )
-    return check(setup, checkup.http)
-
-
-async def check(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
-    """Run all checks, one after the other."""
-    calls = DiscordApi(http, setup.bot_token, setup.api_url)
+async def findings(settings: DiscordSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
+    """Run all checks, one after the other; see `answerback_chat.chat_plugin`."""
+    calls = DiscordApi(checkup.http, settings.token, settings.api_url)
     try:
-        application = _object(await calls.get("/applications/@me"))
-        if setup.fix:
-            application = await _fix_application(setup, calls, application)
-        bot = str(_object(await calls.get("/users/@me")).get("id"))
-        guilds = _objects(await calls.get("/users/@me/guilds"))
+        application = object_of(await calls.get("/applications/@me"))
+        if checkup.fix:
+            application = await _fix_application(settings, checkup, calls, application)
+        bot = str(object_of(await calls.get("/users/@me")).get("id"))
+        guilds = objects_of(await calls.get("/users/@me/guilds"))
     except PlatformError as error:
         yield _DISCORD.call_failed("bot token", error)
         return
     yield _DISCORD.ok(f"bot token, of {application.get('name')}")
-    yield _message_content(setup, application)
-    yield _interactions(setup, application)
-    if setup.public_key is not None:
+    yield _message_content(settings, application)
+    yield _interactions(settings, checkup.public_url, application)
+    if settings.public_key is not None:
         yield _DISCORD.check_clock(calls.date, SIGNATURE_WINDOW)
     yield _installed(guilds, str(application.get("id")))
-    for finding in await _commands(setup, calls, str(application.get("id"))):
+    for finding in await _commands(checkup, calls, str(application.get("id"))):
         yield finding
-    for channel in setup.channels:
+    for channel in checkup.channels:
         yield await _channel(channel, bot, calls)
-    if setup.roles:
-        yield await _roles(setup.roles, guilds, calls)
+    if roles := settings.groups(checkup):
+        yield await _roles(roles, guilds, calls)
 
 
-async def _fix_application(setup: Setup, calls: DiscordApi, application: Json) -> Json:
+async def _fix_application(
+    settings: DiscordSettings, checkup: DoctorContext, calls: DiscordApi, application: Json
+) -> Json:
     """Update the application's settings; the endpoint comes last, because Discord tests it at once."""
-    wanted = manifest.application_settings(setup.public_url if setup.public_key else None)
+    wanted = manifest.application_settings(checkup.public_url if settings.public_key else None)
     endpoint = wanted.pop("interactions_endpoint_url", None)
     flags = _flags(application)
-    if not setup.content or flags & limits.FLAG_MESSAGE_CONTENT:
+    if not _reads_content(settings) or flags & limits.FLAG_MESSAGE_CONTENT:
         del wanted["flags"]
     else:
         wanted["flags"] = flags_to_set(flags)
-    application = _object(await calls.request("PATCH", "/applications/@me", wanted))
+    application = object_of(await calls.request("PATCH", "/applications/@me", wanted))
     if endpoint is None or application.get("interactions_endpoint_url") == endpoint:
         return application
     with contextlib.suppress(PayloadRejectedError):  # `_interactions` reports what is wrong with it
         body: Json = {"interactions_endpoint_url": endpoint}
-        application = _object(await calls.request("PATCH", "/applications/@me", body))
+        application = object_of(await calls.request("PATCH", "/applications/@me", body))
     return application
 
 
@@ -112,11 +78,15 @@ def _flags(application: Json) -> int:
     return flags if isinstance(flags, int) else 0
 
 
-def _message_content(setup: Setup, application: Json) -> Finding:
-    if not setup.gateway:
+def _reads_content(settings: DiscordSettings) -> bool:
+    return settings.gateway and settings.message_content
+
+
+def _message_content(settings: DiscordSettings, application: Json) -> Finding:
+    if not settings.gateway:
         what = "typed answers are not read, and deletions and locks are noticed only when somebody acts"
         return _DISCORD.ok(f"no gateway, as configured: {what}")
-    if not setup.content:
+    if not settings.message_content:
         return _DISCORD.ok("typed answers by mention, reply and direct message only, as configured")
     if _flags(application) & limits.FLAG_MESSAGE_CONTENT:
         return _DISCORD.ok("Message Content intent")
@@ -128,10 +98,10 @@ def _message_content(setup: Setup, application: Json) -> Finding:
     )
 
 
-def _interactions(setup: Setup, application: Json) -> Finding:
+def _interactions(settings: DiscordSettings, public_url: str | None, application: Json) -> Finding:
     """Check how clicks arrive: at the endpoint if one is set, otherwise over the gateway, never both."""
     what, address = "interactions", application.get("interactions_endpoint_url")
-    if setup.public_key is None:
+    if settings.public_key is None:
         if not address:
             return _DISCORD.ok(f"{what}, over the gateway")
         return _DISCORD.problem(
@@ -139,18 +109,18 @@ def _interactions(setup: Setup, application: Json) -> Finding:
             f"Discord posts clicks to {address}, and none arrive over the gateway",
             "Set discord.public_key to receive them by HTTP, or clear the Interactions Endpoint URL in the portal.",
         )
-    if setup.public_key.lower() != str(application.get("verify_key")).lower():
+    if settings.public_key.lower() != str(application.get("verify_key")).lower():
         return _DISCORD.problem(
             what,
             "discord.public_key is not this application's",
             "Copy the Public Key from General Information in the Developer Portal.",
         )
-    if setup.public_url is None:
+    if public_url is None:
         return _DISCORD.no_public_url(
             what,
             "Set public.url to the https address of the public listener.",
         )
-    wanted = manifest.interactions_url(setup.public_url)
+    wanted = manifest.interactions_url(public_url)
     if address == wanted:
         return _DISCORD.ok(f"{what}, at {wanted}")
     return _DISCORD.problem(
@@ -171,12 +141,14 @@ def _installed(guilds: Sequence[Json], application_id: str) -> Finding:
     )
 
 
-async def _commands(setup: Setup, calls: DiscordApi, application_id: str) -> list[Finding]:
+async def _commands(
+    checkup: DoctorContext, calls: DiscordApi, application_id: str
+) -> list[Finding]:
     """Check that the slash commands exist; the service sets their texts, because it knows the labels."""
-    wanted = slash_commands.definitions(Labels(), setup.commands)
+    wanted = slash_commands.definitions(Labels(), checkup.commands)
     try:
         found = await slash_commands.fetch_commands(calls, application_id)
-        if setup.fix and not all(str(each["name"]) in found for each in wanted):
+        if checkup.fix and not all(str(each["name"]) in found for each in wanted):
             await slash_commands.register(calls, wanted, application_id)
             found = await slash_commands.fetch_commands(calls, application_id)
     except PlatformError as error:
@@ -198,12 +170,12 @@ def _command(wanted: Json, found: Json | None) -> Finding:
 async def _channel(channel_id: str, bot: str, calls: DiscordApi) -> Finding:
     what = f"channel {channel_id}"
     try:
-        channel = _object(await calls.get(f"/channels/{channel_id}"))
+        channel = object_of(await calls.get(f"/channels/{channel_id}"))
         parent = channel.get("parent_id") if channel.get("type") in {10, 11, 12} else None
-        place = _object(await calls.get(f"/channels/{parent}")) if parent else channel
+        place = object_of(await calls.get(f"/channels/{parent}")) if parent else channel
         guild = str(channel.get("guild_id"))
-        roles = _objects(await calls.get(f"/guilds/{guild}/roles"))
-        member = _object(await calls.get(f"/guilds/{guild}/members/{bot}"))
+        roles = objects_of(await calls.get(f"/guilds/{guild}/roles"))
+        member = object_of(await calls.get(f"/guilds/{guild}/members/{bot}"))
     except PlatformError as error:
         return _DISCORD.call_failed(what, error)
     has = compute_permissions(guild, roles, member, place.get("permission_overwrites"), bot)
@@ -221,13 +193,13 @@ def compute_permissions(
     guild: str, roles: Sequence[Json], member: Json, overwrites: JsonValue, bot: str
 ) -> int:
     """Return the bot's permissions in a channel: https://docs.discord.com/developers/topics/permissions#permission-overwrites."""
-    mine = {guild, *(str(role) for role in _list(member.get("roles")))}
+    mine = {guild, *(str(role) for role in list_of(member.get("roles")))}
     bits = 0
     for role in roles:
         bits |= int(str(role.get("permissions") or 0)) if role.get("id") in mine else 0
     if bits & limits.ADMINISTRATOR:
         return -1
-    by_holder = {str(each.get("id")): each for each in _objects(overwrites)}
+    by_holder = {str(each.get("id")): each for each in objects_of(overwrites)}
     for level in ({guild}, mine - {guild}, {bot}):
         allow = deny = 0
         for holder in level & by_holder.keys():
@@ -241,7 +213,7 @@ async def _roles(wanted: Sequence[str], guilds: Sequence[Json], calls: DiscordAp
     known: set[str] = set()
     try:
         for guild in guilds:
-            listed = _objects(await calls.get(f"/guilds/{guild.get('id')}/roles"))
+            listed = objects_of(await calls.get(f"/guilds/{guild.get('id')}/roles"))
             known |= {str(role.get("id")) for role in listed}
     except PlatformError as error:
         return _DISCORD.call_failed("roles", error)
@@ -253,15 +225,3 @@ async def _roles(wanted: Sequence[str], guilds: Sequence[Json], calls: DiscordAp
         f"no server has the role {', '.join(missing)}",
         "Copy the role's id with Developer Mode on: right-click it in the server's settings.",
     )
-
-
-def _object(value: JsonValue) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
-
-
-def _objects(value: JsonValue) -> list[Json]:
-    return [each for each in _list(value) if isinstance(each, dict)]

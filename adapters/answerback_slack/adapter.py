@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-import aiohttp
 from aiohttp import web
 from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Destination
-from answerback.core.errors import PlatformError, UnauthorizedError
-from answerback.core.labels import Labels
-from answerback.ports.claims import SharedLeases
-from answerback.ports.outage_log import Outage
+from answerback.core.errors import PlatformError
 from answerback.ports.plugin import Host
 from answerback.ports.surface import Asks, RetryLater, Shown
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.bot_identity import IdentityResolver
+from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
+from answerback_chat.control_codec import text_of
 from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import Save
-from answerback_chat.missed_changes import MissedChangeFinder
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import ids
 from answerback_slack.agent_status import AgentSessions
 from answerback_slack.api_client import SlackApi, create_web_client
 from answerback_slack.bolt_app import BoltDispatcher
 from answerback_slack.catch_up import create_missed_message_reader
+from answerback_slack.channel_history import Conversation
 from answerback_slack.connection import SocketModeConnections
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.http_endpoint import HttpEndpoint
@@ -47,49 +41,23 @@ from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.responder_names import ResponderNames
 from answerback_slack.typed_messages import TypedMessageListener, typed_message_from_event
 
-logger = logging.getLogger(__name__)
-
 LEASE: Final = "slack changes"
-_FINISH_SECONDS: Final = 5.0
 _MAX_TASKS: Final = 2_000
 
 
 class SlackSurface(ChatSurface):
-    """Show asks in Slack and pass on what people do there.
-
-    Args:
-        bot_token: ``xoxb-…``, for all calls of the Web API.
-        app_token: ``xapp-…``, to receive payloads over Socket Mode; None to receive them over HTTP, on
-            `public_routes`.
-        signing_secret: verifies that HTTP requests are Slack's.
-        responders: who may act if neither the ask nor its route names responders.
-        api_url: a base URL for the Web API other than Slack's, for tests and proxies.
-        http: the HTTP session that all calls share.
-        now: returns seconds since the epoch, by the clock that all processes with the same store use.
-        shared: the leases shared with other processes: one of them looks for what happened during gaps.
-    """
+    """Show asks in Slack and pass on what people do there."""
 
     name = "slack"
+    platform = "Slack"
     _identity: BotIdentity
+    _missed: MissedMessageReader[Conversation]
 
-    def __init__(
-        self,
-        asks: Asks,
-        *,
-        bot_token: str,
-        app_token: str | None,
-        signing_secret: str | None,
-        responders: tuple[str, ...],
-        api_url: str | None,
-        labels: Labels,
-        http: aiohttp.ClientSession,
-        now: Callable[[], float] = time.time,
-        shared: SharedLeases | None = None,
-    ) -> None:
-        self._responders = responders
-        client = create_web_client(bot_token, api_url, http)
-        calls = self._calls = SlackApi(client, self._token_rejected)
-        notes = PrivateNotes(calls, http)
+    def __init__(self, asks: Asks, settings: SlackSettings, host: Host) -> None:
+        labels, now = host.labels, host.now
+        client = create_web_client(settings.token, settings.api_url, host.http)
+        calls = self._calls = SlackApi(client, self._on_token_refused)
+        notes = PrivateNotes(calls, host.http)
         later = BackgroundTasks(_MAX_TASKS)
         identity = BotIdentity()
         groups = GroupMembership(calls)
@@ -100,74 +68,58 @@ class SlackSurface(ChatSurface):
         parts = (asks, calls, notes, later, labels, identity)
         self._listener = TypedMessageListener(*parts, groups)
         self._events = EventHandler(
-            asks, groups, self._homes, self._sessions, identity, self._recheck, now
+            asks, groups, self._homes, self._sessions, identity, self._report_outage, now
         )
-        changes = MissedChangeFinder(self.name, asks, SlackMessages(calls), self._is_responsible)
         super().__init__(
             asks,
             Posting(calls, labels, groups, self._names, selections, now),
             groups,
-            create_missed_message_reader(asks, calls, self._listener),
-            changes,
+            SlackMessages(calls),
             identity,
-            LeaderLease(shared, LEASE, self._lead, changes.stop),
+            LeaderLease(host.shared, LEASE, self._lead, self._stand_by),
             later,
+            settings.responders,
+            create_missed_message_reader(asks, calls, self._listener),
         )
         platform = InteractionHandler(*parts, self._listener, self._homes, selections, now)
         interactions = Interactions[Click | Submission, Ack](asks, platform, self.name)
-        bolt = BoltDispatcher(bot_token, identity, interactions.receive, self._on_event)
-        self._outages = Outage(logger, "Slack")
-        self._outage: str | None = "Slack is not connected yet."
-        self._identity_resolver = IdentityResolver(
-            "slack", self._identify, self._identification_failed
-        )
-        self._routes: list[web.RouteDef] = []
-        self._sockets: SocketModeConnections | None = None
+        bolt = BoltDispatcher(settings.token, identity, interactions.receive, self._on_event)
+        app_token, secret = reveal(settings.app_token), reveal(settings.signing_secret)
         self._receiving = app_token is None
         if app_token is not None:
-            self._sockets = SocketModeConnections(
+            self._source = SocketModeConnections(
                 app_token,
                 client,
                 bolt.dispatch,
-                outage=self._outages,
+                outage=self._outage,
                 on_lost=self._connection_lost,
                 on_restored=self._connection_restored,
             )
-        elif signing_secret is not None:
-            endpoint = HttpEndpoint(signing_secret, interactions.receive, bolt.dispatch, now)
+        elif secret is not None:
+            endpoint = HttpEndpoint(secret, interactions.receive, bolt.dispatch, now)
             self._routes = [web.post(EVENTS_PATH, endpoint.handle)]
 
     async def start(self) -> None:
-        """See `answerback.ports.surface.Surface.start`."""
-        await self._recheck(self._outage).wait()
-        if self._sockets is not None:
-            await self._sockets.start()
+        await self._identity_resolver.start().wait()
+        if self._source is not None:
+            await self._source.start()
         await self._leadership.start()
 
     async def stop(self) -> None:
-        """See `answerback.ports.surface.Surface.stop`."""
-        await self._identity_resolver.stop()
-        await self._leadership.stop()
-        await self._changes.stop()
-        await self._missed.stop()
         await self._homes.stop()
         await self._sessions.stop()
-        await self._background.stop(_FINISH_SECONDS)
-        if self._sockets is not None:
-            await self._sockets.stop()
-        await self._groups.stop()
+        await super().stop()
         await self._names.stop()
 
     def unready_reason(self) -> str | None:
-        """See `answerback.ports.surface.Surface.unready_reason`."""
-        if self._outage is not None or self._sockets is None:
-            return self._outage
-        lost = self._sockets.outage_reason()
+        if self._problem is not None or self._source is None:
+            return self._problem
+        lost = self._source.outage_reason()
         return None if lost is None else f"Slack's Socket Mode: {lost}. See `answerback doctor`."
 
-    def public_routes(self) -> list[web.RouteDef]:
-        """The routes of HTTP mode for the public listener; none over Socket Mode."""
-        return self._routes
+    def is_leader(self) -> bool | None:
+        """See `answerback.ports.surface.SupportsLeading.is_leader`: every process receives events."""
+        return None
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         try:
@@ -223,16 +175,11 @@ class SlackSurface(ChatSurface):
         await self._listener.handle_message(message)
         await self._missed.record_heard(message.at)
 
-    def _token_rejected(self, error: UnauthorizedError) -> None:
-        self._recheck(str(error))
+    async def _lead(self) -> None:
+        self._changes.start_looking()
 
-    def _recheck(self, reason: str | None) -> asyncio.Event:
-        """Report an outage, with this reason, until Slack identifies the app.
-
-        The returned event is set after the first attempt.
-        """
-        self._outage = reason
-        return self._identity_resolver.start()
+    async def _stand_by(self) -> None:
+        await self._changes.stop()
 
     def _connection_lost(self) -> None:
         self._receiving = False
@@ -242,38 +189,25 @@ class SlackSurface(ChatSurface):
         self._receiving = True
         self._reconnected()
 
-    async def _lead(self) -> None:
-        self._changes.start_looking()
-
     def _hears(self) -> bool:
-        return self._receiving and self._identity.bot_user is not None
+        return self._receiving and super()._hears()
 
-    async def _identify(self) -> None:
-        answer = await self._calls.call("auth.test", self._calls.client.auth_test)
-        self._identity.team = str(answer.get("team_id") or "") or None
-        self._identity.bot_user = str(answer.get("user_id") or "") or None
-        self._identity.bot = str(answer.get("bot_id") or "") or None
-        self._outage = None
-        self._outages.record_success("api")
-        self._reconnected()
+    def _is_responsible(self) -> bool:
+        return self._hears() and super()._is_responsible()
 
-    def _identification_failed(self, error: PlatformError) -> bool:
-        self._outage = str(error)
-        self._outages.record_failure("api", error)
+    async def _ask_identity(self) -> None:
+        answer = await self._calls.call(self._calls.client.auth_test)
+        self._identity.team = text_of(answer.get("team_id")) or None
+        self._identity.bot_user = text_of(answer.get("user_id")) or None
+        self._identity.bot = text_of(answer.get("bot_id")) or None
+
+    def _should_retry_identify(self, error: PlatformError) -> bool:
+        """Return True: an administrator may approve or install the app at any time."""
+        self._problem = str(error)
+        self._outage.record_failure("api", error)
         return True
 
 
 async def build(settings: SlackSettings, host: Host, asks: Asks) -> SlackSurface:
     """Build the surface; see `answerback_chat.chat_plugin`."""
-    return SlackSurface(
-        asks,
-        bot_token=settings.token,
-        app_token=reveal(settings.app_token),
-        signing_secret=reveal(settings.signing_secret),
-        responders=settings.responders,
-        api_url=settings.api_url,
-        labels=host.labels,
-        http=host.http,
-        now=host.now,
-        shared=host.shared,
-    )
+    return SlackSurface(asks, settings, host)

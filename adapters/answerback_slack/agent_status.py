@@ -152,16 +152,11 @@ class AgentSessions:
     async def _set(self, session: AgentSession, status: SessionStatus, turn: object) -> None:
         """Set a session's status, unless a later task has superseded this one."""
         channel, thread = session
-        client = self._calls.client
+        method = self._calls.client.agents_sessions_setStatus
 
         async def set_status() -> None:
             if self._turns.get(session) is turn:
-                await self._calls.call(
-                    "agents.sessions.setStatus",
-                    lambda: client.agents_sessions_setStatus(
-                        channel_id=channel, thread_ts=thread, status=status
-                    ),
-                )
+                await self._calls.call(method, channel_id=channel, thread_ts=thread, status=status)
 
         self._processing.discard(session)
         try:

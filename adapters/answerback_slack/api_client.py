@@ -13,7 +13,8 @@ import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, ParamSpec
 
 import aiohttp
 from slack_sdk.errors import SlackApiError
@@ -22,12 +23,15 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from answerback.core.errors import (
     NotDoneError,
+    PlatformError,
     PlatformUnavailableError,
     RateLimitedError,
     UnauthorizedError,
 )
 from answerback_client.models import reason_of
 from answerback_slack import errors
+
+P = ParamSpec("P")
 
 CALL_SECONDS: Final = 10.0
 POST_INTERVAL_SECONDS: Final = 1.0
@@ -63,37 +67,43 @@ class SlackApi:
     """The calls of one workspace's bot token.
 
     Args:
-        on_token_rejected: called with every error that rejects the token rather than the call.
+        refused: called with every error that rejects the token rather than the call.
     """
 
     def __init__(
         self,
         client: AsyncWebClient,
-        on_token_rejected: Callable[[UnauthorizedError], None] = lambda _error: None,
+        refused: Callable[[PlatformError], None] = lambda _error: None,
     ) -> None:
         self.client = client
-        self._on_token_rejected = on_token_rejected
+        self._refused = refused
         self._limits: dict[tuple[str, str], _RateLimit] = {}
 
     async def call(
-        self,
-        method: str,
-        call: Callable[[], Awaitable[AsyncSlackResponse]],
-        channel: str = "",
-        seconds: float | None = None,
+        self, method: Callable[P, Awaitable[AsyncSlackResponse]], *args: P.args, **kwargs: P.kwargs
     ) -> Mapping[str, object]:
-        """Make one call and return its response.
-
-        Args:
-            method: the method's name, such as ``chat.update``.
-            channel: the channel that it posts to.
-            seconds: how long to wait for the response, if shorter than usual.
+        """Call a method of the client, such as ``client.reactions_add``, and return its response.
 
         Raises:
             PlatformError: the call failed; the subclass says how.
         """
+        name, call = method.__name__.replace("_", "."), partial(method, *args, **kwargs)
+        return await self.send(name, call, str(kwargs.get("channel", "")))
+
+    async def send(
+        self,
+        method: str,
+        call: Callable[[], Awaitable[AsyncSlackResponse]],
+        channel: str = "",
+        timeout: float = CALL_SECONDS,
+    ) -> Mapping[str, object]:
+        """Make one call of a method with this name in Slack's API; see `call`.
+
+        Args:
+            channel: the channel that it posts to.
+            timeout: the seconds to wait for the response.
+        """
         self.raise_if_limited(method, channel)
-        timeout = CALL_SECONDS if seconds is None else seconds
         try:
             async with asyncio.timeout(timeout):
                 response = await call()
@@ -102,7 +112,7 @@ class SlackApi:
             if isinstance(raised, RateLimitedError):
                 self._record_limit(method, channel, raised.retry_after)
             if isinstance(raised, UnauthorizedError) and raised.code in errors.TOKEN_REFUSED_CODES:
-                self._on_token_rejected(raised)
+                self._refused(raised)
             raise raised from error
         except TimeoutError as error:
             raise PlatformUnavailableError(

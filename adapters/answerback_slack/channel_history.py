@@ -1,76 +1,77 @@
-"""Read the messages of a channel or a thread, page by page, to find our own by their metadata."""
+"""Read the messages of a channel or a thread, page by page, to find our own by their metadata.
+
+https://docs.slack.dev/reference/methods/conversations.replies and …/conversations.history
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from pydantic import JsonValue
+
+from answerback_chat.control_codec import object_of, objects_of, text_of
 from answerback_chat.live_message import HistoryTooLongError
 from answerback_slack.api_client import SlackApi
 
-_PAGE_SIZE: Final = 200
+PAGE_SIZE: Final = 200
 _MAX_PAGES: Final = 250
 
 
-class ChannelHistory:
-    """The messages in Slack's channels and threads, ours and others'."""
+class Conversation(NamedTuple):
+    """A thread, or (without ``thread``) the messages of a channel outside its threads."""
 
-    def __init__(self, calls: SlackApi) -> None:
-        self._calls = calls
+    channel: str
+    thread: str | None = None
 
-    async def messages_between(
-        self, channel: str, thread: str | None, between: tuple[str, str | None]
-    ) -> AsyncIterator[Mapping[str, object]]:
-        """Yield all messages between two times, exclusive of both.
+    @property
+    def is_direct(self) -> bool:
+        """Whether this is a direct conversation: https://docs.slack.dev/apis/web-api/using-the-conversations-api"""
+        return self.channel.startswith("D")
 
-        Raises:
-            PlatformError: not all messages could be read.
-        """
-        cursor: str | None = None
-        for _ in range(_MAX_PAGES):
-            answer = await self._read(channel, thread, between, cursor)
-            for message in as_objects(answer.get("messages")):
-                # Slack returns a thread's parent along with its replies, however old it is.
-                if str(message.get("ts")) > between[0]:
-                    yield message
-            [metadata] = as_objects([answer.get("response_metadata")])
-            cursor = str(metadata.get("next_cursor") or "")
-            if not cursor:
-                return
-        raise HistoryTooLongError(
-            "There are too many messages to check whether this was posted before"
-        )
 
-    async def _read(
-        self, channel: str, thread: str | None, between: tuple[str, str | None], cursor: str | None
-    ) -> Mapping[str, object]:
-        client, (oldest, latest) = self._calls.client, between
-        page: dict[str, Any] = {
-            "oldest": oldest,
-            "latest": latest,
-            "limit": _PAGE_SIZE,
-            "cursor": cursor,
-            "include_all_metadata": True,
-        }
-        if thread is None:
-            return await self._calls.call(
-                "conversations.history",
-                lambda: client.conversations_history(channel=channel, **page),
-            )
-        return await self._calls.call(
-            "conversations.replies",
-            lambda: client.conversations_replies(channel=channel, ts=thread, **page),
-        )
+class HistoryPage(NamedTuple):
+    """A page of a conversation: of a thread the oldest messages come first, of a channel the newest."""
+
+    messages: list[dict[str, JsonValue]]
+    following: str
+    """The cursor of the next page; empty if this is the last one."""
+
+
+async def read_page(calls: SlackApi, place: Conversation, **span: Any) -> HistoryPage:
+    """Read the page of a conversation that Slack's parameters, such as ``oldest`` and ``cursor``, describe."""
+    client, (channel, thread) = calls.client, place
+    page: dict[str, Any] = {"limit": PAGE_SIZE, "channel": channel, **span}
+    if thread is None:
+        answer = await calls.call(client.conversations_history, **page)
+    else:
+        answer = await calls.call(client.conversations_replies, ts=thread, **page)
+    following = text_of(object_of(answer.get("response_metadata")).get("next_cursor"))
+    return HistoryPage(objects_of(answer.get("messages")), following)
+
+
+async def messages_between(
+    calls: SlackApi, place: Conversation, oldest: str, latest: str | None = None
+) -> AsyncIterator[Mapping[str, object]]:
+    """Yield all messages between two times, exclusive of both.
+
+    Raises:
+        PlatformError: not all messages could be read.
+    """
+    span = {"oldest": oldest, "latest": latest, "include_all_metadata": True}
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await read_page(calls, place, cursor=cursor, **span)
+        for message in page.messages:
+            # Slack returns a thread's parent along with its replies, however old it is.
+            if str(message.get("ts")) > oldest:
+                yield message
+        if not (cursor := page.following):
+            return
+    raise HistoryTooLongError("There are too many messages to check whether this was posted before")
 
 
 def event_payload(message: Mapping[str, object], event: str) -> Mapping[str, object]:
     """The payload of a message's metadata if its event type is this one; else an empty object."""
-    [metadata] = as_objects([message.get("metadata")])
-    [payload] = as_objects([metadata.get("event_payload")])
-    return payload if metadata.get("event_type") == event else {}
-
-
-def as_objects(value: object) -> list[Mapping[str, object]]:
-    """A JSON value as a list of objects: any item that is not an object becomes an empty one."""
-    listed = value if isinstance(value, list) else []
-    return [item if isinstance(item, dict) else {} for item in listed]
+    metadata = object_of(message.get("metadata"))
+    return object_of(metadata.get("event_payload")) if metadata.get("event_type") == event else {}

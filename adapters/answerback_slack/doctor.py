@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -16,6 +16,7 @@ from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.ports.commands import COMMAND
 from answerback.ports.plugin import DoctorContext, Finding
+from answerback_chat.control_codec import objects_of
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_slack import inbox_view
 from answerback_slack.api_client import SlackApi, create_web_client
@@ -29,46 +30,16 @@ _HELLO_TIMEOUT: Final = 10.0
 """Seconds to wait for Slack's hello on a new connection."""
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """The configuration to check. ``channels`` are those that routes name, ``groups`` the responders' user groups."""
-
-    bot_token: str
-    app_token: str | None
-    signing_secret: str | None
-    public_url: str | None
-    api_url: str | None
-    channels: Sequence[str] = ()
-    groups: Sequence[str] = ()
-    commands: bool = False
-    """Whether there are commands to offer."""
-
-
-def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
-    """See `answerback_chat.chat_plugin`."""
-    setup = Setup(
-        bot_token=settings.token,
-        app_token=reveal(settings.app_token),
-        signing_secret=reveal(settings.signing_secret),
-        public_url=checkup.public_url,
-        api_url=settings.api_url,
-        channels=checkup.channels,
-        groups=settings.groups(checkup),
-        commands=bool(checkup.commands),
-    )
-    return check(setup, checkup.http)
-
-
-async def check(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
-    """Run all checks, one after the other."""
-    calls = SlackApi(create_web_client(setup.bot_token, setup.api_url, http))
+async def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
+    """Run all checks, one after the other; see `answerback_chat.chat_plugin`."""
+    calls = SlackApi(create_web_client(settings.token, settings.api_url, checkup.http))
     responses: list[AsyncSlackResponse] = []
 
     async def auth_test() -> AsyncSlackResponse:
         responses.append(await calls.client.auth_test())
         return responses[0]
 
-    if not setup.bot_token.startswith(("xoxb-", "xoxe.xoxb-")):
+    if not settings.token.startswith(("xoxb-", "xoxe.xoxb-")):
         yield _SLACK.problem(
             "bot token",
             "slack.bot_token is not a bot token",
@@ -76,27 +47,26 @@ async def check(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Find
         )
         return
     try:
-        answer = await calls.call("auth.test", auth_test)
+        answer = await calls.send("auth.test", auth_test)
     except PlatformError as error:
         yield _SLACK.call_failed("bot token", error)
         return
     headers = {name.lower(): str(value) for name, value in responses[0].headers.items()}
     yield _SLACK.ok(f"bot token, as {answer.get('user')} in {answer.get('team')}")
-    yield _scopes(headers.get("x-oauth-scopes", ""))
-    yield _sessions(headers.get("x-oauth-scopes", ""))
-    if setup.commands:
-        yield _commands(headers.get("x-oauth-scopes", ""))
+    granted = {scope.strip() for scope in headers.get("x-oauth-scopes", "").split(",")}
+    yield _scopes(granted)
+    yield _sessions(granted)
+    if checkup.commands:
+        yield _commands(granted)
     yield _SLACK.check_clock(headers.get("date"), SIGNATURE_SECONDS)
-    yield await _delivery(setup, calls, http)
-    client = calls.client
+    yield await _delivery(settings, calls, checkup)
     for finding in await _home(calls, str(answer.get("user_id"))):
         yield finding
-    for channel in setup.channels:
-        method, read = "conversations.history", partial(client.conversations_history, limit=1)
-        call = partial(calls.call, method, partial(read, channel=channel))
+    for channel in checkup.channels:
+        call = partial(calls.call, calls.client.conversations_history, channel=channel, limit=1)
         yield await _SLACK.check_call(f"channel {channel}", call)
-    if setup.groups:
-        for finding in await _groups(calls, setup.groups):
+    if groups := settings.groups(checkup):
+        for finding in await _groups(calls, groups):
             yield finding
 
 
@@ -105,14 +75,12 @@ async def _groups(calls: SlackApi, groups: Sequence[str]) -> list[Finding]:
 
     https://docs.slack.dev/reference/methods/usergroups.list
     """
-    list_groups = partial(calls.client.usergroups_list, include_count=True, include_disabled=True)
+    list_groups = calls.client.usergroups_list
     try:
-        answer = await calls.call("usergroups.list", list_groups)
+        answer = await calls.call(list_groups, include_count=True, include_disabled=True)
     except PlatformError as error:
         return [_SLACK.call_failed("user groups", error)]
-    listed = answer.get("usergroups")
-    rows = listed if isinstance(listed, list) else []
-    known = {str(each.get("id")): each for each in rows if isinstance(each, dict)}
+    known = {str(each.get("id")): each for each in objects_of(answer.get("usergroups"))}
     return [_group(group, known.get(group)) for group in dict.fromkeys(groups)]
 
 
@@ -145,9 +113,8 @@ def _day(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _scopes(granted_scopes: str) -> Finding:
+def _scopes(granted: Collection[str]) -> Finding:
     """Check the token's scopes, which Slack lists in a header of every response."""
-    granted = {scope.strip() for scope in granted_scopes.split(",")}
     missing = [scope for scope in SCOPES if scope not in granted]
     if not missing:
         return _SLACK.ok("scopes")
@@ -159,18 +126,18 @@ def _scopes(granted_scopes: str) -> Finding:
     )
 
 
-def _sessions(granted_scopes: str) -> Finding:
+def _sessions(granted: Collection[str]) -> Finding:
     """Report whether the app has agent sessions, which are optional: only an app that is an agent has the scope."""
-    if AGENT_SCOPE in {scope.strip() for scope in granted_scopes.split(",")}:
+    if AGENT_SCOPE in granted:
         return _SLACK.ok("agent sessions")
     hint = "to enable them, use the manifest of `answerback manifest slack --mode socket-agent`"
     return _SLACK.ok(f"no agent sessions (optional): {hint}")
 
 
-def _commands(granted_scopes: str) -> Finding:
+def _commands(granted: Collection[str]) -> Finding:
     """Check for the scope of commands, which apps made from an older manifest lack."""
     what = f"command /{COMMAND}"
-    if COMMAND_SCOPE in {scope.strip() for scope in granted_scopes.split(",")}:
+    if COMMAND_SCOPE in granted:
         return _SLACK.ok(what)
     problem = _SLACK.problem(
         what,
@@ -183,9 +150,8 @@ def _commands(granted_scopes: str) -> Finding:
 async def _home(calls: SlackApi, bot_user: str) -> list[Finding]:
     """Check that the Home tab is on, by publishing the bot's own Home, which nobody sees."""
     view = inbox_view.build_home_view((), (), Labels())
-    publish = partial(calls.client.views_publish, user_id=bot_user, view=view)
     try:
-        await calls.call("views.publish", publish)
+        await calls.call(calls.client.views_publish, user_id=bot_user, view=view)
     except PlatformError as error:
         if error.code != inbox_view.NOT_ENABLED_CODE:
             return []
@@ -200,9 +166,8 @@ async def _home(calls: SlackApi, bot_user: str) -> list[Finding]:
 
 async def _socket(calls: SlackApi, token: str, http: aiohttp.ClientSession) -> Finding:
     """Check that Slack accepts one more connection. It is closed at once, so that it receives no clicks."""
-    open_connection = partial(calls.client.apps_connections_open, app_token=token)
     try:
-        opened = await calls.call("apps.connections.open", open_connection)
+        opened = await calls.call(calls.client.apps_connections_open, app_token=token)
         async with (
             asyncio.timeout(_HELLO_TIMEOUT),
             http.ws_connect(str(opened.get("url"))) as socket,
@@ -224,9 +189,9 @@ async def _socket(calls: SlackApi, token: str, http: aiohttp.ClientSession) -> F
     return _SLACK.ok(f"Socket Mode, {others} other connections of the ten that an app may have")
 
 
-async def _delivery(setup: Setup, calls: SlackApi, http: aiohttp.ClientSession) -> Finding:
+async def _delivery(settings: SlackSettings, calls: SlackApi, checkup: DoctorContext) -> Finding:
     """Check how clicks arrive: over a socket that can be opened, or with a public URL and a signing secret."""
-    token = setup.app_token
+    token = reveal(settings.app_token)
     if token is not None:
         if not token.startswith("xapp-"):
             return _SLACK.problem(
@@ -234,17 +199,17 @@ async def _delivery(setup: Setup, calls: SlackApi, http: aiohttp.ClientSession) 
                 "slack.app_token is not an app-level token",
                 "Generate one with the scope connections:write under Basic Information, App-Level Tokens.",
             )
-        return await _socket(calls, token, http)
-    secret = setup.signing_secret or ""
+        return await _socket(calls, token, checkup.http)
+    secret = reveal(settings.signing_secret) or ""
     if len(secret) < 16 or secret.startswith("xox"):
         return _SLACK.problem(
             "signing secret",
             "slack.signing_secret does not look like a signing secret",
             "Copy the Signing Secret from Basic Information, App Credentials.",
         )
-    if setup.public_url is None:
+    if checkup.public_url is None:
         return _SLACK.no_public_url(
             "request URL",
             "Set public.url, and enter it with /slack/events as the request URL of both events and interactivity.",
         )
-    return _SLACK.ok(f"request URL, which must be {setup.public_url.rstrip('/')}/slack/events")
+    return _SLACK.ok(f"request URL, which must be {checkup.public_url.rstrip('/')}/slack/events")

@@ -23,6 +23,7 @@ from answerback.core.errors import (
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat.coalesced_lookups import CoalescedLookups
+from answerback_chat.control_codec import list_of
 from answerback_slack.api_client import SlackApi
 
 logger = logging.getLogger(__name__)
@@ -148,11 +149,7 @@ class GroupMembership:
         return 0.0
 
     async def _fetch(self, group: str) -> frozenset[str]:
-        answer = await self._calls.call(
-            "usergroups.users.list",
-            lambda: self._calls.client.usergroups_users_list(usergroup=group),
-        )
-        users = answer.get("users")
-        members = frozenset(str(user) for user in users) if isinstance(users, list) else frozenset()
+        answer = await self._calls.call(self._calls.client.usergroups_users_list, usergroup=group)
+        members = frozenset(map(str, list_of(answer.get("users"))))
         self._recent[group] = _Members(members, time.monotonic())
         return members

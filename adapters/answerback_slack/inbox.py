@@ -243,10 +243,7 @@ class HomeTabs:
             first=not pages,
             following=following,
         )
-        client = self._calls.client
-        await self._calls.call(
-            "views.publish", lambda: client.views_publish(user_id=user, view=view)
-        )
+        await self._calls.call(self._calls.client.views_publish, user_id=user, view=view)
         self._enabled.confirm_supported()
         if any(_is_being_posted(ask, self._now()) for ask in rows):
             self._enqueue(user, _RECHECK_SECONDS)

@@ -199,15 +199,12 @@ class InteractionHandler:
         return Ack(body={"response_action": "update", "view": notice}) if left else _ACKNOWLEDGED
 
     def _open_later(self, click: Click, modal: Block) -> None:
-        client, trigger_id = self._calls.client, click.trigger_id
+        call = partial(self._calls.client.views_open, trigger_id=click.trigger_id, view=modal)
         until = click.received_at + _TRIGGER_SECONDS
 
         def open_view() -> Awaitable[object]:
-            return self._calls.call(
-                "views.open",
-                lambda: client.views_open(trigger_id=trigger_id, view=modal),
-                seconds=max(until - time.monotonic(), 0.0),
-            )
+            left = max(until - time.monotonic(), 0.0)
+            return self._calls.send("views.open", call, timeout=left)
 
         self._later.spawn("modal", self._show_modal(click, open_view))
 
@@ -219,15 +216,9 @@ class InteractionHandler:
         view = show_in_full.full_text_modal(
             view_of(ask, self._labels), self._labels, click.control.number or 0, metadata
         )
-        client = self._calls.client
-
-        def update_view() -> Awaitable[object]:
-            return self._calls.call(
-                "views.update",
-                lambda: client.views_update(view_id=view_id, hash=view_hash, view=view),
-            )
-
-        self._later.spawn("page", self._show_modal(click, update_view))
+        update = self._calls.client.views_update
+        call = partial(self._calls.call, update, view_id=view_id, hash=view_hash, view=view)
+        self._later.spawn("page", self._show_modal(click, call))
         return _ACKNOWLEDGED
 
     async def _show_modal(self, click: Click, show: Callable[[], Awaitable[object]]) -> None:

@@ -14,17 +14,28 @@ from datetime import UTC, datetime
 from re import Pattern
 from typing import Final, TypeAlias
 
+from pydantic import JsonValue
+
 from answerback.core.intents import RequestedAction, TypedText
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat import bot_identity
-from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb, decode
+from answerback_chat.control_codec import (
+    BATCH_VERBS,
+    NO_ASK,
+    Control,
+    Verb,
+    decode,
+    list_of,
+    object_of,
+    parse_index,
+    text_of,
+)
 from answerback_slack import ids
 
 Values: TypeAlias = Mapping[str, FieldEntry]
 """The contents of the inputs in a message or modal, by block_id: a text, or the indexes of the selected options."""
-_MAX_INDEX_DIGITS: Final = 6
 _MAX_SECONDS: Final = 10_000_000_000
 """No datetimepicker holds more: https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
 _READ_ONLY_VERBS: Final = frozenset({Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.PAGE, *BATCH_VERBS})
@@ -300,8 +311,8 @@ def entered_values(state: Mapping[str, object]) -> dict[str, FieldEntry]:
     """The contents of all inputs."""
     return {
         block_id: entered(element)
-        for block_id, block in items_of(state.get("values"))
-        for _, element in items_of(block)
+        for block_id, block in object_of(state.get("values")).items()
+        for element in object_of(block).values()
     }
 
 
@@ -321,26 +332,7 @@ def entered(element: object) -> FieldEntry:
 
 
 def _index(option: object) -> int | None:
-    value = text_of(object_of(option).get("value"))
-    if value.isascii() and value.isdigit() and len(value) <= _MAX_INDEX_DIGITS:
-        return int(value)
-    return None
-
-
-def items_of(value: object) -> Iterator[tuple[str, object]]:
-    """The items of an object."""
-    for key, item in object_of(value).items():
-        yield str(key), item
-
-
-def object_of(value: object) -> Mapping[str, object]:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def list_of(value: object) -> list[object]:
-    """The value if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
+    return parse_index(text_of(object_of(option).get("value")))
 
 
 def id_of(value: object, form: Pattern[str]) -> str | None:
@@ -348,21 +340,16 @@ def id_of(value: object, form: Pattern[str]) -> str | None:
     return value if isinstance(value, str) and form.fullmatch(value) else None
 
 
-def text_of(value: object) -> str:
-    """The value if it is a text, else an empty one."""
-    return value if isinstance(value, str) else ""
-
-
 def entered_lines(view: Mapping[str, object]) -> Iterator[str]:
     """What was entered in a modal as the person sees it: one line per input, with its label; options by theirs."""
     values = object_of(object_of(view.get("state")).get("values"))
     for block in map(object_of, list_of(view.get("blocks"))):
-        for _, element in items_of(values.get(text_of(block.get("block_id")))):
+        for element in object_of(values.get(text_of(block.get("block_id")))).values():
             if text := _displayed_text(object_of(element)):
                 yield f"{_text_of(block.get('label'))}: {text}"
 
 
-def _displayed_text(element: Mapping[str, object]) -> str:
+def _displayed_text(element: Mapping[str, JsonValue]) -> str:
     """The content of one input as the person sees it."""
     options = list_of(element.get("selected_options")) or [element.get("selected_option")]
     chosen = [_text_of(object_of(option).get("text")) for option in options]

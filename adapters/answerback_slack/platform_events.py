@@ -49,7 +49,7 @@ class EventHandler:
     """Handle events.
 
     Args:
-        recheck: called with the reason why the token may no longer work.
+        report_outage: called with the reason why the token may no longer work.
         now: returns seconds since the epoch.
     """
 
@@ -60,7 +60,7 @@ class EventHandler:
         homes: HomeTabs,
         sessions: AgentSessions,
         identity: BotIdentity,
-        recheck: Callable[[str], object],
+        report_outage: Callable[[str], None],
         now: Callable[[], float],
     ) -> None:
         self._now = now
@@ -69,7 +69,7 @@ class EventHandler:
         self._homes = homes
         self._sessions = sessions
         self._identity = identity
-        self._recheck = recheck
+        self._report_outage = report_outage
 
     async def handle_event(self, payload: Mapping[str, object]) -> bool:
         """Handle an event; return False if it is not one of these.
@@ -151,7 +151,7 @@ class EventHandler:
             case Event(type="tokens_revoked", tokens=RevokedTokens(bot=[])):
                 pass  # only people's tokens, not the app's
             case Event(type="tokens_revoked" | "app_uninstalled" as kind):
-                self._recheck(f"Slack says {kind}: {advice('account_inactive')}.")
+                self._report_outage(f"Slack says {kind}: {advice('account_inactive')}.")
             case _:
                 pass
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, TypeVar
 
 from pydantic import JsonValue
@@ -23,11 +24,12 @@ from answerback.core.errors import (
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.surface import Shown
+from answerback_chat.control_codec import object_of, text_of
 from answerback_chat.live_message import LiveMessages, Save, Uneditable
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import errors, parse, people_text, reminders
 from answerback_slack.api_client import SlackApi
-from answerback_slack.channel_history import ChannelHistory, as_objects, event_payload
+from answerback_slack.channel_history import Conversation, event_payload, messages_between
 from answerback_slack.fallback_text import fallback_text
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.mentions import moved_note
@@ -119,7 +121,6 @@ class Posting(LiveMessages[MessageRef, Message]):
             frozenset({errors.BLOCK_MISMATCH}),
         )
         self._selections = selections
-        self._history = ChannelHistory(calls)
         self._direct_channels: dict[str, str] = {}
         """Recently opened direct conversations, by user: a post that has to wait does not open one again."""
 
@@ -150,22 +151,17 @@ class Posting(LiveMessages[MessageRef, Message]):
         user = destination.user
         if (known := self._direct_channels.get(user)) is not None:
             return MessageRef(known, None, destination.thread)
-        answer = await self._calls.call(
-            "conversations.open", lambda: self._calls.client.conversations_open(users=user)
-        )
-        channel = answer.get("channel")
-        opened = channel.get("id") if isinstance(channel, dict) else None
+        answer = await self._calls.call(self._calls.client.conversations_open, users=user)
         while len(self._direct_channels) >= _MAX_DIRECT_CHANNELS:
             del self._direct_channels[next(iter(self._direct_channels))]
-        self._direct_channels[user] = str(opened or "")
+        self._direct_channels[user] = text_of(object_of(answer.get("channel")).get("id"))
         return MessageRef(self._direct_channels[user], None, destination.thread)
 
     async def find(self, ask: Ask, ref: MessageRef) -> MessageRef:
         ts: str | None = None
         try:
-            async for message in self._history.messages_between(
-                ref.channel, ref.thread, _post_time_range(ask, ref)
-            ):
+            place = Conversation(ref.channel, ref.thread)
+            async for message in messages_between(self._calls, place, *_post_time_range(ask, ref)):
                 if event_payload(message, ASK_EVENT).get("ask_id") == ask.id:
                     ts = str(message.get("ts"))
                     break
@@ -250,13 +246,11 @@ class Posting(LiveMessages[MessageRef, Message]):
         return replace(ref, ts=None, replaced_ts=ref.ts, since=None)
 
     async def remove_replaced(self, ask: Ask, ref: MessageRef) -> MessageRef:
-        client, replaced_ts = self._calls.client, ref.replaced_ts
-        if replaced_ts is None:
+        delete = self._calls.client.chat_delete
+        if ref.replaced_ts is None:
             return ref
         try:
-            await self._calls.call(
-                "chat.delete", lambda: client.chat_delete(channel=ref.channel, ts=replaced_ts)
-            )
+            await self._calls.call(delete, channel=ref.channel, ts=ref.replaced_ts)
         except PlatformError as error:
             if error.code != errors.MESSAGE_DELETED:
                 extra = {"action": "old_message_stays", "ask_id": ask.id, "code": error.code}
@@ -278,9 +272,9 @@ class Posting(LiveMessages[MessageRef, Message]):
         await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, payload)
 
     async def reminders(self, ask: Ask, ref: MessageRef) -> AsyncIterator[tuple[str, int]]:
-        async for message in self._history.messages_between(
-            ref.channel, ref.thread or ref.ts, _since_creation(ask)
-        ):
+        place = Conversation(ref.channel, ref.thread or ref.ts)
+        since = f"{ask.created_at - _SKEW_SECONDS:.6f}"
+        async for message in messages_between(self._calls, place, since):
             payload = event_payload(message, REMINDER_EVENT)
             if payload.get("ask_id") == ask.id:
                 yield str(message.get("ts")), int(str(payload.get("number")))
@@ -305,19 +299,15 @@ class Posting(LiveMessages[MessageRef, Message]):
     async def _post(
         self, channel: str, thread: str | None, message: Message, event: str, payload: _EventPayload
     ) -> str:
-        client = self._calls.client
         answer = await self._calls.call(
-            "chat.postMessage",
-            lambda: client.chat_postMessage(
-                channel=channel,
-                thread_ts=thread,
-                text=message.text,
-                blocks=message.blocks or None,
-                metadata={"event_type": event, "event_payload": dict(payload)},
-                unfurl_links=False,
-                unfurl_media=False,
-            ),
-            channel,
+            self._calls.client.chat_postMessage,
+            channel=channel,
+            thread_ts=thread,
+            text=message.text,
+            blocks=message.blocks or None,
+            metadata={"event_type": event, "event_payload": dict(payload)},
+            unfurl_links=False,
+            unfurl_media=False,
         )
         return str(answer.get("ts") or "")
 
@@ -326,21 +316,16 @@ class Posting(LiveMessages[MessageRef, Message]):
         # An empty list removes the previous blocks. Not `chat_update`, which inspects every block for model objects.
         text, blocks = message.text, message.blocks
         body = {"channel": ref.channel, "ts": ref.ts, "text": text, "blocks": blocks}
-        answer = await self._calls.call(
-            "chat.update", lambda: client.api_call("chat.update", json=body)
-        )
-        return replace(
-            ref, since=ref.since or parse.latest_edit_time(as_objects([answer.get("message")])[0])
-        )
+        call = partial(client.api_call, "chat.update", json=body)
+        answer = await self._calls.send("chat.update", call)
+        edited = parse.latest_edit_time(object_of(answer.get("message")))
+        return replace(ref, since=ref.since or edited)
 
     async def _permalink(self, ref: MessageRef) -> str | None:
         """Fetch a link to the message; None if that fails, as the ask can be shown without one."""
-        client, ts = self._calls.client, ref.ts or ""
+        method, ts = self._calls.client.chat_getPermalink, ref.ts or ""
         try:
-            answer = await self._calls.call(
-                "chat.getPermalink",
-                lambda: client.chat_getPermalink(channel=ref.channel, message_ts=ts),
-            )
+            answer = await self._calls.call(method, channel=ref.channel, message_ts=ts)
         except PlatformError as error:
             extra = {"action": "no_permalink", "code": error.code}
             logger.warning("Could not get the link to a message: %s", error, extra=extra)
@@ -364,11 +349,6 @@ def _stored_ts(ask: Ask) -> str | None:
     """The ts of the message that the ask's stored permalink leads to."""
     ref = MessageRef.from_stored(ask.message)
     return ref.ts if ref else None
-
-
-def _since_creation(ask: Ask) -> tuple[str, None]:
-    """The time range from the ask's creation until now, as timestamps for Slack."""
-    return f"{ask.created_at - _SKEW_SECONDS:.6f}", None
 
 
 def _post_time_range(ask: Ask, ref: MessageRef) -> tuple[str, str | None]:

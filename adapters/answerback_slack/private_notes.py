@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import aiohttp
@@ -62,21 +63,16 @@ class PrivateNotes:
             return
         if where is None:
             return
-        client = self._calls.client
-        await retry(
-            lambda: self._calls.call(
-                "chat.postEphemeral",
-                lambda: client.chat_postEphemeral(
-                    channel=where.channel,
-                    user=user,
-                    text=text,
-                    thread_ts=where.thread,
-                    blocks=blocks,
-                ),
-                where.channel,
-            ),
-            passing=_untaken_delay,
+        post = partial(
+            self._calls.call,
+            self._calls.client.chat_postEphemeral,
+            channel=where.channel,
+            user=user,
+            text=text,
+            thread_ts=where.thread,
+            blocks=blocks,
         )
+        await retry(post, passing=_untaken_delay)
 
     async def dismiss(self, response_url: str) -> None:
         """Delete the private message that was clicked."""

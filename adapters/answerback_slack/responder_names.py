@@ -17,6 +17,7 @@ from answerback.core.walker import Person
 from answerback.presentation.attribution import MAX_NAMED
 from answerback.presentation.text_fitting import shorten
 from answerback_chat.coalesced_lookups import CoalescedLookups
+from answerback_chat.control_codec import object_of, objects_of
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import escape
 from answerback_slack.mentions import is_id, mention
@@ -75,25 +76,22 @@ class ResponderNames:
         client = self._calls.client
         try:
             if key != _ALL_GROUPS:
-                answer = await self._calls.call("users.info", lambda: client.users_info(user=key))
-                return {key: _name(answer.get("user"))}
-            answer = await self._calls.call("usergroups.list", client.usergroups_list)
+                answer = await self._calls.call(client.users_info, user=key)
+                return {key: _name(object_of(answer.get("user")))}
+            answer = await self._calls.call(client.usergroups_list)
         except PlatformError:
             return {}
-        groups = answer.get("usergroups")
-        listed = groups if isinstance(groups, list) else []
-        return {f"@{g.get('id')}": f"@{g.get('handle')}" for g in listed if isinstance(g, dict)}
+        groups = objects_of(answer.get("usergroups"))
+        return {f"@{group.get('id')}": f"@{group.get('handle')}" for group in groups}
 
 
 def _ttl_seconds(task: asyncio.Task[Mapping[str, str]]) -> float:
     return NAME_TTL_SECONDS if task.result() else MISSING_NAME_TTL_SECONDS
 
 
-def _name(user: object) -> str:
+def _name(person: Mapping[str, object]) -> str:
     """The name under which Slack shows a person: https://docs.slack.dev/reference/objects/user-object"""
-    person = user if isinstance(user, dict) else {}
-    profile = person.get("profile")
-    shown = profile if isinstance(profile, dict) else {}
+    shown = object_of(person.get("profile"))
     return str(shown.get("display_name") or shown.get("real_name") or person.get("name") or "")
 
 

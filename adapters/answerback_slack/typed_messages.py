@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from answerback.core import typed_answers
@@ -21,12 +22,13 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Rejected
 from answerback.presentation import responders, text_fitting
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.control_codec import Control, Verb
+from answerback_chat.control_codec import Control, Verb, text_of
 from answerback_chat.retry import retry
 from answerback_chat.typed_messages import TypedMessageHandler
 from answerback_slack import ids, mentions, private_notes
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
+from answerback_slack.channel_history import Conversation, read_page
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.parse import (
     BotIdentity,
@@ -35,7 +37,6 @@ from answerback_slack.parse import (
     encode_offered_text,
     id_of,
     seconds_from_ts,
-    text_of,
 )
 from answerback_slack.posting import MessageRef, may_be_message_of
 from answerback_slack.private_notes import PrivateNotes
@@ -224,23 +225,13 @@ class TypedMessageListener:
         Raises:
             PlatformError: the message cannot be read.
         """
-        where, client = click.used_message, self._calls.client
+        where, control = click.used_message, click.control
         thread = where.thread or ((ref := MessageRef.from_stored(ask.message)) and ref.ts) or ""
-        answer = await retry(
-            lambda: self._calls.call(
-                "conversations.replies",
-                lambda: client.conversations_replies(
-                    channel=where.channel,
-                    ts=thread,
-                    oldest=where.ts,
-                    latest=where.ts,
-                    inclusive=True,
-                ),
-            )
+        place, at = Conversation(where.channel, thread), where.ts
+        page = await retry(
+            partial(read_page, self._calls, place, oldest=at, latest=at, inclusive=True)
         )
-        listed = answer.get("messages")
-        control = click.control
-        for each in listed if isinstance(listed, list) else []:
+        for each in page.messages:
             message = parse_typed_message(each, where.channel, is_direct=False)
             if message is not None and message.where.ts == where.ts:
                 typed = TypedText(text_as_typed(message.text))
@@ -251,16 +242,9 @@ class TypedMessageListener:
 
     async def mark_taken(self, message: Click | TypedMessage) -> None:
         """Mark a message as taken, with a reaction."""
-        client, where = (
-            self._calls.client,
-            message.used_message if isinstance(message, Click) else message.where,
-        )
-        await self._calls.call(
-            "reactions.add",
-            lambda: client.reactions_add(
-                channel=where.channel, timestamp=where.ts, name=_TAKEN_REACTION
-            ),
-        )
+        where = message.used_message if isinstance(message, Click) else message.where
+        add = self._calls.client.reactions_add
+        await self._calls.call(add, channel=where.channel, timestamp=where.ts, name=_TAKEN_REACTION)
 
     def refusal(self, rejected: Rejected, message: Click | TypedMessage) -> str:
         """Explain as mrkdwn why a message was not taken, with a link to the question."""

@@ -19,11 +19,10 @@ from answerback.ports.plugin import Host
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
-from answerback_chat.bot_surface import BotSurface
-from answerback_chat.catch_up import MissedMessageReader, call_patiently
+from answerback_chat.catch_up import call_patiently
+from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
-from answerback_chat.missed_changes import MissedChangeFinder
 from answerback_chat.retry import retry
 from answerback_telegram import inbox_view, limits
 from answerback_telegram.api_client import TelegramApi
@@ -62,7 +61,7 @@ _NEW_SECONDS: Final = 30.0
 """Seconds after which what a message of ours asks for is certainly stored."""
 
 
-class TelegramSurface(BotSurface):
+class TelegramSurface(ChatSurface):
     """Asks in Telegram's groups, topics and chats with one person.
 
     Args:
@@ -70,6 +69,8 @@ class TelegramSurface(BotSurface):
     """
 
     name = SURFACE
+    platform = "Telegram"
+    token_refused = TOKEN_REFUSED
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class TelegramSurface(BotSurface):
     ) -> None:
         labels = self._labels = host.labels
         calls = self.calls = TelegramApi(
-            host.http, settings.token, settings.api_url, self._token_refused
+            host.http, settings.token, settings.api_url, self._on_token_refused
         )
         self._webhook_secret = webhook_secret
         self._public_url = host.public_url
@@ -102,20 +103,15 @@ class TelegramSurface(BotSurface):
         rich = settings.rich_messages
         posting = Posting(asks, calls, names, labels, handler.list_state, rich=rich)
         self._events = EventHandler(asks, posting)
-        messages = TelegramMessages(calls, lambda: identity.bot_user)
         super().__init__(
             asks,
             posting,
             AdministratorMembership(calls),
-            MissedMessageReader(SURFACE, asks, lambda _ask: (), _read_nothing),
-            MissedChangeFinder(SURFACE, asks, messages, self._is_responsible),
+            TelegramMessages(calls, identity),
             identity,
             leadership,
             background,
-            responders=settings.responders,
-            platform="Telegram",
-            token_refused=TOKEN_REFUSED,
-            log=logger,
+            settings.responders,
         )
         if webhook_secret:
             endpoint = HttpEndpoint(webhook_secret, self._handle_update)
@@ -217,15 +213,10 @@ class TelegramSurface(BotSurface):
             kinds: Json = {"allowed_updates": [*limits.ALLOWED_UPDATES]}
             await self.calls.call("setWebhook", params | kinds)
 
-    def _hears(self) -> bool:
-        return False  # Telegram keeps what comes in while nobody asks for it, so nothing has to be read later
-
     async def _ask_identity(self) -> None:
         me = await self.calls.call_object("getMe")
         self._identity.bot_user = str(me.get("id"))
         self._helpers.bot_name = str(me.get("username") or "")
-
-    def _identified(self) -> None:
         offered = bool(self._asks.commands.offered)
         commands: Json = {"commands": inbox_view.commands(self._labels, offered=offered)}
         self._background.spawn(
@@ -233,10 +224,6 @@ class TelegramSurface(BotSurface):
         )
         if self._webhook_secret is not None:
             self._background.spawn("webhook", call_patiently(self._set_webhook))
-
-
-async def _read_nothing(_place: str, _after: float) -> float | None:
-    raise AssertionError("there is no place to read")
 
 
 async def build(settings: TelegramSettings, host: Host, asks: Asks) -> TelegramSurface:

@@ -6,10 +6,11 @@ gone, it says that. So every message is shown again, and showing it finds out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from answerback.core.ask import Ask
 from answerback.core.errors import DestinationGoneError
+from answerback_chat.bot_identity import BotIdentity
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.group_membership import OUT
@@ -17,15 +18,11 @@ from answerback_telegram.keyboards import Json
 
 
 class TelegramMessages:
-    """See `answerback_chat.missed_changes.Messages`.
+    """See `answerback_chat.missed_changes.Messages`."""
 
-    Args:
-        bot_user: returns the bot's user id.
-    """
-
-    def __init__(self, calls: TelegramApi, bot_user: Callable[[], str | None]) -> None:
+    def __init__(self, calls: TelegramApi, identity: BotIdentity) -> None:
         self._calls = calls
-        self._bot_user = bot_user
+        self._identity = identity
 
     def locate(self, ask: Ask) -> tuple[str, str] | None:
         """See `answerback_chat.missed_changes.Messages.locate`."""
@@ -40,7 +37,7 @@ class TelegramMessages:
         try:
             await self._calls.call("getChat", {"chat_id": place})
             if place.startswith("-"):
-                params: Json = {"chat_id": place, "user_id": int(self._bot_user() or 0)}
+                params: Json = {"chat_id": place, "user_id": int(self._identity.bot_user or 0)}
                 member = await self._calls.call_object("getChatMember", params)
                 if member.get("status") in OUT:
                     raise DestinationGoneError(

@@ -45,11 +45,13 @@ from answerback.workers.message_sync import MessageSync
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack.adapter import SlackSurface
 from answerback_slack.manifest import EVENTS_PATH
+from answerback_slack.plugin import SlackSettings
 from answerback_slack.render import render
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import TEAM
 from tests.stores.examples import ANN
+from tests.surface_setups import create_host
 
 SECONDS = 2.0
 ROUNDS = 3
@@ -141,15 +143,10 @@ async def _answerback(
     http = await stack.enter_async_context(aiohttp.ClientSession())
     surfaces: dict[str, Surface] = {}
     service = Service(store, SystemClock(), surfaces, known_surfaces=frozenset({"slack"}))
+    tokens = {"app_token": "xapp-1-fake-app-token"} if kind == "socket" else {}
+    settings = {"bot_token": "xoxb-fake-bot-token", "signing_secret": SECRET, "api_url": api_url}
     surface = surfaces["slack"] = SlackSurface(
-        service,
-        bot_token="xoxb-fake-bot-token",
-        app_token="xapp-1-fake-app-token" if kind == "socket" else None,
-        signing_secret=SECRET,
-        responders=(),
-        api_url=api_url,
-        labels=Labels(),
-        http=http,
+        service, SlackSettings.model_validate(settings | tokens), create_host(http)
     )
     for number in range(ASKS):
         await store.asks.create(Write(ask_number(number)), None)

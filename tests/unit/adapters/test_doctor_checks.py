@@ -6,33 +6,33 @@ import time
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 
-import aiohttp
 import pytest
 
 from answerback.ports.plugin import Finding
 from answerback_chat import doctor_checks
-from answerback_discord import doctor as discord_doctor
-from answerback_slack import doctor as slack_doctor
+from answerback_discord.plugin import DiscordPlugin
+from answerback_slack.plugin import SlackPlugin
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
+from tests.surface_setups import run_doctor
 
-RunChecks = Callable[[aiohttp.ClientSession], Awaitable[list[Finding]]]
+RunChecks = Callable[[], Awaitable[list[Finding]]]
+HTTP = {"public_url": "https://a.example"}
 
 
-async def _slack(http: aiohttp.ClientSession) -> list[Finding]:
+async def _slack() -> list[Finding]:
     async with FakeSlack() as slack:
-        setup = slack_doctor.Setup(
-            slack.bot_token, None, "0" * 32, "https://a.example", slack.api_url
-        )
-        return [finding async for finding in slack_doctor.check(setup, http)]
+        setup = {"bot_token": slack.bot_token, "signing_secret": "0" * 32, "api_url": slack.api_url}
+        return await run_doctor(SlackPlugin(), setup | HTTP)
 
 
-async def _discord(http: aiohttp.ClientSession) -> list[Finding]:
+async def _discord() -> list[Finding]:
     async with FakeDiscord() as discord:
-        application = discord.application
-        key = application.public_key
-        setup = discord_doctor.Setup(application.token, key, "https://a.example", discord.api_url)
-        return [finding async for finding in discord_doctor.check(setup, http)]
+        keys = {
+            "bot_token": discord.application.token,
+            "public_key": discord.application.public_key,
+        }
+        return await run_doctor(DiscordPlugin(), keys | HTTP | {"api_url": discord.api_url})
 
 
 @pytest.mark.rule("CLI-8")
@@ -43,8 +43,7 @@ async def test_a_wrong_clock_is_reported_if_clicks_arrive_by_http(
 ) -> None:
     ours = SimpleNamespace(time=lambda: time.time() + off)  # the fakes use the real clock
     monkeypatch.setattr(doctor_checks, "time", ours)
-    async with aiohttp.ClientSession() as http:
-        findings = await run_checks(http)
+    findings = await run_checks()
     [clock] = [finding for finding in findings if finding.what.endswith(": clock")]
     assert clock.is_ok is well
     assert well or "Synchronise it with NTP; once it is off by 5 minutes" in clock.fix

@@ -12,7 +12,6 @@ from typing import Any, Literal
 from aiohttp import web
 
 from answerback.core.ask import Ask
-from answerback.core.labels import Labels
 from answerback.ports.claims import SOLE_CLAIM, SharedLeases
 from answerback.ports.clock import Clock
 from answerback.ports.store import Store
@@ -25,11 +24,12 @@ from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_discord.adapter import DiscordSurface
+from answerback_discord.plugin import DiscordSettings
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild
 from tests.service_support import WAIT
-from tests.surface_setups import open_store
+from tests.surface_setups import create_host, open_store
 
 Mode = Literal["gateway", "http"]
 MODES: tuple[Mode, ...] = ("gateway", "http")
@@ -108,16 +108,16 @@ async def run_surface(
             claim=claim,
             commands=EXAMPLE_COMMANDS,
         )
+        shared = None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder)
+        confirm_after = options.pop("confirm_after", 0.05)
+        settings = {"bot_token": discord.application.token, "api_url": discord.api_url, **options}
+        if mode == "http":
+            settings["public_key"] = discord.application.public_key
         surface = surfaces["discord"] = DiscordSurface(
             service,
-            bot_token=options.pop("bot_token", discord.application.token),
-            http=http,
-            labels=Labels(),
-            public_key=discord.application.public_key if mode == "http" else None,
-            api_url=discord.api_url,
-            confirm_after=options.pop("confirm_after", 0.05),
-            shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
-            **options,
+            DiscordSettings.model_validate(settings),
+            create_host(http, shared=shared),
+            confirm_after=confirm_after,
         )
         call_later = (timers or ManualTimers()).call_later
         message_sync = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=call_later)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import aiohttp
 import pytest
 
 from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
 from answerback.testing.example_commands import EXAMPLE_COMMANDS
-from answerback_discord import doctor, manifest, slash_commands
-from answerback_discord.doctor import Setup
+from answerback_discord import manifest, slash_commands
+from answerback_discord.plugin import DiscordPlugin
+from tests import surface_setups
 from tests.acceptance.process import command
 from tests.fakes.discord.core import Application
 from tests.fakes.discord.server import FakeDiscord
@@ -31,15 +31,15 @@ async def discord() -> AsyncIterator[FakeDiscord]:
         yield made
 
 
-def create_setup(discord: FakeDiscord, *channels: Channel) -> Setup:
+def create_setup(discord: FakeDiscord, *channels: Channel, **changes: Any) -> dict[str, Any]:
     """A set-up with nothing wrong, which uses the gateway."""
     named = [str(channel.id) for channel in channels]
-    return Setup(discord.application.token, None, None, discord.api_url, channels=named)
+    token = {"bot_token": discord.application.token, "api_url": discord.api_url}
+    return {**token, "channels": named, **changes}
 
 
-async def run_doctor(setup: Setup) -> list[Finding]:
-    async with aiohttp.ClientSession() as http:
-        return [finding async for finding in doctor.check(setup, http)]
+async def run_doctor(setup: dict[str, Any]) -> list[Finding]:
+    return await surface_setups.run_doctor(DiscordPlugin(), setup)
 
 
 @pytest.mark.rule("DISCORD-9")
@@ -49,7 +49,7 @@ async def test_the_doctor_names_what_is_missed_without_the_gateway(
     [said] = [
         finding.what
         for finding in await run_doctor(
-            replace(create_setup(discord), content=False, gateway=False)
+            create_setup(discord, public_key="0" * 64, message_content=False, gateway=False)
         )
         if "gateway, as configured" in finding.what
     ]
@@ -61,11 +61,9 @@ async def test_a_correct_setup_has_no_problems(discord: FakeDiscord) -> None:
     guild = discord.add_guild(bot_permissions=manifest.PERMISSION_BITS)
     channel = discord.add_channel(guild)
     role = discord.add_role(guild, "admins")
-    setup = replace(
-        create_setup(discord, channel, discord.add_thread(channel)), roles=[str(role.id)]
-    )
+    setup = create_setup(discord, channel, discord.add_thread(channel), responders=[f"@{role.id}"])
     discord.application.commands += slash_commands.definitions(Labels(), EXAMPLE_COMMANDS)
-    setup = replace(setup, commands=EXAMPLE_COMMANDS)
+    setup = setup | {"commands": EXAMPLE_COMMANDS}
     assert [finding.wrong for finding in await run_doctor(setup)] == [None] * 9
 
 
@@ -75,10 +73,10 @@ async def test_each_problem_comes_with_its_fix(discord: FakeDiscord) -> None:
     channel = discord.add_channel(guild)
     discord.deny(channel, Can.CREATE_PUBLIC_THREADS)
     discord.application.message_content = False
-    setup = replace(
-        create_setup(discord, channel),
+    setup = create_setup(
+        discord,
         public_key="00" * 32,
-        roles=["1"],
+        responders=["@1"],
         channels=[str(channel.id), "7"],
     )
     wrong = [finding for finding in await run_doctor(setup) if not finding.is_ok]
@@ -102,7 +100,7 @@ async def test_an_endpoint_without_a_public_key_is_reported(discord: FakeDiscord
 
 
 async def test_a_wrong_token_is_the_only_problem_reported(discord: FakeDiscord) -> None:
-    result = await run_doctor(replace(create_setup(discord), bot_token="1.not.it"))
+    result = await run_doctor(create_setup(discord, bot_token="1.not.it"))
     assert len(result) == 1
     assert "discord.bot_token" in (result[0].wrong or "") + result[0].fix
 
@@ -114,10 +112,10 @@ async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
         application.interactions_endpoint_url = None
         application.message_content = False
         application.commands.clear()
-        setup = replace(
-            create_setup(up.discord), public_key=application.public_key, public_url=url, fix=True
+        setup = create_setup(
+            up.discord, public_key=application.public_key, public_url=url, fix=True
         )
-        setup = replace(setup, commands=EXAMPLE_COMMANDS)
+        setup = setup | {"commands": EXAMPLE_COMMANDS}
         assert all(finding.is_ok for finding in await run_doctor(setup))
         assert saved_in(application) == (manifest.interactions_url(url), 1 << 19)
         assert [each["name"] for each in application.commands] == ["inbox", "answerback"]
@@ -130,9 +128,7 @@ def saved_in(application: Application) -> tuple[str | None, int]:
 async def test_fix_reports_an_endpoint_that_does_not_answer(discord: FakeDiscord) -> None:
     discord.add_guild()
     key = discord.application.public_key
-    setup = replace(
-        create_setup(discord), public_key=key, public_url="http://127.0.0.1:9", fix=True
-    )
+    setup = create_setup(discord, public_key=key, public_url="http://127.0.0.1:9", fix=True)
     wrong = [finding for finding in await run_doctor(setup) if not finding.is_ok]
     assert [finding.what for finding in wrong] == ["Discord: interactions"]
 
@@ -166,8 +162,8 @@ def test_the_manifest_is_valid_and_matches_the_code() -> None:
 @pytest.mark.rule("CLI-8", "COMMAND-3")
 async def test_a_command_that_lacks_what_is_offered_is_reported(discord: FakeDiscord) -> None:
     discord.application.commands += slash_commands.definitions(Labels(), EXAMPLE_COMMANDS[:1])
-    reported = await run_doctor(replace(create_setup(discord), commands=EXAMPLE_COMMANDS))
+    reported = await run_doctor(create_setup(discord, commands=EXAMPLE_COMMANDS))
     [found] = [each for each in reported if each.what == "Discord: command /answerback"]
     assert "not registered" in (found.wrong or "")
-    reported = await run_doctor(replace(create_setup(discord), commands=EXAMPLE_COMMANDS[:1]))
+    reported = await run_doctor(create_setup(discord, commands=EXAMPLE_COMMANDS[:1]))
     assert [each.wrong for each in reported if each.what == found.what] == [None]

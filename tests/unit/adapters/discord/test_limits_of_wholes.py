@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from answerback.core.errors import RateLimitedError
 from answerback.core.labels import Labels
@@ -31,6 +32,7 @@ from answerback_discord import (
 )
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
+from answerback_discord.plugin import DiscordSettings
 from tests.fakes.discord import rest_app, rules
 from tests.fakes.discord.rules import check_message
 from tests.fakes.discord.world import EPOCH_MS, Can
@@ -196,9 +198,9 @@ def test_only_an_administrator_may_do_everything() -> None:
 
 @edge("FLAG_MESSAGE_CONTENT")
 def test_the_flags_that_allow_reading_texts() -> None:
-    setup = doctor.Setup("token", None, None, None)
+    settings = DiscordSettings(bot_token=SecretStr("token"))
     for bit in range(25):
-        found = doctor._message_content(setup, {"flags": 1 << bit})
+        found = doctor._message_content(settings, {"flags": 1 << bit})
         assert (found.wrong is None) == (bit in {18, 19})
 
 

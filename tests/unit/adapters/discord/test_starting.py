@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import PayloadRejectedError, UnauthorizedError
-from answerback_chat import bot_identity, bot_surface
+from answerback_chat import bot_identity, chat_surface
 from answerback_discord import connection
 from tests.fakes.discord.server import FakeDiscord
 from tests.service_support import WAIT
@@ -45,7 +45,7 @@ async def test_stopping_does_not_wait_for_an_unreachable_discord(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 3_600.0)
-    monkeypatch.setattr(bot_surface, "_STOP_TIMEOUT", 3_600.0)
+    monkeypatch.setattr(chat_surface, "STOP_TIMEOUT", 3_600.0)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, times=1_000)
         async with asyncio.timeout(30):

@@ -13,6 +13,7 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.claims import SOLE_CLAIM, SharedLeases
+from answerback.ports.plugin import Host
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
 from answerback.runtime.sockets import chat_http_session
@@ -23,10 +24,11 @@ from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_slack.adapter import SlackSurface
+from answerback_slack.plugin import SlackSettings
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
-from tests.surface_setups import open_store
+from tests.surface_setups import create_host, open_store
 
 Mode = Literal["socket", "http"]
 MODES: tuple[Mode, ...] = ("socket", "http")
@@ -120,6 +122,14 @@ def belongs(message: Message, ask_id: str) -> bool:
     return mine and metadata["event_payload"]["ask_id"] == ask_id
 
 
+def create_surface(service: Service, slack: FakeSlack, host: Host, mode: Mode) -> SlackSurface:
+    """Create the surface of a service."""
+    tokens = {"app_token": slack.app_token} if mode == "socket" else {}
+    settings = {"signing_secret": slack.signing_secret, "api_url": slack.api_url, **tokens}
+    configured = SlackSettings.model_validate({"bot_token": slack.bot_token, **settings})
+    return SlackSurface(service, configured, host)
+
+
 @asynccontextmanager
 async def run_app(
     slack: FakeSlack,
@@ -144,16 +154,9 @@ async def run_app(
             claim=claim,
             commands=EXAMPLE_COMMANDS,
         )
-        surface = surfaces["slack"] = SlackSurface(
-            service,
-            bot_token=slack.bot_token,
-            app_token=slack.app_token if mode == "socket" else None,
-            signing_secret=slack.signing_secret,
-            responders=(),
-            api_url=slack.api_url,
-            labels=LABELS,
-            http=http,
-            shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
+        shared = None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder)
+        surface = surfaces["slack"] = create_surface(
+            service, slack, create_host(http, shared=shared), mode
         )
         timers = ManualTimers()
         shower = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=timers.call_later)

@@ -14,6 +14,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
 from answerback_chat import catch_up
 from answerback_slack import catch_up as on_slack
+from answerback_slack import channel_history
 from answerback_slack.api_client import SlackApi
 from answerback_storage.sqlite.store import SqliteDrafts
 from tests.fakes.slack.person import Person
@@ -278,19 +279,19 @@ async def test_a_temporary_database_failure_and_a_bug_lose_no_answer(
         older, newer = await up.submit(NOTE), await up.submit(NOTE)
     said = await mention(town, older, "found")
     assert newer.thread is not None
-    reading, drafts, failures = on_slack._pages, SqliteDrafts.get, ["locked"]
+    reading, drafts, failures = channel_history.read_page, SqliteDrafts.get, ["locked"]
 
-    def odd(calls: SlackApi, place: on_slack.Conversation, after: float) -> Any:
+    async def odd(calls: SlackApi, place: channel_history.Conversation, **span: Any) -> Any:
         if newer.thread and place.thread == newer.thread.id:
             raise KeyError("odd")
-        return reading(calls, place, after)
+        return await reading(calls, place, **span)
 
     async def locked(store: SqliteDrafts, key: str) -> JsonValue:
         if failures:
             raise StoreError(failures.pop())
         return await drafts(store, key)
 
-    monkeypatch.setattr(on_slack, "_pages", odd)
+    monkeypatch.setattr(on_slack, "read_page", odd)
     monkeypatch.setattr(SqliteDrafts, "get", locked)
     async with town.up():
         await town.taken(said)
@@ -303,7 +304,7 @@ async def test_a_temporary_database_failure_and_a_bug_lose_no_answer(
 async def test_all_missed_messages_are_read_however_many_they_are(
     town: Town, monkeypatch: pytest.MonkeyPatch, in_thread: bool
 ) -> None:
-    monkeypatch.setattr(on_slack, "_PAGE_SIZE", 3)
+    monkeypatch.setattr(channel_history, "PAGE_SIZE", 3)
     async with town.up() as up:
         ask = await up.submit(NOTE)
     assert ask.thread is not None

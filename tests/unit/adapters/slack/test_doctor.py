@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 
 from answerback.ports.plugin import Finding
-from answerback_slack import doctor
-from answerback_slack.doctor import Setup
+from answerback.testing.example_commands import EXAMPLE_COMMANDS
+from answerback_slack.plugin import SlackPlugin
+from tests import surface_setups
 from tests.acceptance.process import command
 from tests.fakes.slack.server import FakeSlack
 from tests.service_support import WAIT
@@ -28,14 +29,15 @@ async def slack() -> AsyncIterator[FakeSlack]:
         yield made
 
 
-def create_setup(slack: FakeSlack) -> Setup:
+def create_setup(slack: FakeSlack, **changes: Any) -> dict[str, Any]:
     """A setup without problems."""
-    return Setup(slack.bot_token, slack.app_token, None, None, slack.api_url, ["C0OPS"], ["S0OPS"])
+    tokens = {"bot_token": slack.bot_token, "app_token": slack.app_token}
+    places = {"api_url": slack.api_url, "channels": ["C0OPS"], "responders": ["@S0OPS"]}
+    return tokens | places | changes
 
 
-async def run_doctor(setup: Setup) -> list[Finding]:
-    async with aiohttp.ClientSession() as http:
-        return [finding async for finding in doctor.check(setup, http)]
+async def run_doctor(setup: dict[str, Any]) -> list[Finding]:
+    return await surface_setups.run_doctor(SlackPlugin(), setup)
 
 
 @pytest.mark.rule("CLI-8")
@@ -48,11 +50,11 @@ async def test_a_correct_setup_has_no_problems(slack: FakeSlack) -> None:
 @pytest.mark.rule("CLI-8")
 async def test_each_problem_comes_with_its_fix(slack: FakeSlack) -> None:
     slack.scopes -= {"reactions:write", "im:write"}
-    setup = replace(
-        create_setup(slack),
+    setup = create_setup(
+        slack,
         app_token="xoxb-not-an-app-token",
         channels=["C0ELSE", "C0NONE"],
-        groups=["S0NONE"],
+        responders=["@S0NONE"],
     )
     wrong = [finding for finding in await run_doctor(setup) if not finding.is_ok]
     assert [finding.what.removeprefix("Slack: ") for finding in wrong] == [
@@ -76,7 +78,7 @@ async def test_a_group_that_nobody_is_in_is_reported_and_others_say_when_they_ch
     slack.workspace.add_group("S0OLD", "U0ADA", handle="old")
     slack.workspace.disabled_groups.add("S0OLD")
     groups = ["S0OPS", "S0PAIR", "S0NIGHT", "S0OLD", "S0OPS", "S0NONE"]
-    findings = await run_doctor(replace(create_setup(slack), groups=groups))
+    findings = await run_doctor(create_setup(slack, responders=[f"@{each}" for each in groups]))
     result = [each for each in findings if "user group" in each.what]
     changed = "last changed 2025-11-24 16:00 UTC"
     assert [each.what.removeprefix("Slack: user group ") for each in result] == [
@@ -172,7 +174,7 @@ async def test_a_home_tab_that_is_off_is_a_warning(slack: FakeSlack) -> None:
 async def test_wrong_credentials_are_reported(
     slack: FakeSlack, changes: dict[str, str | None], word: str
 ) -> None:
-    setup = replace(create_setup(slack), **changes)  # type: ignore[arg-type]
+    setup = create_setup(slack, **changes)
     wrong = [finding for finding in await run_doctor(setup) if not finding.is_ok]
     assert len(wrong) == 1
     assert word in f"{wrong[0].wrong}"
@@ -208,12 +210,12 @@ async def test_an_app_without_the_command_is_reported_where_there_is_something_t
     slack: FakeSlack, offered: bool
 ) -> None:
     slack.scopes.discard("commands")
-    findings = await run_doctor(replace(create_setup(slack), commands=offered))
+    findings = await run_doctor(create_setup(slack, commands=EXAMPLE_COMMANDS if offered else ()))
     reported = [each for each in findings if "/answerback" in each.what]
     assert [(each.warning, "scope commands" in (each.wrong or "")) for each in reported] == [
         (True, True)
     ][: int(offered)]
     assert [each for each in findings if not each.is_ok and each not in reported] == []
     slack.scopes.add("commands")
-    findings = await run_doctor(replace(create_setup(slack), commands=offered))
+    findings = await run_doctor(create_setup(slack, commands=EXAMPLE_COMMANDS if offered else ()))
     assert [each.wrong for each in findings if "/answerback" in each.what] == [None][: int(offered)]

@@ -137,7 +137,7 @@ async def _settled(up: Rig, ask: Ask) -> Ask:
 
 async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[Ask]:
     """A post whose response is lost, while a search for it finds at most ten messages, and fails at first."""
-    monkeypatch.setattr(channel_history, "_PAGE_SIZE", 5)
+    monkeypatch.setattr(channel_history, "PAGE_SIZE", 5)
     monkeypatch.setattr(channel_history, "_MAX_PAGES", 2)
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
@@ -353,13 +353,11 @@ async def test_errors_are_distinguished_for_the_operator(up: Rig) -> None:
     client = up.app.surface._calls
     up.slack.faults.add("auth.test", status=429, retry_after=7)
     with pytest.raises(RateLimitedError) as limited:
-        await client.call("auth.test", client.client.auth_test)
+        await client.call(client.client.auth_test)
     assert limited.value.retry_after == 7
     up.slack.scopes.discard("im:write")
     ask = await up.submit(APPLY, to="slack:@U0ADA", responders=None)
     assert ask.outcome is not None
     assert "add the scope im:write" in (ask.outcome.message or "")
     with pytest.raises(DestinationGoneError):
-        await client.call(
-            "conversations.info", lambda: client.client.conversations_info(channel="C0NONE")
-        )
+        await client.call(client.client.conversations_info, channel="C0NONE")

@@ -22,19 +22,20 @@ from answerback.runtime.sockets import chat_http_session
 from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_slack import inbox, inbox_view
-from answerback_slack.adapter import SlackSurface
 from answerback_slack.manifest import EVENTS
 from tests.fakes.slack import home_tab as fake_home_tab
 from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.visible_message import Sight, look
+from tests.surface_setups import create_host
 from tests.unit.adapters.slack.asks import single_question_ask
 from tests.unit.adapters.slack.rig import (
     LABELS,
     MODES,
     App,
     Rig,
+    create_surface,
     rig,
     run_app,
     workspace,
@@ -233,16 +234,8 @@ async def replica_of(up: Rig) -> AsyncIterator[App]:
         surfaces: dict[str, Surface] = {}
         known = frozenset({"slack"})
         service = Service(up.app.store, SystemClock(), surfaces, known_surfaces=known)
-        surface = surfaces["slack"] = SlackSurface(
-            service,
-            bot_token=up.slack.bot_token,
-            app_token=up.slack.app_token,
-            signing_secret=None,
-            responders=(),
-            api_url=up.slack.api_url,
-            labels=LABELS,
-            http=http,
-        )
+        surface = create_surface(service, up.slack, create_host(http), "socket")
+        surfaces["slack"] = surface
         shower = MessageSync(service, pace=SyncPace(first_pause=0.02))
         await surface.start()
         try:

@@ -120,9 +120,11 @@ def test_the_files_are_what_the_command_prints_and_are_valid(mode: str) -> None:
 def test_the_requested_scopes_are_the_scopes_used() -> None:
     folder = Path(answerback_slack.__file__).parent
     sources = "".join(path.read_text("utf-8") for path in folder.glob("*.py"))
-    called = set(re.findall(r'\.call\(\s*"([a-z]+\.[A-Za-z.]+)"', sources))
-    assert {"chat.postMessage", "chat.update", "views.open", "conversations.history"} <= called
+    called = {name.replace("_", ".") for name in re.findall(r"client\.([a-z]+_\w+)", sources)}
+    called |= {*re.findall(r'\.send\(\s*"([a-z]+\.[A-Za-z.]+)"', sources)}
     methods: Methods = FakeSlack().methods
+    called &= methods.keys()
+    assert {"chat.postMessage", "chat.update", "views.open", "conversations.history"} <= called
     needed: set[str] = set()
     slack = FakeSlack()
     for index, kind in enumerate(("channel", "group", "im", "mpim")):

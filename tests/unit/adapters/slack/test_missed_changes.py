@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback_chat import missed_changes
-from answerback_slack import live_message_lookup
+from answerback_slack import channel_history
 from tests.fakes.slack.workspace import BOT_USER
 from tests.unit.adapters.slack.rig import CHANNEL, Rig, workspace
 from tests.unit.adapters.slack.test_catch_up import Town
@@ -52,7 +52,7 @@ async def was_posted_again(up: Rig, ask: Ask) -> bool:
 async def test_a_page_of_messages_shows_several_asks(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_message_lookup, "_PAGE_SIZE", 4)
+    monkeypatch.setattr(channel_history, "PAGE_SIZE", 4)
     async with town.up() as up:
         parent = await up.ada.post(CHANNEL, "About the migration")
         thread = f"slack:{CHANNEL}/{parent.ts}"
