@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, Final, Generic, Protocol, TypeVar
+from typing import ClassVar, Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from answerback.core.ask import Ask
@@ -29,7 +29,7 @@ from answerback.ports.claims import Fence
 from answerback.ports.surface import Asks, Rejected
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
-from answerback_chat.typed_messages import Message, TypedMessageHandler
+from answerback_chat.typed_messages import Message, Platform, TypedMessageHandler
 from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class BotMessage(Message, Protocol):
 B = TypeVar("B", bound=BotMessage)
 
 
-class BotMessageListener(ABC, Generic[B]):
+class BotMessageListener(Platform[B]):
     """Handles typed messages; see `answerback_chat.typed_messages.Platform`."""
 
     resends: ClassVar[bool] = False
@@ -111,7 +111,6 @@ class BotMessageListener(ABC, Generic[B]):
                 self._typed.tell_author_once(typed, self._escape(self._labels.text_not_saved))
 
     def typed_text(self, typed: B) -> str:
-        """See `answerback_chat.typed_messages.Platform.typed_text`."""
         return typed.text
 
     def disambiguation_note(self, typed: B, meant: Sequence[Ask]) -> str:
@@ -140,7 +139,6 @@ class BotMessageListener(ABC, Generic[B]):
         return None
 
     async def mark_taken(self, typed: B) -> None:
-        """See `answerback_chat.typed_messages.Platform.mark_taken`."""
         await self._react(typed, self.taken_mark)
 
     async def tell_author(self, typed: B, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Protocol
@@ -15,7 +15,16 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, StoreError
 from answerback.core.walker import Person
 from answerback.ports.outage_log import Outage
-from answerback.ports.surface import Asks, RetryLater, Shown
+from answerback.ports.surface import (
+    Asks,
+    RetryLater,
+    Shown,
+    SupportsGroups,
+    SupportsLeading,
+    SupportsMoves,
+    SupportsReminders,
+    Surface,
+)
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity, IdentityResolver
 from answerback_chat.catch_up import MissedMessageReader
@@ -52,7 +61,7 @@ class GroupMembership(Protocol):
         """Cancel the lookups in progress."""
 
 
-class ChatSurface(ABC):
+class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, SupportsLeading):
     """A chat surface. A subclass creates the parts, and handles what people do.
 
     Args:
@@ -63,7 +72,6 @@ class ChatSurface(ABC):
         missed: reads what people typed during a gap; None: the platform itself keeps that.
     """
 
-    name: str
     live = True
     platform: ClassVar[str]
     """The platform's name, for people."""
@@ -105,14 +113,12 @@ class ChatSurface(ABC):
     # --- the surface -----------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """See `answerback.ports.surface.Surface.start`."""
         self._problem = None
         await self._identity_resolver.start().wait()
         if self._problem is None:
             await self._leadership.start()
 
     async def stop(self) -> None:
-        """See `answerback.ports.surface.Surface.stop`."""
         await self._identity_resolver.stop()
         await self._leadership.stop()
         if self._missed is not None:
@@ -124,7 +130,6 @@ class ChatSurface(ABC):
         await self._groups.stop()
 
     def unready_reason(self) -> str | None:
-        """See `answerback.ports.surface.Surface.unready_reason`."""
         if self._problem is not None:
             return self._problem
         if self._routes or self._source is None or not self._leadership.is_held:
@@ -136,15 +141,12 @@ class ChatSurface(ABC):
         return self._routes
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """See `answerback.ports.surface.Surface.default_responders`."""
         return (destination.user,) if destination.user else self._responders
 
     def is_leader(self) -> bool | None:
-        """See `answerback.ports.surface.SupportsLeading.is_leader`."""
         return self._leadership.is_held if self._leadership.is_shared else None
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
-        """See `answerback.ports.surface.Surface.show`."""
         shown = await self._posting.show(ask, save)
         ref = self._posting.parse_ref(ask.message)
         if ref is not None and not self._posting.is_posted(ref) and isinstance(shown, Shown):
@@ -155,17 +157,14 @@ class ChatSurface(ABC):
         return shown
 
     async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.SupportsReminders.remind`."""
         await self._posting.remind(ask, number)
 
     async def retire_message(
         self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
     ) -> float | None:
-        """See `answerback.ports.surface.SupportsMoves.retire_message`."""
         return await self._posting.retire(left, to)
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """See `answerback.ports.surface.SupportsGroups.groups_of`."""
         return await self._groups.groups_of_user(person.user_id, groups)
 
     # --- events ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from answerback.core.ask import Ask
@@ -93,6 +94,7 @@ class Platform(Protocol[U, R_co]):
         """Respond after an error, when nothing is known to be saved; the error is logged already."""
 
 
+@dataclass(frozen=True, eq=False)
 class Interactions(Generic[U, R]):
     """Handles interactions.
 
@@ -102,64 +104,57 @@ class Interactions(Generic[U, R]):
         fence: returns the lease under which this process receives interactions, if any.
     """
 
-    def __init__(
-        self,
-        asks: Asks,
-        platform: Platform[U, R],
-        name: str,
-        fence: Callable[[], Fence | None] = no_fence,
-    ) -> None:
-        self._asks = asks
-        self._platform = platform
-        self._name = name
-        self._fence = fence
+    asks: Asks
+    platform: Platform[U, R]
+    name: str
+    fence: Callable[[], Fence | None] = no_fence
 
     async def receive(self, payload: Mapping[str, Any]) -> R:
         """Handle any payload: when this returns, its action is committed or rejected. Never raises."""
         used: U | None = None
         try:
-            used = self._platform.parse(payload)
+            used = self.platform.parse(payload)
             if used is None:
-                return await self._platform.respond_to_unknown(payload)
+                return await self.platform.respond_to_unknown(payload)
             if (wanted := used.wanted) is not None:
                 return await self._act(used, wanted)
             if (pressed := COMMAND_VERBS.get(used.control.verb)) is not None:
                 line, person = used.control.command, used.actor.person
-                answer = await self._asks.commands.run(person, line, pressed=pressed)
-                return await self._platform.respond_to_command(answer, used)
+                answer = await self.asks.commands.run(person, line, pressed=pressed)
+                return await self.platform.respond_to_command(answer, used)
             if used.is_read_only:
-                ask = await self._asks.get(used.control.ask_id)
-                return await self._platform.respond_to_read_only(ask, used)
-            async with self._platform.lock_for(used):
+                ask = await self.asks.get(used.control.ask_id)
+                return await self.platform.respond_to_read_only(ask, used)
+            async with self.platform.lock_for(used):
                 return await self._show(used)
         except StoreError as error:
-            extra = {"action": "click_unsaved", "ask_id": _ask_id(used), "platform": self._name}
+            extra = {"action": "click_unsaved", "ask_id": _ask_id(used), "platform": self.name}
             logger.warning("A click could not be saved: %s", error, extra=extra)
-            return await self._platform.respond_to_failure(error, used)
+            return await self.platform.respond_to_failure(error, used)
         except Exception as error:
-            extra = {"action": "click_failed", "ask_id": _ask_id(used), "platform": self._name}
+            extra = {"action": "click_failed", "ask_id": _ask_id(used), "platform": self.name}
             logger.exception("A click failed", extra=extra)
-            return await self._platform.respond_to_failure(error, used)
+            return await self.platform.respond_to_failure(error, used)
 
     def _apply(self, used: U, wanted: RequestedAction | None) -> Awaitable[Acted | Rejected]:
         control = used.control
         intent = Intent(control.ask_id, wanted, control.revision, used.delivery, used.at)
-        return self._asks.apply(intent, used.actor, fence=self._fence())
+        return self.asks.apply(intent, used.actor, fence=self.fence())
 
     async def _act(self, used: U, wanted: RequestedAction) -> R:
         result = await self._apply(used, wanted)
         if isinstance(result, Rejected):
-            return await self._platform.respond_to_rejected(result, used)
-        return await self._platform.respond_to_acted(result, used)
+            return await self.platform.respond_to_rejected(result, used)
+        return await self.platform.respond_to_acted(result, used)
 
     async def _show(self, used: U) -> R:
         ended = used.control.entry is Entry.TRY_AGAIN
         result = await self._apply(used, TryAgain(is_draft=True) if ended else None)
         if isinstance(result, Rejected):
-            return await self._platform.respond_to_rejected(result, used)
+            return await self.platform.respond_to_rejected(result, used)
         if result.repeated:
-            return await self._platform.respond_to_acted(result, used)
-        response = await self._platform.respond_with_view(result.ask, used)
+            return await self.platform.respond_to_acted(result, used)
+        response = await self.platform.respond_with_view(result.ask, used)
         if isinstance(response, RequestedAction):
             return await self._act(used, response)
         return response

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
@@ -49,6 +50,7 @@ class InboxClick(Protocol):
         """The id by which it counts once."""
 
 
+@dataclass(frozen=True, eq=False)
 class TickedInbox:
     """Ticks rows, and decides about what is ticked.
 
@@ -58,37 +60,29 @@ class TickedInbox:
         fence: returns the lease under which this process receives clicks, if any.
     """
 
-    def __init__(
-        self,
-        surface: str,
-        asks: Asks,
-        labels: Labels,
-        shows_whole: Callable[[Ask], bool],
-        fence: Callable[[], Fence | None],
-    ) -> None:
-        self._surface = surface
-        self._asks = asks
-        self._labels = labels
-        self._shows_whole = shows_whole
-        self._fence = fence
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+    surface: str
+    asks: Asks
+    labels: Labels
+    shows_whole: Callable[[Ask], bool]
+    fence: Callable[[], Fence | None]
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     async def use(self, click: InboxClick) -> tuple[ShownPage, str]:
         """Tick a row, decide about what is ticked, or turn the page.
 
         Returns what the message shows then, and what to tell the person.
         """
-        key = f"{self._surface}.inbox:{click.message}"
+        key = f"{self.surface}.inbox:{click.message}"
         async with self._locks.setdefault(click.message, asyncio.Lock()):
             shown, note = await self._apply(click, key)
-            await self._asks.save_draft(key, [shown.after, *shown.ticked])
+            await self.asks.save_draft(key, [shown.after, *shown.ticked])
         return shown, note
 
     async def _apply(self, click: InboxClick, key: str) -> tuple[ShownPage, str]:
-        control, labels = click.control, self._labels
+        control, labels = click.control, self.labels
         if control.verb is Verb.INBOX:
             return ShownPage(control.argument or None), ""
-        match await self._asks.draft(key):
+        match await self.asks.draft(key):
             case [None | str() as after, *ticks]:
                 shown = ShownPage(after, tuple(map(str, ticks)))
             case _:
@@ -102,8 +96,8 @@ class TickedInbox:
         if control.argument != digest_of(shown.ticked):
             label = labels.allow_once if allow else labels.deny
             return shown, labels.selection_changed.format(submit=label)
-        batch = Batch(shown.ticked, allow, click.delivery, self._shows_whole)
-        left = await self._asks.decide_batch(batch, click.actor, fence=self._fence())
+        batch = Batch(shown.ticked, allow, click.delivery, self.shows_whole)
+        left = await self.asks.decide_batch(batch, click.actor, fence=self.fence())
         note = labels.batch_left.format(count=left) if left else ""
         return shown._replace(ticked=()), note
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from answerback.core.ask import Ask
@@ -72,6 +73,7 @@ class Platform(Protocol[M_contra]):
         """Notify the author, visible to as few others as possible; retries what can be repeated without doubling it."""
 
 
+@dataclass(frozen=True, eq=False)
 class TypedMessageHandler(Generic[M]):
     """Applies the messages that are meant for asks.
 
@@ -79,17 +81,10 @@ class TypedMessageHandler(Generic[M]):
         fence: returns the lease under which this process receives messages, if any.
     """
 
-    def __init__(
-        self,
-        asks: Asks,
-        platform: Platform[M],
-        background: BackgroundTasks,
-        fence: Callable[[], Fence | None] = lambda: None,
-    ) -> None:
-        self._asks = asks
-        self._platform = platform
-        self._background = background
-        self._fence = fence
+    asks: Asks
+    platform: Platform[M]
+    background: BackgroundTasks
+    fence: Callable[[], Fence | None] = lambda: None
 
     async def handle(self, message: M) -> None:
         """Take and mark one message, or tell its author why it is not taken.
@@ -98,41 +93,41 @@ class TypedMessageHandler(Generic[M]):
             StoreError: nothing is known to be saved; handle the message again.
             PlatformError: which ask it is for cannot be determined yet; handle the message again.
         """
-        if await self._asks.draft(_notified_key(message)) is not None:
+        if await self.asks.draft(_notified_key(message)) is not None:
             return
-        candidates = await self._platform.find_candidates(message)
+        candidates = await self.platform.find_candidates(message)
         if len(candidates) != 1:
-            if note := self._platform.disambiguation_note(message, candidates):
+            if note := self.platform.disambiguation_note(message, candidates):
                 self.tell_author_once(message, note)
             return
         [ask] = candidates
         if is_left_behind(ask):
             self.tell_author_once(message, await self._note_of_moved(ask, message))
             return
-        typed = TypedText(self._platform.typed_text(message))
-        shown = await self._platform.read_shown(ask) if ask.opened.shown is None else None
+        typed = TypedText(self.platform.typed_text(message))
+        shown = await self.platform.read_shown(ask) if ask.opened.shown is None else None
         intent = Intent(ask.id, typed, delivery=message.delivery, at=message.at, shown=shown)
-        result = await self._asks.apply(intent, message.actor, fence=self._fence())
+        result = await self.asks.apply(intent, message.actor, fence=self.fence())
         if isinstance(result, Acted):
-            self._background.spawn("mark", retry(lambda: self._platform.mark_taken(message)))
+            self.background.spawn("mark", retry(lambda: self.platform.mark_taken(message)))
         elif result.why is RejectReason.UNCHECKED:
             raise PlatformUnavailableError("It is not known yet whether the author may answer")
         else:
-            self.tell_author_once(message, self._platform.refusal(result, message))
+            self.tell_author_once(message, self.platform.refusal(result, message))
 
     async def _note_of_moved(self, left_behind: Ask, message: M) -> str:
-        ask = await self._asks.get(left_behind.id)
+        ask = await self.asks.get(left_behind.id)
         if ask is None or not ask.open:
             why = RejectReason.ENDED if ask else RejectReason.NOT_FOUND
-            return self._platform.refusal(Rejected(why, ask), message)
-        return self._platform.moved_note(ask)
+            return self.platform.refusal(Rejected(why, ask), message)
+        return self.platform.moved_note(ask)
 
     def tell_author_once(self, message: M, text: str) -> None:
         """Tell the author why their message was not taken, once, in the background."""
 
         async def tell_author_once() -> None:
             try:
-                await self._platform.tell_author(message, text)
+                await self.platform.tell_author(message, text)
             except PlatformError as error:
                 extra = {"action": "note_missing", "code": error.code}
                 template = "The author of a message could not be told why it was not taken: %s"
@@ -142,9 +137,9 @@ class TypedMessageHandler(Generic[M]):
                 ):
                     return
             # Also if the platform did not answer, since it may have shown the note.
-            await self._asks.save_draft(_notified_key(message), value=True)
+            await self.asks.save_draft(_notified_key(message), value=True)
 
-        self._background.spawn("note", tell_author_once())
+        self.background.spawn("note", tell_author_once())
 
 
 def _notified_key(message: Message) -> str:

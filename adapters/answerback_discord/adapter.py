@@ -31,7 +31,11 @@ from answerback_discord.connection import GatewayClient
 from answerback_discord.errors import TOKEN_REFUSED
 from answerback_discord.group_membership import RoleMembership
 from answerback_discord.http_endpoint import PATH, HttpEndpoint
-from answerback_discord.interaction_responses import InteractionResponse, private_response
+from answerback_discord.interaction_responses import (
+    InteractionResponse,
+    ResponseBuilder,
+    private_response,
+)
 from answerback_discord.interactions import InteractionHandler
 from answerback_discord.live_message_lookup import DiscordMessages
 from answerback_discord.parse import SURFACE, InteractionType, can_be_answered, snowflake_time
@@ -75,7 +79,8 @@ class DiscordSurface(ChatSurface):
         leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
         # A signed POST reaches one process; the gateway's events may reach one that was paused and replaced.
         fence = no_fence if public_key else leadership.fence
-        handler = InteractionHandler(asks, labels, now, fence)
+        replies = ResponseBuilder(asks, labels, now)
+        handler = InteractionHandler(asks, labels, replies, fence)
         self._interactions = Interactions(asks, handler, SURFACE, fence)
         self._events = EventHandler(asks, calls, identity, now)
         self._message_listener = TypedMessageListener(
@@ -88,7 +93,7 @@ class DiscordSurface(ChatSurface):
                 channels,
                 labels,
                 identity,
-                handler.list_state,
+                replies.list_state,
                 self._pending_edits,
                 groups.require_reachable_responders,
                 now,
@@ -122,7 +127,6 @@ class DiscordSurface(ChatSurface):
             )
 
     def destination_problem(self, destination: Destination) -> str | None:
-        """See `answerback.ports.surface.Surface.destination_problem`."""
         named = {
             "user": destination.user,
             "channel": destination.channel,

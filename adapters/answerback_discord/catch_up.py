@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from pydantic import JsonValue
-
 from answerback.core.ask import Ask
 from answerback.ports.surface import Asks
 from answerback_chat.catch_up import MissedMessageReader, call_patiently
+from answerback_chat.control_codec import objects_of, text_of, texts_of
 from answerback_discord import limits, parse
 from answerback_discord.api_client import DiscordApi, query_after
 from answerback_discord.components import Json
@@ -55,21 +54,17 @@ def _conversations_of(ask: Ask) -> Sequence[Conversation]:
     message = ask.message or {}
     if "id" not in message:
         return ()
-    guild = message.get("guild")
-    channels = [message.get("channel"), message.get("thread")]
-    ids = [str(channel) for channel in channels if isinstance(channel, str)]
-    server = guild if isinstance(guild, str) else None
-    return [Conversation(channel, server) for channel in dict.fromkeys(ids)]
+    server = text_of(message.get("guild")) or None
+    ids = dict.fromkeys(texts_of([message.get("channel"), message.get("thread")]))
+    return [Conversation(channel, server) for channel in ids]
 
 
 async def _page(calls: DiscordApi, place: Conversation, after: str) -> Sequence[Json]:
     """The page of messages that follow a message, oldest first."""
     body = await calls.get(f"/channels/{place.channel}/messages", query_after(after))
-    messages = [each for each in body if isinstance(each, dict)] if isinstance(body, list) else []
-    return sorted(messages, key=lambda each: int(str(each["id"])))
+    return sorted(objects_of(body), key=lambda each: int(str(each["id"])))
 
 
 def _as_gateway_event(message: Json, place: Conversation) -> Json:
     """The message as the gateway would have delivered it, with the id of its server."""
-    server: dict[str, JsonValue] = {} if place.guild is None else {"guild_id": place.guild}
-    return {**message, **server}
+    return message if place.guild is None else {**message, "guild_id": place.guild}

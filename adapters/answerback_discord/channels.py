@@ -12,6 +12,7 @@ from typing import Final
 
 from answerback.core.ask import Destination
 from answerback.core.errors import PlatformUnavailableError
+from answerback_chat.control_codec import object_of, text_of
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 
@@ -60,7 +61,7 @@ class ChannelDirectory:
             self._known.move_to_end(channel_id)
         else:
             body = await self._calls.get(f"/channels/{channel_id}")
-            known = self.remember(body) if isinstance(body, dict) else None
+            known = self.remember(object_of(body))
         if known is None:
             raise PlatformUnavailableError(f"Discord returned no data about channel {channel_id}.")
         return known
@@ -74,7 +75,7 @@ class ChannelDirectory:
         if to.user is not None:
             body: Json = {"recipient_id": to.user}
             opened = await self._calls.request("POST", "/users/@me/channels", body)
-            place = self.remember(opened) if isinstance(opened, dict) else None
+            place = self.remember(object_of(opened))
             if place is None:
                 raise PlatformUnavailableError(
                     f"Discord did not open direct messages with {to.user}."
@@ -94,13 +95,9 @@ class ChannelDirectory:
             kind = ChannelKind.FORUM
         elif number == DIRECT:
             kind = ChannelKind.DIRECT
-        parent, guild = channel.get("parent_id"), channel.get("guild_id")
-        place = Place(
-            channel_id,
-            kind,
-            parent if isinstance(parent, str) and kind is ChannelKind.THREAD else None,
-            guild if isinstance(guild, str) else None,
-        )
+        parent = text_of(channel.get("parent_id")) if kind is ChannelKind.THREAD else ""
+        guild = text_of(channel.get("guild_id"))
+        place = Place(channel_id, kind, parent or None, guild or None)
         self._known[channel_id] = place
         self._known.move_to_end(channel_id)
         while len(self._known) > _REMEMBERED:

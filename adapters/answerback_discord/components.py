@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
+from answerback_chat.control_codec import objects_of
 from answerback_discord import limits
 
 Json: TypeAlias = dict[str, JsonValue]
@@ -120,10 +121,7 @@ def message(parts: Sequence[Json], *, private: bool = False) -> Json:
 
 def iter_components(components: JsonValue) -> Iterator[Json]:
     """Iterate over all components of a received message or modal, outer ones first; malformed ones are skipped."""
-    if not isinstance(components, list):
-        return
-    for component in components:
-        if isinstance(component, dict):
-            yield component
-            yield from iter_components(component.get("components"))
-            yield from iter_components([component.get("component"), component.get("accessory")])
+    for component in objects_of(components):
+        yield component
+        yield from iter_components(component.get("components"))
+        yield from iter_components([component.get("component"), component.get("accessory")])

@@ -18,7 +18,7 @@ from answerback.core.view import Prompt, View, view_of
 from answerback.ports.surface import Asks, Rejected, RejectReason
 from answerback.presentation import form_values
 from answerback.presentation.option_controls import is_several, selected_indexes, selection_digest
-from answerback_chat.control_codec import KEEP_GOING, Control, Verb, parse_index
+from answerback_chat.control_codec import KEEP_GOING, Control, Verb, object_of, parse_index
 from answerback_chat.selection_drafts import with_seen_selection
 from answerback_discord import (
     form_inputs,
@@ -61,8 +61,7 @@ class FormDraft:
 
     async def of(self, verb: Verb | None = None) -> dict[str, JsonValue]:
         """Return what was entered through this control, or through the one with another verb."""
-        draft = await self._asks.draft(self._key(verb))
-        return draft if isinstance(draft, dict) else {}
+        return object_of(await self._asks.draft(self._key(verb)))
 
     async def load_across_revisions(self, ask: Ask) -> dict[str, JsonValue]:
         """Return what was entered so far, including before the question was asked back or explained."""

@@ -17,6 +17,7 @@ from answerback.core.errors import (
     RateLimitedError,
 )
 from answerback_chat.coalesced_lookups import CoalescedLookups
+from answerback_chat.control_codec import object_of, objects_of, texts_of
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.errors import ErrorCode, has_code
 
@@ -87,7 +88,7 @@ class RoleMembership:
         """Find the servers of all roles; return the error, if any, that kept the list from being complete."""
         try:
             async with asyncio.timeout(_LOOKUP_TIMEOUT):
-                guilds = _objects(await self._get("/users/@me/guilds"))
+                guilds = objects_of(await self._get("/users/@me/guilds"))
                 _, failed = await _gather(self._roles_of, [str(each.get("id")) for each in guilds])
         except TimeoutError:
             return PlatformUnavailableError(
@@ -98,7 +99,7 @@ class RoleMembership:
         return failed
 
     async def _roles_of(self, guild: str) -> frozenset[str]:
-        roles = _objects(await self._get(f"/guilds/{guild}/roles"))
+        roles = objects_of(await self._get(f"/guilds/{guild}/roles"))
         found = frozenset(str(role.get("id")) for role in roles)
         self._server_of |= dict.fromkeys(found, guild)
         return found
@@ -110,9 +111,7 @@ class RoleMembership:
             if has_code(error, ErrorCode.UNKNOWN_MEMBER, ErrorCode.UNKNOWN_USER):
                 return frozenset()
             raise
-        roles = member.get("roles") if isinstance(member, dict) else None
-        listed = roles if isinstance(roles, list) else []
-        return frozenset({guild, *map(str, listed)})
+        return frozenset({guild, *texts_of(object_of(member).get("roles"))})
 
     async def _get(self, path: str) -> object:
         while True:
@@ -143,7 +142,3 @@ async def _gather(
         else:
             found |= result
     return frozenset(found), failed
-
-
-def _objects(body: object) -> list[dict[str, object]]:
-    return [each for each in body if isinstance(each, dict)] if isinstance(body, list) else []

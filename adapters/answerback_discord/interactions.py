@@ -21,11 +21,7 @@ from answerback.ports.claims import Fence
 from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback_chat.control_codec import NO_ASK, Verb
-from answerback_discord import (
-    form_inputs,
-    parse,
-    private_notes,
-)
+from answerback_discord import form_inputs, parse, private_notes
 from answerback_discord.control_inputs import ControlHandler, FormDraft, problems_note
 from answerback_discord.inbox import Inbox
 from answerback_discord.interaction_responses import (
@@ -35,7 +31,6 @@ from answerback_discord.interaction_responses import (
     note_response,
     private_response,
 )
-from answerback_discord.option_controls import ListState
 from answerback_discord.parse import Interaction, InteractionType
 
 logger = logging.getLogger(__name__)
@@ -52,18 +47,14 @@ class InteractionHandler:
         self,
         asks: Asks,
         labels: Labels,
-        now: Callable[[], float],
+        replies: ResponseBuilder,
         fence: Callable[[], Fence | None],
     ) -> None:
         self._asks = asks
         self._labels = labels
-        self._replies = ResponseBuilder(asks, labels, now)
+        self._replies = replies
         self._inbox = Inbox(asks, labels, fence)
         self.parse = parse.parse_interaction
-
-    async def list_state(self, ask: Ask) -> ListState | None:
-        """See `answerback_discord.interaction_responses.ResponseBuilder.list_state`."""
-        return await self._replies.list_state(ask)
 
     def lock_for(self, used: Interaction) -> AbstractAsyncContextManager[None]:
         """Serialise the changes to an ask's selection and its submission."""

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from answerback.core.ask import Ask
+from answerback_chat.control_codec import objects_of, texts_of
+from answerback_chat.missed_changes import Messages
 from answerback_discord import limits
 from answerback_discord.api_client import DiscordApi, query_after
 from answerback_discord.catch_up import Conversation
 
 
-class DiscordMessages:
+class DiscordMessages(Messages[Conversation]):
     """See `answerback_chat.missed_changes.Messages`."""
 
     def __init__(self, calls: DiscordApi) -> None:
         self._calls = calls
 
     def locate(self, ask: Ask) -> tuple[Conversation, str] | None:
-        """See `answerback_chat.missed_changes.Messages.locate`."""
         match ask.message:
             case {"id": str(message), "channel": str(channel)}:
                 return Conversation(channel), message
@@ -25,21 +26,14 @@ class DiscordMessages:
                 return None
 
     async def require_open(self, place: Conversation) -> None:
-        """See `answerback_chat.missed_changes.Messages.require_open`."""
         await self._calls.get(f"/channels/{place.channel}")
 
     async def look_up(self, place: Conversation, messages: Sequence[str]) -> Mapping[str, bool]:
-        """See `answerback_chat.missed_changes.Messages.look_up`."""
         first = min(map(int, messages))
         body = await self._calls.get(
             f"/channels/{place.channel}/messages", query_after(str(first - 1))
         )
-        listed = (
-            [each.get("id") for each in body if isinstance(each, dict)]
-            if isinstance(body, list)
-            else []
-        )
-        there = {int(each) for each in listed if isinstance(each, str)}
+        there = {int(each) for each in texts_of([each.get("id") for each in objects_of(body)])}
         is_last = len(there) < limits.MESSAGES_PER_PAGE
         covered = [each for each in messages if is_last or int(each) <= max(there)]
         return {each: int(each) in there for each in covered}

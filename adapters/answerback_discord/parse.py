@@ -19,7 +19,18 @@ from typing_extensions import TypedDict
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback_chat.control_codec import CONFIRMED, NO_ASK, Control, Verb, decode, parse_index
+from answerback_chat.control_codec import (
+    CONFIRMED,
+    NO_ASK,
+    Control,
+    Verb,
+    decode,
+    object_of,
+    objects_of,
+    parse_index,
+    text_of,
+    texts_of,
+)
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.command_use import command_control
@@ -138,12 +149,12 @@ class TypedMessage(NamedTuple):
 
     @property
     def chat(self) -> str:
-        """See `answerback_chat.bot_listener.BotMessage`."""
+        """The id of the chat."""
         return self.channel_id
 
     @property
     def in_group(self) -> bool:
-        """See `answerback_chat.bot_listener.BotMessage`."""
+        """Whether others read it, too."""
         return self.guild_id is not None
 
     @property
@@ -200,7 +211,7 @@ def changed_at(message: Mapping[str, JsonValue]) -> float | None:
     """Return when a message was last changed, by Discord's clock."""
     edited = message.get("edited_timestamp")
     if not isinstance(edited, str):
-        return snowflake_time(_text(message.get("id")) or "")
+        return snowflake_time(text_of(message.get("id")))
     try:
         return datetime.fromisoformat(edited).timestamp()
     except ValueError:
@@ -209,8 +220,8 @@ def changed_at(message: Mapping[str, JsonValue]) -> float | None:
 
 def response_updated_at(body: JsonValue) -> float | None:
     """Return when the response to an interaction updated its message, from Discord's answer."""
-    resource = _object(_object(body).get("resource"))
-    message = _object(resource.get("message"))
+    resource = object_of(object_of(body).get("resource"))
+    message = object_of(resource.get("message"))
     return changed_at(message) if message.get("edited_timestamp") else None
 
 
@@ -239,7 +250,7 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     control = command_control(data) if is_command else decode(custom_id)
     if control is None:
         return None
-    message = _object(body.get("message"))
+    message = object_of(body.get("message"))
     flags = message.get("flags")
     menu = _menu(message, custom_id) if "values" in data else {}
     return Interaction(
@@ -250,7 +261,7 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
         control=control,
         message_id=_id(message.get("id")),
         private=isinstance(flags, int) and bool(flags & limits.EPHEMERAL),
-        values=_texts(data["values"]) if "values" in data else (),
+        values=texts_of(data["values"]) if "values" in data else (),
         offered=_offered(menu) if menu else (),
         single=menu.get("min_values") == 1,
         inputs=_inputs(data["components"]) if "components" in data else {},
@@ -260,7 +271,7 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
 def can_be_answered(body: Mapping[str, JsonValue]) -> bool:
     """Whether an interaction has what a response to it is addressed to."""
     return bool(
-        _id(body.get("id")) and _id(body.get("application_id")) and _text(body.get("token"))
+        _id(body.get("id")) and _id(body.get("application_id")) and text_of(body.get("token"))
     )
 
 
@@ -270,20 +281,18 @@ def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMess
     Messages from bots and webhooks are ignored. Without the privileged intent, Discord sends the text only if the
     message mentions the bot, replies to it, or is a direct message to it.
     """
-    author = _object(body.get("author"))
+    author = object_of(body.get("author"))
     if author.get("bot") or body.get("webhook_id"):
         return None
     number, channel_id = _id(body.get("id")), _id(body.get("channel_id"))
     if body.get("type") not in list(MessageType) or number is None or channel_id is None:
         return None
     actor = _actor(body, body.get("member"), author)
-    content = text = _text(body.get("content")) or ""
+    content = text = text_of(body.get("content"))
     for mention in (f"<@{bot_id}>", f"<@!{bot_id}>"):
         text = text.replace(mention, "")
     if actor is None or not content.strip():
         return None
-    mentions = body.get("mentions")
-    listed = mentions if isinstance(mentions, list) else []
     return TypedMessage(
         id=number,
         channel_id=channel_id,
@@ -291,7 +300,7 @@ def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMess
         actor=actor,
         text=text.strip(),
         replied=_referenced_message(body, channel_id, bot_id),
-        mentioned=frozenset(str(_object(each).get("id")) for each in listed),
+        mentioned=frozenset(str(each.get("id")) for each in objects_of(body.get("mentions"))),
         called=text != content,
     )
 
@@ -313,11 +322,11 @@ def linked_message(content: str) -> tuple[str, str] | None:
 def _referenced_message(
     body: Mapping[str, JsonValue], channel_id: str, bot_id: str
 ) -> ReferencedMessage | None:
-    number = _id(_object(body.get("message_reference")).get("message_id"))
-    message = _object(body.get("referenced_message"))
-    if number is None or _object(message.get("author")).get("id") not in {None, bot_id}:
+    number = _id(object_of(body.get("message_reference")).get("message_id"))
+    message = object_of(body.get("referenced_message"))
+    if number is None or object_of(message.get("author")).get("id") not in {None, bot_id}:
         return None
-    linked = linked_message(_text(message.get("content")) or "")
+    linked = linked_message(text_of(message.get("content")))
     if linked is not None:
         return ReferencedMessage(*linked)
     control = live_message_control(message)
@@ -326,19 +335,19 @@ def _referenced_message(
 
 def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) -> Actor | None:
     """The person and their roles; in a server Discord sends all of them, so none need to be looked up."""
-    member_object, guild = _object(member), _id(body.get("guild_id"))
+    member_object, guild = object_of(member), _id(body.get("guild_id"))
     account = member_object.get("user")
     if not isinstance(account, dict):
-        account = _object(user)
+        account = object_of(user)
     user_id = _id(account.get("id"))
     if user_id is None:
         return None
     name = member_object.get("nick") or account.get("global_name") or account.get("username")
-    roles = _texts(member_object.get("roles"))
+    roles = texts_of(member_object.get("roles"))
     if guild is not None:
         roles = (*roles, guild)  # the id of the role @everyone is the server's
     groups = frozenset(roles)
-    person = Person(surface=SURFACE, user_id=user_id, name=_text(name))
+    person = Person(surface=SURFACE, user_id=user_id, name=text_of(name) or None)
     return Actor(person, groups, groups, all_groups=isinstance(member, dict))
 
 
@@ -351,9 +360,7 @@ def _menu(message: Mapping[str, JsonValue], custom_id: JsonValue) -> c.Json:
 
 
 def _offered(menu: c.Json) -> tuple[str, ...]:
-    options = menu.get("options")
-    listed = options if isinstance(options, list) else []
-    return tuple(str(_object(option).get("value")) for option in listed)
+    return tuple(str(option.get("value")) for option in objects_of(menu.get("options")))
 
 
 def _inputs(components: JsonValue) -> dict[str, JsonValue]:
@@ -363,29 +370,17 @@ def _inputs(components: JsonValue) -> dict[str, JsonValue]:
         if not isinstance(name, str):
             continue
         if component.get("type") == c.TEXT_INPUT:
-            inputs[name] = _text(component.get("value")) or ""
+            inputs[name] = text_of(component.get("value"))
         elif component.get("type") == c.RADIO_GROUP:
             value = component.get("value")
             inputs[name] = [value] if isinstance(value, str) else []
         elif component.get("type") == c.USER_SELECT:
-            inputs[name] = next(iter(_texts(component.get("values"))), "")
+            inputs[name] = next(iter(texts_of(component.get("values"))), "")
         else:
-            inputs[name] = [*_texts(component.get("values"))]
+            inputs[name] = [*texts_of(component.get("values"))]
     return inputs
-
-
-def _object(value: JsonValue) -> dict[str, JsonValue]:
-    return value if isinstance(value, dict) else {}
 
 
 def _id(value: JsonValue) -> str | None:
     """The value if it is a snowflake."""
     return value if isinstance(value, str) and _SNOWFLAKE.fullmatch(value) else None
-
-
-def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _texts(value: JsonValue) -> tuple[str, ...]:
-    return tuple([v for v in value if isinstance(v, str)]) if isinstance(value, list) else ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import JsonValue, ValidationError
@@ -20,6 +21,7 @@ from answerback.core.errors import (
 )
 from answerback.ports.live_messages import LiveMessages
 from answerback_chat.bot_identity import BotIdentity
+from answerback_chat.control_codec import objects_of
 from answerback_chat.retry import handle_event
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import THREADS, ChannelKind
@@ -41,20 +43,14 @@ _NO_RESPONDERS_LEFT: Final = (
 )
 
 
+@dataclass(frozen=True, eq=False)
 class EventHandler:
     """Handles events from the gateway."""
 
-    def __init__(
-        self,
-        asks: LiveMessages,
-        calls: DiscordApi,
-        identity: BotIdentity,
-        now: Callable[[], float],
-    ) -> None:
-        self._asks = asks
-        self._calls = calls
-        self._identity = identity
-        self._now = now
+    asks: LiveMessages
+    calls: DiscordApi
+    identity: BotIdentity
+    now: Callable[[], float]
 
     async def handle_event(self, name: str, data: Json) -> None:
         """Handle one event."""
@@ -83,17 +79,17 @@ class EventHandler:
         await self._require_recorded(
             message_id or "", channel
         )  # first: it may be recorded meanwhile
-        ask = await self._asks.find_by_message(SURFACE, message_id or "")
+        ask = await self.asks.find_by_message(SURFACE, message_id or "")
         if ask is not None:
-            await self._asks.show_again(ask.id, deleted=True)
+            await self.asks.show_again(ask.id, deleted=True)
 
     async def _require_recorded(self, message_id: str, channel: str | None) -> None:
         """Raise if a deleted message may be one whose post is not recorded yet."""
         posted = snowflake_time(message_id)
-        if posted is None or posted < self._now() - _RECORD_SECONDS:
+        if posted is None or posted < self.now() - _RECORD_SECONDS:
             return
         starts_post = channel == message_id  # the first message of a forum's post has the post's id
-        async for ask in self._asks.each_outdated(SURFACE):
+        async for ask in self.asks.each_outdated(SURFACE):
             ref = ask.message or {"id": None}
             here = ref.get("channel") == channel
             if "id" not in ref and (here or (starts_post and ref["kind"] == ChannelKind.FORUM)):
@@ -105,38 +101,37 @@ class EventHandler:
         async for ask in self._open_asks_in(data):
             if gone is None:
                 try:
-                    await self._calls.get(f"/channels/{data.id}")
+                    await self.calls.get(f"/channels/{data.id}")
                 except DestinationGoneError as error:
                     gone = error
                 else:
                     return
-            await self._asks.fail_unreachable(ask, str(gone))
+            await self.asks.fail_unreachable(ask, str(gone))
         if gone is None:
             await self._require_recorded(data.id or "", data.id)
 
     async def _guild_deleted(self, data: Event) -> None:
         if data.unavailable:
             return  # an outage: https://docs.discord.com/developers/events/gateway-events#guild-delete
-        async for ask in self._asks.each_open(SURFACE):
+        async for ask in self.asks.each_open(SURFACE):
             if _guild_of(ask) == data.id:
-                await self._asks.fail_unreachable(ask, _REMOVED)
+                await self.asks.fail_unreachable(ask, _REMOVED)
 
     async def _role_deleted(self, data: Event) -> None:
         """Fail the asks that only holders of deleted roles may answer."""
         guild, deleted = data.guild_id, f"@{data.role_id}"
         known: frozenset[str] | None = None
-        async for ask in self._asks.each_open(SURFACE):
+        async for ask in self.asks.each_open(SURFACE):
             others = [who for who in ask.waits_for if who != deleted]
             if len(others) == len(ask.waits_for) or any(who[:1] != "@" for who in others):
                 continue
             if others and _guild_of(ask) != guild:
                 continue  # in direct messages a role of any server counts
             if others and known is None:
-                listed = await self._calls.get(f"/guilds/{guild}/roles")
-                roles = listed if isinstance(listed, list) else []
-                known = frozenset(str(role.get("id")) for role in roles if isinstance(role, dict))
+                listed = await self.calls.get(f"/guilds/{guild}/roles")
+                known = frozenset(str(role.get("id")) for role in objects_of(listed))
             if not known or known.isdisjoint(who[1:] for who in others):
-                await self._asks.fail_unreachable(ask, _NO_RESPONDERS_LEFT)
+                await self.asks.fail_unreachable(ask, _NO_RESPONDERS_LEFT)
 
     # --- reopened --------------------------------------------------------------------------------
 
@@ -148,34 +143,34 @@ class EventHandler:
                 text = "Nobody can answer in a locked thread: a moderator has to unlock it"
                 logger.warning(text, extra=extra)
             return
-        async for ask in self._asks.each_outdated(SURFACE):
+        async for ask in self.asks.each_outdated(SURFACE):
             message, to = ask.message or {}, ask.destination
             places = {message.get(each) for each in ("channel", "parent", "thread")}
             if data.id in places | {to.channel, to.thread}:
-                await self._asks.show_again(ask.id)
+                await self.asks.show_again(ask.id)
 
     async def _guild_added(self, data: Event) -> None:
         """Show what could not be shown while the app was not in the server, or while we were not connected."""
         await self._guild_changed(data.model_copy(update={"guild_id": data.id}))
         joined = data.joined_at.timestamp() if data.joined_at else 0.0
-        if joined > self._now() - _JOINED_SECONDS:
-            await self._asks.show_reopened(SURFACE, [each.id for each in data.channels])
+        if joined > self.now() - _JOINED_SECONDS:
+            await self.asks.show_reopened(SURFACE, [each.id for each in data.channels])
 
     async def _guild_changed(self, data: Event) -> None:
-        async for ask in self._asks.each_outdated(SURFACE):
+        async for ask in self.asks.each_outdated(SURFACE):
             if _guild_of(ask) == data.guild_id:
-                await self._asks.show_again(ask.id)
+                await self.asks.show_again(ask.id)
 
     async def _member_changed(self, data: Event) -> None:
         """Handle a change of the bot's own roles, which Discord reports without the privileged intent."""
-        if data.user is not None and data.user.id == self._identity.bot_user:
+        if data.user is not None and data.user.id == self.identity.bot_user:
             await self._guild_changed(data)
 
     async def _open_asks_in(self, data: Event) -> AsyncIterator[Ask]:
         """Iterate over the open asks whose live message is in a channel or thread."""
         place, is_thread = data.id or "", data.type in THREADS
         channel, thread = (data.parent_id or "", place) if is_thread else (place, None)
-        async for ask in self._asks.each_open(SURFACE, channel, thread):
+        async for ask in self.asks.each_open(SURFACE, channel, thread):
             if not is_thread or (ask.message or {}).get("channel") == place:
                 yield ask
 

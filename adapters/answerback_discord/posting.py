@@ -25,7 +25,7 @@ from answerback.core.view import view_of
 from answerback.ports.surface import RetryLater, Shown
 from answerback.presentation import wording
 from answerback_chat.bot_identity import BotIdentity
-from answerback_chat.control_codec import decode
+from answerback_chat.control_codec import decode, object_of, objects_of
 from answerback_chat.live_message import LiveMessages, Save, Uneditable
 from answerback_discord import components as c
 from answerback_discord import limits, parse, people_text, private_notes, render
@@ -279,13 +279,12 @@ class Posting(LiveMessages[Json, Json]):
                     return str(message["id"])
             return None
         active = await self._calls.get(f"/guilds/{ref['guild']}/threads/active")
-        threads = _objects(active.get("threads")) if isinstance(active, dict) else []
-        for thread in threads:
+        for thread in objects_of(object_of(active).get("threads")):
             thread_id = str(thread.get("id"))
             is_recent = int(thread_id) > int(str(ref["since"]))
             if thread.get("parent_id") == ref["parent"] and is_recent:
                 first = await self._calls.get(f"/channels/{thread_id}/messages/{thread_id}")
-                if isinstance(first, dict) and self._is_ours(first) and self._is_of(ask, first):
+                if self._is_ours(object_of(first)) and self._is_of(ask, object_of(first)):
                     return thread_id
         return None
 
@@ -293,7 +292,7 @@ class Posting(LiveMessages[Json, Json]):
         """Iterate over our own messages in a channel after one of its messages, up to `_MAX_PAGES` pages."""
         for _ in range(_MAX_PAGES):
             query = query_after(after)
-            page = _objects(await self._calls.get(f"/channels/{channel}/messages", query))
+            page = objects_of(await self._calls.get(f"/channels/{channel}/messages", query))
             for message in page:
                 if self._is_ours(message):
                     yield message
@@ -302,8 +301,7 @@ class Posting(LiveMessages[Json, Json]):
             after = max((str(message["id"]) for message in page), key=int)
 
     def _is_ours(self, message: Json) -> bool:
-        author = message.get("author")
-        return isinstance(author, dict) and author.get("id") == self._identity.bot_user
+        return object_of(message.get("author")).get("id") == self._identity.bot_user
 
     @staticmethod
     def _is_of(ask: Ask, message: Json) -> bool:
@@ -378,7 +376,3 @@ def _id_of(sent: JsonValue) -> str:
     if not isinstance(sent, dict) or not isinstance(sent.get("id"), str):
         raise PlatformUnavailableError("Discord's response to a post had no message id.")
     return str(sent["id"])
-
-
-def _objects(value: JsonValue) -> list[Json]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []

@@ -146,7 +146,6 @@ class SlackSurface(ChatSurface):
         return self._responders
 
     def destination_problem(self, destination: Destination) -> str | None:
-        """See `answerback.ports.surface.Surface.destination_problem`."""
         if destination.user is not None:
             if ids.USER.fullmatch(destination.user):
                 return None

@@ -9,6 +9,7 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
@@ -50,32 +51,24 @@ class Ack(NamedTuple):
 _ACKNOWLEDGED: Final = Ack()
 
 
+@dataclass(frozen=True, eq=False)
 class InteractionHandler:
     """See `answerback_chat.interactions.Platform`."""
 
-    def __init__(
-        self,
-        asks: Asks,
-        calls: SlackApi,
-        notes: PrivateNotes,
-        later: BackgroundTasks,
-        labels: Labels,
-        identity: BotIdentity,
-        listener: TypedMessageListener,
-        homes: HomeTabs,
-        selections: SelectionDrafts,
-        now: Callable[[], float],
-    ) -> None:
-        self._now = now
-        self._asks = asks
-        self._calls = calls
-        self._notes = notes
-        self._later = later
-        self._labels = labels
-        self._listener = listener
-        self._homes = homes
-        self._selections = selections
-        self.parse = partial(parse.parse_interaction, identity=identity)
+    asks: Asks
+    calls: SlackApi
+    notes: PrivateNotes
+    later: BackgroundTasks
+    labels: Labels
+    identity: BotIdentity
+    listener: TypedMessageListener
+    homes: HomeTabs
+    selections: SelectionDrafts
+    now: Callable[[], float]
+
+    def parse(self, payload: Mapping[str, Any]) -> Click | Submission | None:
+        """Parse a payload; None if it has no control of ours."""
+        return parse.parse_interaction(payload, self.identity)
 
     def lock_for(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
         """No lock is needed, because the selection is part of the message itself."""
@@ -83,27 +76,27 @@ class InteractionHandler:
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> Ack:
         """Handle a control of a Home tab; answer a click on an unknown control with a note, rather than ignore it."""
-        if await self._homes.handle_click(payload):
+        if await self.homes.handle_click(payload):
             return _ACKNOWLEDGED
         url, user = payload.get("response_url"), parse.user_id_of(payload)
         is_click = payload.get("type") == "block_actions"
         if is_click and isinstance(url, str) and user is not None:
-            text = escape(self._labels.not_found)
-            self._later.spawn("note", self._notes.send(text, user, None, url))
+            text = escape(self.labels.not_found)
+            self.later.spawn("note", self.notes.send(text, user, None, url))
         return _ACKNOWLEDGED
 
     async def respond_to_acted(self, acted: Acted, used: Click | Submission) -> Ack:
         """Mark a typed message that was used as the answer. The ask's message is updated elsewhere."""
         if isinstance(used, Click) and used.control.verb is Verb.USE_MESSAGE:
-            self._later.spawn("mark", retry(lambda: self._listener.mark_taken(used)))
+            self.later.spawn("mark", retry(lambda: self.listener.mark_taken(used)))
             if used.response_url is not None:
-                self._later.spawn("note", self._notes.dismiss(used.response_url))
+                self.later.spawn("note", self.notes.dismiss(used.response_url))
         return _ACKNOWLEDGED
 
     async def respond_to_rejected(self, rejected: Rejected, used: Click | Submission) -> Ack:
         """Send a private note. A modal shows errors at its inputs, or why it was rejected and what was typed."""
         if isinstance(used, Click) and used.control.verb is Verb.USE_MESSAGE:
-            self._send_note(self._listener.refusal(rejected, used), used)
+            self._send_note(self.listener.refusal(rejected, used), used)
             return _ACKNOWLEDGED
         ask = rejected.ask
         if (
@@ -111,17 +104,17 @@ class InteractionHandler:
             and rejected.why is RejectReason.INVALID
             and ask is not None
         ):
-            shown = view_of(ask, self._labels)
-            if errors := modals.errors_by_block(used, shown, rejected.problems, self._labels):
+            shown = view_of(ask, self.labels)
+            if errors := modals.errors_by_block(used, shown, rejected.problems, self.labels):
                 return _errors(errors)
         if ask is not None and rejected.why in {RejectReason.STALE, RejectReason.ENDED}:
             # They saw an outdated version of the message.
-            self._later.spawn("refresh", retry(lambda: self._asks.show_again(ask.id)))
-        copy = wording.ActedOnVersion(used.control.revision, self._now())
-        reason = private_notes.rejection_mrkdwn(rejected, used.person, self._labels, copy)
+            self.later.spawn("refresh", retry(lambda: self.asks.show_again(ask.id)))
+        copy = wording.ActedOnVersion(used.control.revision, self.now())
+        reason = private_notes.rejection_mrkdwn(rejected, used.person, self.labels, copy)
         if isinstance(used, Submission):
             view = modals.rejected_submission_modal(
-                used.control, reason, modals.text_to_give_back(used), self._labels
+                used.control, reason, modals.text_to_give_back(used), self.labels
             )
             return Ack(body={"response_action": "update", "view": view})
         self._send_note(reason, used)
@@ -132,7 +125,7 @@ class InteractionHandler:
         status = HTTPStatus.INTERNAL_SERVER_ERROR
         if isinstance(error, StoreError):
             status = HTTPStatus.SERVICE_UNAVAILABLE
-            sentence = self._labels.save_error_message(error)
+            sentence = self.labels.save_error_message(error)
             if isinstance(used, Submission) and used.values:
                 return _errors({next(iter(used.values)): sentence})
             if isinstance(used, Click):
@@ -144,10 +137,10 @@ class InteractionHandler:
     async def respond_with_view(self, ask: Ask, used: Click | Submission) -> RequestedAction | Ack:
         """Open a modal, or parse a submitted one."""
         if isinstance(used, Submission):
-            parsed = modals.parse_submission(used, view_of(ask, self._labels), self._labels)
+            parsed = modals.parse_submission(used, view_of(ask, self.labels), self.labels)
             return _errors(parsed) if isinstance(parsed, dict) else parsed
         if used.control.verb is Verb.USE_MESSAGE:
-            self._later.spawn("use", self._find_and_use(ask, used))
+            self.later.spawn("use", self._find_and_use(ask, used))
             return _ACKNOWLEDGED
         return await self._open_modal(ask, used)
 
@@ -172,41 +165,41 @@ class InteractionHandler:
         note = private_notes.command_note(answer)
         if not (isinstance(used, Click) and used.response_url):
             return Ack(body=note)
-        self._later.spawn("note", self._notes.replace(used.response_url, note))
+        self.later.spawn("note", self.notes.replace(used.response_url, note))
         return _ACKNOWLEDGED
 
     async def _open_modal(self, ask: Ask, click: Click) -> Ack:
         metadata = click.where.encode() if click.where else ""
         selected = selected_indexes(click.control, click.values)
-        modal = modals.build_modal(view_of(ask), click.control, self._labels, metadata, selected)
+        modal = modals.build_modal(view_of(ask), click.control, self.labels, metadata, selected)
         if modal is None:
             return await self.respond_to_rejected(Rejected(RejectReason.STALE, ask), click)
         if click.control.verb is Verb.ASK_BACK and selected is not None:
             # Asking back edits the message, and Slack then loses the selection in it.
-            await self._selections.save(ask, tuple(selected))
+            await self.selections.save(ask, tuple(selected))
         self._open_later(click, modal)
         return _ACKNOWLEDGED
 
     async def _decide_several(self, used: Click | Submission) -> Ack:
         """Open the modal in which several permissions are ticked, or decide about them."""
-        labels = self._labels
+        labels = self.labels
         if not isinstance(used, Submission):
-            modal = await self._homes.batch_modal(used)
+            modal = await self.homes.batch_modal(used)
             self._open_later(used, modal or inbox_view.batch_notice(labels.not_found, labels))
             return _ACKNOWLEDGED
-        left = await self._homes.decide_batch(used)
+        left = await self.homes.decide_batch(used)
         notice = inbox_view.batch_notice(labels.batch_left.format(count=left), labels)
         return Ack(body={"response_action": "update", "view": notice}) if left else _ACKNOWLEDGED
 
     def _open_later(self, click: Click, modal: Block) -> None:
-        call = partial(self._calls.client.views_open, trigger_id=click.trigger_id, view=modal)
+        call = partial(self.calls.client.views_open, trigger_id=click.trigger_id, view=modal)
         until = click.received_at + _TRIGGER_SECONDS
 
         def open_view() -> Awaitable[object]:
             left = max(until - time.monotonic(), 0.0)
-            return self._calls.send("views.open", call, timeout=left)
+            return self.calls.send("views.open", call, timeout=left)
 
-        self._later.spawn("modal", self._show_modal(click, open_view))
+        self.later.spawn("modal", self._show_modal(click, open_view))
 
     async def _turn_page(self, ask: Ask, click: Click) -> Ack:
         view_id, view_hash = click.view_id, click.view_hash
@@ -214,11 +207,11 @@ class InteractionHandler:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), click)
         metadata = click.where.encode() if click.where else ""
         view = show_in_full.full_text_modal(
-            view_of(ask, self._labels), self._labels, click.control.number or 0, metadata
+            view_of(ask, self.labels), self.labels, click.control.number or 0, metadata
         )
-        update = self._calls.client.views_update
-        call = partial(self._calls.call, update, view_id=view_id, hash=view_hash, view=view)
-        self._later.spawn("page", self._show_modal(click, call))
+        update = self.calls.client.views_update
+        call = partial(self.calls.call, update, view_id=view_id, hash=view_hash, view=view)
+        self.later.spawn("page", self._show_modal(click, call))
         return _ACKNOWLEDGED
 
     async def _show_modal(self, click: Click, show: Callable[[], Awaitable[object]]) -> None:
@@ -226,18 +219,18 @@ class InteractionHandler:
         try:
             await show()
         except PlatformError:
-            self._send_note(escape(self._labels.press_again), click)
+            self._send_note(escape(self.labels.press_again), click)
             raise
 
     # --- typed messages that a person chooses to use ---------------------------------------------
 
     async def _find_and_use(self, ask: Ask, click: Click) -> None:
         """Use a typed message as the answer that was too long to be carried by the button."""
-        intent = await self._listener.find_offered_message(ask, click)
+        intent = await self.listener.find_offered_message(ask, click)
         if intent is None:
-            self._send_note(escape(self._labels.text_not_saved), click)
+            self._send_note(escape(self.labels.text_not_saved), click)
             return
-        result = await self._asks.apply(intent, click.actor)
+        result = await self.asks.apply(intent, click.actor)
         if isinstance(result, Rejected):
             await self.respond_to_rejected(result, click)
         else:
@@ -246,7 +239,7 @@ class InteractionHandler:
     def _send_note(self, text: str, click: Click) -> None:
         where = click.used_message if click.control.verb is Verb.USE_MESSAGE else click.where
         user = click.person.user_id
-        self._later.spawn("note", self._notes.send(text, user, where, click.response_url))
+        self.later.spawn("note", self.notes.send(text, user, where, click.response_url))
 
 
 def _errors(errors: dict[str, str]) -> Ack:

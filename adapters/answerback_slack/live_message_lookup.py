@@ -8,6 +8,7 @@ from typing import Final
 from answerback.core.ask import Ask
 from answerback.core.errors import DestinationGoneError, PlatformError
 from answerback_chat.control_codec import object_of
+from answerback_chat.missed_changes import Messages
 from answerback_slack.api_client import SlackApi
 from answerback_slack.channel_history import Conversation, read_page
 from answerback_slack.posting import MessageRef
@@ -17,21 +18,19 @@ LEFT: Final = "no longer has the app as a member: invite it with /invite, or ask
 _MAY_NOT_READ: Final = frozenset({"missing_scope", "not_in_channel"})
 
 
-class SlackMessages:
+class SlackMessages(Messages[Conversation]):
     """See `answerback_chat.missed_changes.Messages`."""
 
     def __init__(self, calls: SlackApi) -> None:
         self._calls = calls
 
     def locate(self, ask: Ask) -> tuple[Conversation, str] | None:
-        """See `answerback_chat.missed_changes.Messages.locate`."""
         ref = MessageRef.from_stored(ask.message)
         if ref is None or ref.ts is None:
             return None
         return Conversation(ref.channel, ref.thread), ref.ts
 
     async def require_open(self, place: Conversation) -> None:
-        """See `answerback_chat.missed_changes.Messages.require_open`."""
         if place.is_direct:
             return
         try:
@@ -49,7 +48,6 @@ class SlackMessages:
             raise DestinationGoneError(f"the channel {LEFT}", code="not_in_channel")
 
     async def look_up(self, place: Conversation, messages: Sequence[str]) -> Mapping[str, bool]:
-        """See `answerback_chat.missed_changes.Messages.look_up`."""
         # A page begins with the oldest message of a thread, and with the newest of a channel.
         span = {"oldest": min(messages), "inclusive": True}
         span |= {"latest": max(messages)} if place.thread is None else {}

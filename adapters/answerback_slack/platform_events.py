@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -45,6 +46,7 @@ _TRIES: Final = 3
 """How often to look whose message was deleted: together shorter than Slack waits for an acknowledgement."""
 
 
+@dataclass(frozen=True, eq=False)
 class EventHandler:
     """Handle events.
 
@@ -53,23 +55,13 @@ class EventHandler:
         now: returns seconds since the epoch.
     """
 
-    def __init__(
-        self,
-        asks: Asks,
-        groups: GroupMembership,
-        homes: HomeTabs,
-        sessions: AgentSessions,
-        identity: BotIdentity,
-        report_outage: Callable[[str], None],
-        now: Callable[[], float],
-    ) -> None:
-        self._now = now
-        self._asks = asks
-        self._groups = groups
-        self._homes = homes
-        self._sessions = sessions
-        self._identity = identity
-        self._report_outage = report_outage
+    asks: Asks
+    groups: GroupMembership
+    homes: HomeTabs
+    sessions: AgentSessions
+    identity: BotIdentity
+    report_outage: Callable[[str], None]
+    now: Callable[[], float]
 
     async def handle_event(self, payload: Mapping[str, object]) -> bool:
         """Handle an event; return False if it is not one of these.
@@ -89,7 +81,7 @@ class EventHandler:
                 return await self._handle_message_event(event)
             case Event(type="app_home_opened", user=str(user)):
                 if event.tab != "messages":
-                    await self._homes.open_first_page(user)
+                    await self.homes.open_first_page(user)
             case Event(
                 type="agent_session_stopped",
                 channel=str(channel),
@@ -97,7 +89,7 @@ class EventHandler:
                 user=str(user),
                 event_ts=str(at),
             ):
-                await self._sessions.end_turns(AgentSession(channel, thread), user, at)
+                await self.sessions.end_turns(AgentSession(channel, thread), user, at)
             case _:
                 await self._handle_workspace_event(event)
         return True
@@ -119,31 +111,31 @@ class EventHandler:
         return True
 
     async def _message_deleted(self, channel: str, ts: str, parent: str) -> None:
-        async for ask in self._asks.each_open("slack", channel, parent):
+        async for ask in self.asks.each_open("slack", channel, parent):
             ref = MessageRef.from_stored(ask.message)
             if ref is not None and ref.ts == ts:
-                await self._asks.show_again(ask.id, deleted=True)
+                await self.asks.show_again(ask.id, deleted=True)
                 return
-        async for ask in self._asks.each_open("slack", channel):
+        async for ask in self.asks.each_open("slack", channel):
             if may_be_message_of(ask, ts, parent):
                 raise PlatformUnavailableError("It is not stored yet whose message was deleted")
             ref = MessageRef.from_stored(ask.message)
             if ref is not None and ref.ts == ts:  # recorded since the first lookup
-                await self._asks.show_again(ask.id, deleted=True)
+                await self.asks.show_again(ask.id, deleted=True)
 
     async def _handle_workspace_event(self, event: Event) -> None:
         match event:
             case Event(type="member_left_channel" | "member_joined_channel") if (
-                event.user != self._identity.bot_user
+                event.user != self.identity.bot_user
             ):
                 pass
             case Event(type=kind, channel=str(channel)) if kind in _CLOSED:
                 await self._fail_asks_in(channel, _CLOSED[kind], self._event_time(event))
             case Event(type=kind, channel=str(channel)) if kind in _REOPENED:
-                await self._asks.show_reopened("slack", [channel])
+                await self.asks.show_reopened("slack", [channel])
             case Event(type="channel_id_changed", old_channel_id=str(old), new_channel_id=str(new)):
-                async for ask in self._asks.each_open("slack", old):
-                    await self._asks.change_channel_id(ask.id, old, new)
+                async for ask in self.asks.each_open("slack", old):
+                    await self.asks.change_channel_id(ask.id, old, new)
             case Event(type="subteam_updated", subteam=Subteam(id=group, date_delete=deleted)):
                 await self._handle_group_change(group, disabled=bool(deleted))
             case Event(type="subteam_members_changed", subteam_id=str(group)):
@@ -151,28 +143,28 @@ class EventHandler:
             case Event(type="tokens_revoked", tokens=RevokedTokens(bot=[])):
                 pass  # only people's tokens, not the app's
             case Event(type="tokens_revoked" | "app_uninstalled" as kind):
-                self._report_outage(f"Slack says {kind}: {advice('account_inactive')}.")
+                self.report_outage(f"Slack says {kind}: {advice('account_inactive')}.")
             case _:
                 pass
 
     def _event_time(self, event: Event) -> float:
         """The time of the event, by Slack's clock."""
-        return self._now() if event.event_ts is None else float(event.event_ts)
+        return self.now() if event.event_ts is None else float(event.event_ts)
 
     async def _fail_asks_in(self, channel: str, reason: str, at: float) -> None:
         """Fail the asks that were created in a channel before it was closed, as Slack may report that late."""
-        async for ask in self._asks.each_open("slack", channel):
+        async for ask in self.asks.each_open("slack", channel):
             if ask.created_at <= at + _SKEW_SECONDS:
-                await self._asks.fail_unreachable(ask, f"the channel {reason}")
+                await self.asks.fail_unreachable(ask, f"the channel {reason}")
 
     async def _handle_group_change(self, group: str, *, disabled: bool) -> None:
         """Reload a user group that has changed, and fail the asks that nobody can answer any more."""
-        if await self._groups.reload_has_members(group, disabled=disabled):
+        if await self.groups.reload_has_members(group, disabled=disabled):
             return
-        async for ask in self._asks.each_open("slack"):
+        async for ask in self.asks.each_open("slack"):
             if group not in responders.responder_groups(ask):
                 continue
             try:
-                await self._groups.require_reachable_responders(ask.waits_for)
+                await self.groups.require_reachable_responders(ask.waits_for)
             except DestinationGoneError as error:
-                await self._asks.fail_unreachable(ask, str(error))
+                await self.asks.fail_unreachable(ask, str(error))

@@ -24,7 +24,7 @@ from answerback.presentation import responders, text_fitting
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Control, Verb, text_of
 from answerback_chat.retry import retry
-from answerback_chat.typed_messages import TypedMessageHandler
+from answerback_chat.typed_messages import Platform, TypedMessageHandler
 from answerback_slack import ids, mentions, private_notes
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
@@ -106,27 +106,20 @@ def parse_typed_message(
     return TypedMessage(where, Person(surface="slack", user_id=user), text, is_direct)
 
 
-class TypedMessageListener:
+@dataclass(eq=False)
+class TypedMessageListener(Platform[TypedMessage]):
     """Handle typed messages, however they arrive; see `answerback_chat.typed_messages.Platform`."""
 
-    def __init__(
-        self,
-        asks: Asks,
-        calls: SlackApi,
-        notes: PrivateNotes,
-        later: BackgroundTasks,
-        labels: Labels,
-        identity: BotIdentity,
-        groups: GroupMembership,
-    ) -> None:
-        self._asks = asks
-        self._calls = calls
-        self._notes = notes
-        self._later = later
-        self._labels = labels
-        self._identity = identity
-        self._groups = groups
-        self._handler = TypedMessageHandler(asks, self, later)
+    asks: Asks
+    calls: SlackApi
+    notes: PrivateNotes
+    later: BackgroundTasks
+    labels: Labels
+    identity: BotIdentity
+    groups: GroupMembership
+
+    def __post_init__(self) -> None:
+        self._handler = TypedMessageHandler(self.asks, self, self.later)
 
     async def handle_message(self, message: TypedMessage) -> None:
         """Handle one message if it is meant for us; otherwise, perhaps offer its author to use it as the answer.
@@ -138,25 +131,24 @@ class TypedMessageListener:
         if self.is_addressed(message):
             await self._handler.handle(message)
         elif message.where.thread is not None:
-            self._later.spawn("offer", self._offer(message, message.where.thread))
+            self.later.spawn("offer", self._offer(message, message.where.thread))
 
     def is_addressed(self, message: TypedMessage) -> bool:
         """Whether a message is direct or mentions the bot."""
-        bot = self._identity.bot_user
+        bot = self.identity.bot_user
         return message.is_direct or (bot is not None and mentions_user(message.text, bot))
 
     def typed_text(self, message: TypedMessage) -> str:
-        """See `answerback_chat.typed_messages.Platform.words`."""
-        return text_as_typed(strip_mention(message.text, self._identity.bot_user or ""))
+        return text_as_typed(strip_mention(message.text, self.identity.bot_user or ""))
 
     async def find_candidates(self, message: TypedMessage) -> Sequence[Ask]:
         """The asks that looked open in its thread; for a channel, those whose own messages are in the channel."""
         channel, thread = message.where.channel, message.where.thread
-        asks = await self._asks.list_open_at("slack", channel, thread, message.at)
+        asks = await self.asks.list_open_at("slack", channel, thread, message.at)
         if thread is None:
             return asks if message.is_direct else [ask for ask in asks if _started_thread(ask)]
         if not asks:
-            in_channel = await self._asks.list_open_in("slack", channel, None)
+            in_channel = await self.asks.list_open_in("slack", channel, None)
             if any(may_be_message_of(ask, thread, thread) for ask in in_channel):
                 raise PlatformUnavailableError(
                     "It is not known yet which ask this thread belongs to"
@@ -166,38 +158,35 @@ class TypedMessageListener:
         return asks
 
     async def read_shown(self, ask: Ask) -> ShownRevision | None:
-        """See `answerback_chat.typed_messages.Platform.read_shown`: every edit is ours, so it will be recorded."""
-        return None
+        return None  # every edit is ours, so it will be recorded
 
     def disambiguation_note(self, message: TypedMessage, meant: Sequence[Ask]) -> str:
-        """See `answerback_chat.typed_messages.Platform.disambiguation_note`."""
         if not meant:
-            return escape(self._labels.nothing_open)
+            return escape(self.labels.nothing_open)
         own_threads = message.where.thread is None and all(map(_started_thread, meant))
-        return escape(self._labels.which_one_thread if own_threads else self._labels.which_one)
+        return escape(self.labels.which_one_thread if own_threads else self.labels.which_one)
 
     def moved_note(self, ask: Ask) -> str:
-        """See `answerback_chat.typed_messages.Platform.moved_note`."""
-        text, _ = mentions.moved_note(ask.destination, self._labels)
+        text, _ = mentions.moved_note(ask.destination, self.labels)
         return _with_link(text, ask)
 
     # --- messages that are not meant for us --------------------------------------------------------
 
     async def _offer(self, message: TypedMessage, thread: str) -> None:
         """Offer a responder, once per question, to use their message as the answer if the question takes free text."""
-        asks = await self._asks.list_open_in("slack", message.where.channel, thread)
+        asks = await self.asks.list_open_in("slack", message.where.channel, thread)
         ask = next(filter(_started_thread, asks), None)
         if ask is None or ask.question is None or not typed_answers.accepts_free_text(ask):
             return
-        if typed_answers.check_not_too_early(ask, message.at, self._labels) is not None:
+        if typed_answers.check_not_too_early(ask, message.at, self.labels) is not None:
             return
         if not await self._is_probably_responder(ask, message.person):
             return
         key = f"offer:{ask.id}:{ask.revision}:{message.person.user_id}"
-        if await self._asks.draft(key) is not None:
+        if await self.asks.draft(key) is not None:
             return
-        await self._asks.save_draft(key, value=True)
-        labels, typed = self._labels, text_as_typed(message.text)
+        await self.asks.save_draft(key, value=True)
+        labels, typed = self.labels, text_as_typed(message.text)
         question = text_fitting.shorten(ask.question.text, _QUESTION_ROOM)
         text = labels.offer_text.format(question=question, use_text=labels.use_text)
         control = Control(ask.id, ask.revision, Verb.USE_MESSAGE, message.where.ts).encode()
@@ -215,7 +204,7 @@ class TypedMessageListener:
         if responders.missing_groups(ask.actors, Actor(person, all_groups=True)) is None:
             return True
         for group in responders.responder_groups(ask):
-            if person.user_id in await self._groups.recent_members(group):
+            if person.user_id in await self.groups.recent_members(group):
                 return True
         return False
 
@@ -229,7 +218,7 @@ class TypedMessageListener:
         thread = where.thread or ((ref := MessageRef.from_stored(ask.message)) and ref.ts) or ""
         place, at = Conversation(where.channel, thread), where.ts
         page = await retry(
-            partial(read_page, self._calls, place, oldest=at, latest=at, inclusive=True)
+            partial(read_page, self.calls, place, oldest=at, latest=at, inclusive=True)
         )
         for each in page.messages:
             message = parse_typed_message(each, where.channel, is_direct=False)
@@ -243,19 +232,19 @@ class TypedMessageListener:
     async def mark_taken(self, message: Click | TypedMessage) -> None:
         """Mark a message as taken, with a reaction."""
         where = message.used_message if isinstance(message, Click) else message.where
-        add = self._calls.client.reactions_add
-        await self._calls.call(add, channel=where.channel, timestamp=where.ts, name=_TAKEN_REACTION)
+        add = self.calls.client.reactions_add
+        await self.calls.call(add, channel=where.channel, timestamp=where.ts, name=_TAKEN_REACTION)
 
     def refusal(self, rejected: Rejected, message: Click | TypedMessage) -> str:
         """Explain as mrkdwn why a message was not taken, with a link to the question."""
-        text = private_notes.rejection_mrkdwn(rejected, message.person, self._labels)
+        text = private_notes.rejection_mrkdwn(rejected, message.person, self.labels)
         return _with_link(text, rejected.ask)
 
     async def tell_author(
         self, message: TypedMessage, text: str, blocks: Sequence[Block] | None = None
     ) -> None:
         """Notify the author privately, where they typed."""
-        await self._notes.send(text, message.person.user_id, message.where, blocks=blocks)
+        await self.notes.send(text, message.person.user_id, message.where, blocks=blocks)
 
 
 def _with_link(text: str, ask: Ask | None) -> str:

@@ -16,7 +16,7 @@ from answerback.core.ask import Destination
 from answerback.core.errors import LeaseLostError, PlatformError, StoreError
 from answerback.ports.commands import COMMAND
 from answerback.ports.plugin import Host
-from answerback.ports.surface import Asks
+from answerback.ports.surface import Asks, SupportsPlaceGroups
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.catch_up import call_patiently
@@ -61,7 +61,7 @@ _NEW_SECONDS: Final = 30.0
 """Seconds after which what a message of ours asks for is certainly stored."""
 
 
-class TelegramSurface(ChatSurface):
+class TelegramSurface(ChatSurface, SupportsPlaceGroups):
     """Asks in Telegram's groups, topics and chats with one person.
 
     Args:
@@ -126,13 +126,11 @@ class TelegramSurface(ChatSurface):
             )
 
     def name_groups(self, who: tuple[str, ...], destination: Destination) -> tuple[str, ...]:
-        """See `answerback.ports.surface.SupportsPlaceGroups.name_groups`."""
         chat = destination.channel
         there = (each for each in who if chat or each != ADMINISTRATORS)
         return tuple(f"@{chat}" if each == ADMINISTRATORS else each for each in there)
 
     def destination_problem(self, destination: Destination) -> str | None:
-        """See `answerback.ports.surface.Surface.destination_problem`."""
         if destination.user is not None:
             is_person = is_id(destination.user) and not destination.user.startswith("-")
             wrong = None if is_person else destination.user

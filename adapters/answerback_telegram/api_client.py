@@ -52,7 +52,6 @@ class _Call(BaseRequest):
 
     @property
     def read_timeout(self) -> float:
-        """See `BaseRequest.read_timeout`."""
         return self._seconds
 
     async def initialize(self) -> None:
@@ -64,7 +63,6 @@ class _Call(BaseRequest):
     async def do_request(
         self, url: str, method: str, *_: object, **__: object
     ) -> tuple[int, bytes]:
-        """See `BaseRequest.do_request`."""
         timeout = aiohttp.ClientTimeout(total=self._seconds)
         try:
             async with self._http.request(

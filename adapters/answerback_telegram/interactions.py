@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
@@ -47,6 +48,7 @@ class ClickResponse(NamedTuple):
     after: tuple[Effect, ...] = ()
 
 
+@dataclass(eq=False)
 class ClickHandler:
     """See `answerback_chat.interactions.Platform`.
 
@@ -55,29 +57,21 @@ class ClickHandler:
         now: seconds since the epoch.
     """
 
-    def __init__(
-        self,
-        asks: Asks,
-        helpers: HelperMessages,
-        entries: TypedRequests,
-        names: ResponderNames,
-        labels: Labels,
-        use_inbox: Callable[[Click], Awaitable[Effect]],
-        now: Callable[[], float],
-    ) -> None:
-        self._asks = asks
-        self._helpers = helpers
-        self._entries = entries
-        self._names = names
-        self._labels = labels
-        self._use_inbox = use_inbox
-        self._now = now
-        self._selections = SelectionDrafts(asks)
+    asks: Asks
+    helpers: HelperMessages
+    entries: TypedRequests
+    names: ResponderNames
+    labels: Labels
+    use_inbox: Callable[[Click], Awaitable[Effect]]
+    now: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        self._selections = SelectionDrafts(self.asks)
 
     async def list_state(self, ask: Ask) -> ListState:
         """Return what people have done to the list of an ask's open question, or of its review."""
-        page = await self._asks.draft(_page_key(ask))
-        several = is_several(view_of(ask, self._labels).prompt)
+        page = await self.asks.draft(_page_key(ask))
+        several = is_several(view_of(ask, self.labels).prompt)
         chosen = await self._selections.load(ask) if several else None
         return ListState(page if isinstance(page, int) else None, chosen)
 
@@ -92,11 +86,11 @@ class ClickHandler:
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> ClickResponse:
         """Respond to a button that this version does not know."""
-        return ClickResponse(private_notes.click_note(self._labels.not_found))
+        return ClickResponse(private_notes.click_note(self.labels.not_found))
 
     async def respond_to_failure(self, error: Exception, used: Click | None) -> ClickResponse:
         """Ask the person to try again, unless Telegram sends the update again."""
-        sentence = self._labels.save_error_message(error)
+        sentence = self.labels.save_error_message(error)
         if isinstance(error, LeaseLostError):
             raise error
         if used is None or used.typed is None:
@@ -108,17 +102,17 @@ class ClickHandler:
     async def respond_to_read_only(self, ask: Ask | None, used: Click) -> ClickResponse:
         """Show a page of the person's inbox, or of everything in full."""
         if used.control.argument == keyboards.CLOSE and used.is_helper:
-            return ClickResponse(after=(lambda: self._helpers.delete(used.message),))
+            return ClickResponse(after=(lambda: self.helpers.delete(used.message),))
         if used.is_on_inbox and used.is_about:
-            return ClickResponse(after=(await self._use_inbox(used),))
+            return ClickResponse(after=(await self.use_inbox(used),))
         is_shown = ask is not None and (used.is_about or used.message in _live_messages(ask))
         if ask is None or used.is_on_inbox or not is_shown:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), used)
-        view = view_of(ask, self._labels)
-        page = show_in_full.page(view, used.control.verb, used.control.number or 0, self._labels)
+        view = view_of(ask, self.labels)
+        page = show_in_full.page(view, used.control.verb, used.control.number or 0, self.labels)
         if used.is_helper:
-            return ClickResponse(after=(lambda: self._helpers.edit(used.message, page),))
-        return ClickResponse(after=(lambda: self._helpers.send(used.place, page, used.message),))
+            return ClickResponse(after=(lambda: self.helpers.edit(used.message, page),))
+        return ClickResponse(after=(lambda: self.helpers.send(used.place, page, used.message),))
 
     async def respond_to_acted(self, acted: Acted, used: Click) -> ClickResponse:
         """Mark what was typed, and remove the message that asked for it."""
@@ -126,29 +120,29 @@ class ClickHandler:
             return ClickResponse()
         after: list[Effect] = []
         if (typed := used.typed) is not None:
-            after.append(lambda: self._helpers.mark(typed, TAKEN))
-        after.append(lambda: self._entries.forget(used))
+            after.append(lambda: self.helpers.mark(typed, TAKEN))
+        after.append(lambda: self.entries.forget(used))
         if used.is_helper:
-            after.append(lambda: self._helpers.delete(used.message))
+            after.append(lambda: self.helpers.delete(used.message))
         return ClickResponse(after=(*after, *self._retire_copy(acted.ask, used)))
 
     async def respond_to_rejected(self, rejected: Rejected, used: Click) -> ClickResponse:
         """Say why nothing was changed; an outdated message is shown again."""
         ask, reader = rejected.ask, used.actor.person.user_id
-        names = self._names.known(ask.waits_for if ask else ())
+        names = self.names.known(ask.waits_for if ask else ())
         outdated = ask is not None and not (used.control.revision == ask.revision and ask.open)
         after: list[Effect] = []
         if ask is not None and outdated:
-            after.append(lambda: self._asks.show_again(ask.id))
+            after.append(lambda: self.asks.show_again(ask.id))
             after += self._close(used).after if used.is_helper else ()
             after += self._retire_copy(ask, used)
         if used.typed is None:
-            version = ActedOnVersion(used.control.revision, self._now())
+            version = ActedOnVersion(used.control.revision, self.now())
             text = message_texts.rejection(
-                rejected, self._labels, note_marks(names), reader, version
+                rejected, self.labels, note_marks(names), reader, version
             )
             return ClickResponse(private_notes.click_note(text), tuple(after))
-        message = private_notes.rejection_text(rejected, self._labels, reader, names)
+        message = private_notes.rejection_text(rejected, self.labels, reader, names)
         after.insert(0, lambda: self._refuse(used, message))
         return ClickResponse(after=tuple(after))
 
@@ -156,9 +150,9 @@ class ClickHandler:
         """Answer where only this person sees it; a button changes the message that it is in."""
         note = private_notes.command_note(answer)
         if used.typed is None and used.is_about:
-            return ClickResponse(after=(lambda: self._helpers.edit(used.message, note),))
+            return ClickResponse(after=(lambda: self.helpers.edit(used.message, note),))
         sent = (used.actor.person.user_id, note, used.place, used.typed)
-        return ClickResponse(after=(lambda: self._helpers.send_privately(*sent),))
+        return ClickResponse(after=(lambda: self.helpers.send_privately(*sent),))
 
     async def respond_with_view(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         """Respond with a request to type, a confirmation, or the list as it is now; or return what was entered."""
@@ -175,48 +169,48 @@ class ClickHandler:
             case Verb.SUBMIT_SELECTION:
                 return await self._submit_selection(ask, used)
             case Verb.PAGE:
-                await self._asks.save_draft(_page_key(ask), control.number or 0)
+                await self.asks.save_draft(_page_key(ask), control.number or 0)
                 return self._shown_again(ask)
             case Verb.END_TURN if control.argument == KEEP_GOING and used.is_helper:
-                note = private_notes.click_note(self._labels.kept_going)
+                note = private_notes.click_note(self.labels.kept_going)
                 return self._close(used)._replace(note=note)
             case Verb.END_TURN:
-                confirm = private_notes.confirm_end_turn(view_of(ask, self._labels), self._labels)
+                confirm = private_notes.confirm_end_turn(view_of(ask, self.labels), self.labels)
                 return ClickResponse(
-                    after=(lambda: self._helpers.send(used.place, confirm, used.message),)
+                    after=(lambda: self.helpers.send(used.place, confirm, used.message),)
                 )
             case _:
                 return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
 
     def _close(self, used: Click) -> ClickResponse:
         """Remove a message beside an ask's own, and what it asked for."""
-        forget = lambda: self._entries.forget(used)  # noqa: E731
-        return ClickResponse(after=(forget, lambda: self._helpers.delete(used.message)))
+        forget = lambda: self.entries.forget(used)  # noqa: E731
+        return ClickResponse(after=(forget, lambda: self.helpers.delete(used.message)))
 
     # --- entries ---------------------------------------------------------------------------------
 
     async def _open_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         if used.is_helper and used.control.argument:
-            entry = await self._entries.find(used.message)
+            entry = await self.entries.find(used.message)
             if entry is not None:
                 return await self._read_entry(ask, used._replace(entry=entry))
-        view = view_of(ask, self._labels)
+        view = view_of(ask, self.labels)
         selected = await self._selections.selected(ask, view.prompt)
-        spec = self._entries.plan(view, used.control, selected)
+        spec = self.entries.plan(view, used.control, selected)
         if spec is None:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
-        page = self._entries.first_page(spec)
+        page = self.entries.first_page(spec)
 
         async def ask_for() -> None:
-            names = await self._names.look_up(view.takers or (), used.place)
-            await self._entries.ask_for(used, ask, view, spec, page, selected, names)
+            names = await self.names.look_up(view.takers or (), used.place)
+            await self.entries.ask_for(used, ask, view, spec, page, selected, names)
 
         return ClickResponse(after=(ask_for,))
 
     async def _read_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
-        view = view_of(ask, self._labels)
+        view = view_of(ask, self.labels)
         selected = await self._selections.selected(ask, view.prompt)
-        action, after = await self._entries.read(used, ask, view, selected)
+        action, after = await self.entries.read(used, ask, view, selected)
         if action is None and not after:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
         return ClickResponse(after=after) if action is None else action
@@ -225,7 +219,7 @@ class ClickHandler:
 
     async def _toggle(self, ask: Ask, used: Click) -> ClickResponse:
         index = used.control.number
-        prompt = view_of(ask, self._labels).prompt
+        prompt = view_of(ask, self.labels).prompt
         if prompt is None or index is None or index >= len(prompt.question.options):
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
         chosen = {*await self._selections.selected(ask, prompt)} ^ {index}
@@ -233,14 +227,14 @@ class ClickHandler:
         return self._shown_again(ask)
 
     async def _submit_selection(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
-        selected = await self._selections.selected(ask, view_of(ask, self._labels).prompt)
+        selected = await self._selections.selected(ask, view_of(ask, self.labels).prompt)
         if used.control.argument == selection_digest(selected):
             return Choose(selected)
-        changed = self._labels.selection_changed.format(submit=self._labels.submit)
+        changed = self.labels.selection_changed.format(submit=self.labels.submit)
         return self._shown_again(ask)._replace(note=private_notes.click_note(changed))
 
     def _shown_again(self, ask: Ask) -> ClickResponse:
-        return ClickResponse(after=(lambda: self._asks.show_again(ask.id, deleted=True),))
+        return ClickResponse(after=(lambda: self.asks.show_again(ask.id, deleted=True),))
 
     # --- what follows ----------------------------------------------------------------------------
 
@@ -249,15 +243,15 @@ class ClickHandler:
         here, lives = ask.destination.surface == SURFACE, _live_messages(ask)
         if used.typed or not (used.is_about and here and lives) or used.message in lives:
             return ()
-        return () if used.is_helper else (lambda: self._helpers.delete(used.message),)
+        return () if used.is_helper else (lambda: self.helpers.delete(used.message),)
 
     async def _refuse(self, used: Click, text: str) -> None:
         if used.typed is not None:
-            await self._helpers.mark(used.typed, REFUSED)
+            await self.helpers.mark(used.typed, REFUSED)
         await self._reply(used, text)
 
     async def _reply(self, used: Click, text: str) -> None:
-        await self._helpers.send(used.place, compose([text], []), used.typed or used.message)
+        await self.helpers.send(used.place, compose([text], []), used.typed or used.message)
 
 
 def _live_messages(ask: Ask) -> frozenset[JsonValue]:

@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from answerback.core.ask import Ask
 from answerback.core.errors import DestinationGoneError
 from answerback_chat.bot_identity import BotIdentity
+from answerback_chat.missed_changes import Messages
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.group_membership import OUT
 from answerback_telegram.keyboards import Json
 
 
-class TelegramMessages:
+class TelegramMessages(Messages[str]):
     """See `answerback_chat.missed_changes.Messages`."""
 
     def __init__(self, calls: TelegramApi, identity: BotIdentity) -> None:
@@ -25,7 +26,6 @@ class TelegramMessages:
         self._identity = identity
 
     def locate(self, ask: Ask) -> tuple[str, str] | None:
-        """See `answerback_chat.missed_changes.Messages.locate`."""
         match ask.message:
             case {"id": str(message), "channel": str(channel)}:
                 return channel, message
@@ -33,7 +33,6 @@ class TelegramMessages:
                 return None
 
     async def require_open(self, place: str) -> None:
-        """See `answerback_chat.missed_changes.Messages.require_open`."""
         try:
             await self._calls.call("getChat", {"chat_id": place})
             if place.startswith("-"):
@@ -47,5 +46,4 @@ class TelegramMessages:
             return  # showing the asks moves them
 
     async def look_up(self, place: str, messages: Sequence[str]) -> Mapping[str, bool]:
-        """See `answerback_chat.missed_changes.Messages.look_up`."""
         return dict.fromkeys(messages, False)

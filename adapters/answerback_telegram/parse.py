@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -24,6 +24,9 @@ from answerback_chat.control_codec import (
     Control,
     Verb,
     decode,
+    list_of,
+    object_of,
+    text_of,
 )
 from answerback_chat.typed_entries import KEEP, Entry
 from answerback_telegram import limits
@@ -89,7 +92,7 @@ class Click(NamedTuple):
 
     @property
     def chat(self) -> str:
-        """See `answerback_chat.typed_entries.Entering`."""
+        """The id of the chat."""
         return self.place.chat
 
     @property
@@ -135,7 +138,7 @@ class TypedMessage(NamedTuple):
 
     @property
     def chat(self) -> str:
-        """See `answerback_chat.bot_listener.BotMessage`."""
+        """The id of the chat."""
         return self.place.chat
 
     @property
@@ -157,7 +160,7 @@ class TypedMessage(NamedTuple):
 
     @property
     def in_group(self) -> bool:
-        """See `answerback_chat.bot_listener.BotMessage`."""
+        """Whether others read it, too."""
         return self.place.is_group
 
 
@@ -191,13 +194,13 @@ def changed_at(message: Mapping[str, JsonValue]) -> float | None:
 
 def parse_click(update: Mapping[str, JsonValue]) -> Click | None:
     """Parse the use of one of our buttons; None if the update is anything else."""
-    query = _object(update.get("callback_query"))
-    message = _object(query.get("message"))
-    actor, number, place = _actor(query), _text(query.get("id")), _place(message)
+    query = object_of(update.get("callback_query"))
+    message = object_of(query.get("message"))
+    actor, number, place = _actor(query), text_of(query.get("id")), _place(message)
     control, sent = decode(query.get("data")), _id(message.get("message_id"))
     if actor is None or not number or place is None or control is None or sent is None:
         return None
-    above = _id(_object(message.get("reply_to_message")).get("message_id"))
+    above = _id(object_of(message.get("reply_to_message")).get("message_id"))
     own = {(each.ask_id, each.verb) for each in message_controls(message)}
     # In a topic, whatever replies to nothing replies to the topic's first message.
     replies = above is not None and above != place.thread
@@ -211,13 +214,13 @@ def parse_click(update: Mapping[str, JsonValue]) -> Click | None:
 
 def query_id(update: Mapping[str, JsonValue]) -> str | None:
     """Return the id of the click that an update is about, which has to be answered whatever is in it."""
-    return _text(_object(update.get("callback_query")).get("id")) or None
+    return text_of(object_of(update.get("callback_query")).get("id")) or None
 
 
 def public_group(update: Mapping[str, JsonValue]) -> str | None:
     """Return the group from which an update comes, if everybody can find and join it."""
-    message = update.get("message") or _object(update.get("callback_query")).get("message")
-    chat = _object(_object(message).get("chat"))
+    message = update.get("message") or object_of(update.get("callback_query")).get("message")
+    chat = object_of(object_of(message).get("chat"))
     return _id(chat.get("id")) if chat.get("username") and chat.get("type") != "private" else None
 
 
@@ -228,15 +231,15 @@ def parse_typed_message(
 
     Whoever writes as a group or a channel is nobody: https://core.telegram.org/bots/api#message (sender_chat)
     """
-    message = _object(update.get("message"))
+    message = object_of(update.get("message"))
     place, number, actor = _place(message), _id(message.get("message_id")), _actor(message)
-    text = _text(message.get("text"))
+    text = text_of(message.get("text"))
     if place is None or number is None or actor is None or not text:
         return None
     if message.get("sender_chat") or message.get("via_bot") or message.get("forward_origin"):
         return None
-    quoted = _object(message.get("reply_to_message"))
-    is_ours = _id(_object(quoted.get("from")).get("id")) == bot_id
+    quoted = object_of(message.get("reply_to_message"))
+    is_ours = _id(object_of(quoted.get("from")).get("id")) == bot_id
     quoted_id = _id(quoted.get("message_id")) if is_ours else None
     shown = next(iter(message_controls(quoted)), None) if quoted_id else None
     may_be_request = shown is None or shown.argument in {KEEP, EMPTY, CLOSE}
@@ -260,9 +263,9 @@ def parse_typed_message(
 
 def message_controls(message: Mapping[str, JsonValue]) -> list[Control]:
     """Return the controls of a message, as Telegram itself has them."""
-    rows = _list(_object(message.get("reply_markup")).get("inline_keyboard"))
-    buttons = (each for row in rows for each in _list(row))
-    controls = (decode(_object(each).get("callback_data")) for each in buttons)
+    rows = list_of(object_of(message.get("reply_markup")).get("inline_keyboard"))
+    buttons = (each for row in rows for each in list_of(row))
+    controls = (decode(object_of(each).get("callback_data")) for each in buttons)
     return [control for control in controls if control is not None]
 
 
@@ -289,29 +292,21 @@ def _command(text: str, bot_name: str) -> tuple[str, bool]:
 
 def _actor(of: Mapping[str, JsonValue]) -> Actor | None:
     """The person; None for bots and for administrators who write as the group."""
-    user = _object(of.get("from"))
+    user = object_of(of.get("from"))
     user_id = _id(user.get("id"))
     if user_id is None or user.get("is_bot") or user_id == limits.ANONYMOUS_ADMINISTRATOR:
         return None
-    names = (_text(user.get("first_name")), _text(user.get("last_name")))
-    name = " ".join(filter(None, names)) or _text(user.get("username")) or None
+    names = (text_of(user.get("first_name")), text_of(user.get("last_name")))
+    name = " ".join(filter(None, names)) or text_of(user.get("username")) or None
     return Actor(Person(surface=SURFACE, user_id=user_id, name=name))
 
 
 def _place(message: Mapping[str, JsonValue]) -> Place | None:
-    chat = _id(_object(message.get("chat")).get("id"))
-    if chat is None or _object(message.get("chat")).get("type") == "channel":
+    chat = _id(object_of(message.get("chat")).get("id"))
+    if chat is None or object_of(message.get("chat")).get("type") == "channel":
         return None
     topic = _id(message.get("message_thread_id")) if message.get("is_topic_message") else None
     return Place(chat, topic)
-
-
-def _object(value: Any) -> Mapping[str, JsonValue]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
 
 
 def _id(value: JsonValue) -> str | None:
@@ -329,7 +324,3 @@ def is_id(text: str) -> bool:
 def _time(value: JsonValue) -> float | None:
     is_number = isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MAX_ID
     return float(value) if is_number and isinstance(value, int) else None
-
-
-def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None

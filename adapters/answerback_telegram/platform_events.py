@@ -6,6 +6,7 @@ https://core.telegram.org/bots/api#chatmemberupdated
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import JsonValue
@@ -20,12 +21,12 @@ from answerback_telegram.posting import PUBLIC, Posting
 _REMOVED: Final = "the bot was removed from the group, or the person has blocked it."
 
 
+@dataclass(frozen=True, eq=False)
 class EventHandler:
     """Handles updates that are neither clicks nor messages."""
 
-    def __init__(self, asks: LiveMessages, posting: Posting) -> None:
-        self._asks = asks
-        self._posting = posting
+    asks: LiveMessages
+    posting: Posting
 
     async def handle_event(self, update: Mapping[str, JsonValue]) -> None:
         """Handle one update."""
@@ -41,21 +42,21 @@ class EventHandler:
             }:
                 await self._membership_changed(str(chat), status)
             case {"message": {"chat": {"id": int(old)}, "migrate_to_chat_id": int(new)}}:
-                async for ask in self._asks.each_open(SURFACE, str(old)):
-                    await self._posting.record_migration(ask, str(old), str(new))
-                    await self._asks.show_again(ask.id, deleted=True)
+                async for ask in self.asks.each_open(SURFACE, str(old)):
+                    await self.posting.record_migration(ask, str(old), str(new))
+                    await self.asks.show_again(ask.id, deleted=True)
             case _:
                 pass
 
     async def fail_open_to_anyone(self, group: str) -> None:
         """Fail what anyone may answer in a group that has become public since it was asked."""
-        async for ask in self._asks.each_open(SURFACE, group):
+        async for ask in self.asks.each_open(SURFACE, group):
             if ANYONE in ask.participants:
-                await self._asks.fail_unreachable(ask, PUBLIC)
+                await self.asks.fail_unreachable(ask, PUBLIC)
 
     async def _membership_changed(self, chat: str, status: str) -> None:
         if status in OUT:
-            async for ask in self._asks.each_open(SURFACE, chat):
-                await self._asks.fail_unreachable(ask, _REMOVED)
+            async for ask in self.asks.each_open(SURFACE, chat):
+                await self.asks.fail_unreachable(ask, _REMOVED)
             return
-        await self._asks.show_reopened(SURFACE, [chat])  # now the bot may write there
+        await self.asks.show_reopened(SURFACE, [chat])  # now the bot may write there
