@@ -11,7 +11,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from enum import Enum, auto
-from typing import Final, Generic, TypeAlias, TypeVar
+from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
@@ -31,8 +31,11 @@ logger = logging.getLogger(__name__)
 Ref = TypeVar("Ref")
 Payload = TypeVar("Payload")
 T = TypeVar("T")
+Json: TypeAlias = dict[str, JsonValue]
 Save: TypeAlias = Callable[[Shown], Awaitable[None]]
 
+SINCE: Final = "shows_since"
+"""The key, in a reference that is not stored yet, of when a message began to show it, by the platform's clock."""
 _MAX_UNSENT: Final = 1_000
 
 
@@ -179,9 +182,9 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     def is_posted(self, ref: Ref) -> bool:
         """Whether this refers to a posted message, and not to a pending post."""
 
-    @abstractmethod
     def mark_pending(self, ref: Ref) -> Ref:
         """Return ``ref`` with what is needed to search for the message that is about to be posted there."""
+        return ref
 
     def clear_pending(self, ref: Ref) -> Mapping[str, JsonValue]:
         """Return what to store once it is certain that nothing was posted."""
@@ -197,9 +200,9 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     async def choose_place(self, ask: Ask) -> Ref:
         """Choose where to post; rejects responders that certainly do not exist there."""
 
-    @abstractmethod
     async def find(self, ask: Ask, ref: Ref) -> Ref:
-        """Find the message that an interrupted post left behind; returns ``ref`` if there is none."""
+        """Find the message that an interrupted post left behind; returns ``ref`` if none can be found."""
+        return ref
 
     async def is_current(self, ask: Ask, ref: Ref) -> bool | RetryLater:
         """Whether the message already shows the ask; `RetryLater` if something else may be updating it."""
@@ -228,17 +231,17 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     async def edit(self, ask: Ask, ref: Ref, payload: Payload) -> Ref | Uneditable:
         """Edit the message."""
 
-    @abstractmethod
     async def replacement_ref(self, ask: Ask, ref: Ref) -> Ref:
         """Return where to post the replacement of a message that cannot be edited."""
+        return await self.choose_place(ask)
 
     async def remove_replaced(self, ask: Ask, ref: Ref) -> Ref:
         """Remove the message that this one replaces, if there is one and it can be removed."""
         return ref
 
-    @abstractmethod
     async def complete(self, ask: Ask, ref: Ref, save: Save) -> Ref:
         """Add what a posted message still lacks, such as its thread or its link."""
+        return ref
 
     @abstractmethod
     async def post_reminder(self, ask: Ask, ref: Ref, number: int) -> None:
@@ -255,6 +258,28 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     @abstractmethod
     async def show_moved_note(self, ref: Ref, to: Destination) -> float | None:
         """Turn a message into a note that says where the ask is now; returns when it certainly was one, if known."""
+
+
+class JsonMessages(LiveMessages[Json, Json]):
+    """Live messages of a platform whose references and payloads are JSON; a posted message has an ``id``."""
+
+    unstored: ClassVar[frozenset[str]] = frozenset({SINCE})
+    """The keys of a reference that are not stored."""
+
+    def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> Json | None:
+        return dict(stored) if stored else None
+
+    def is_posted(self, ref: Json) -> bool:
+        return isinstance(ref.get("id"), str)
+
+    def shown(self, ref: Json, revision: int) -> Shown:
+        at = ref.get(SINCE)
+        stored = {key: value for key, value in ref.items() if key not in self.unstored}
+        return Shown(revision, stored, self.thread(ref), at if isinstance(at, float) else None)
+
+    @abstractmethod
+    def thread(self, ref: Json) -> Thread:
+        """Return the place where an ask reports to be shown."""
 
 
 def may_have_succeeded(error: PlatformError) -> bool:

@@ -10,14 +10,15 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
-from answerback.ports.surface import Actor, Asks, Batch
-from answerback_chat.control_codec import BATCH_VERBS, Control, Verb
+from answerback.ports.surface import Asks, Batch
+from answerback_chat.control_codec import BATCH_VERBS, Verb
+from answerback_chat.interactions import MessageInteraction
 
 
 class ShownPage(NamedTuple):
@@ -28,26 +29,6 @@ class ShownPage(NamedTuple):
 
 
 FIRST_PAGE: Final = ShownPage()
-
-
-class InboxClick(Protocol):
-    """The use of a control of an inbox."""
-
-    @property
-    def control(self) -> Control:
-        """The control."""
-
-    @property
-    def actor(self) -> Actor:
-        """The person."""
-
-    @property
-    def message(self) -> str:
-        """The id of the inbox's message."""
-
-    @property
-    def delivery(self) -> str:
-        """The id by which it counts once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +48,7 @@ class TickedInbox:
     fence: Callable[[], Fence | None]
     _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
-    async def use(self, click: InboxClick) -> tuple[ShownPage, str]:
+    async def use(self, click: MessageInteraction) -> tuple[ShownPage, str]:
         """Tick a row, decide about what is ticked, or turn the page.
 
         Returns what the message shows then, and what to tell the person.
@@ -78,7 +59,7 @@ class TickedInbox:
             await self.asks.save_draft(key, [shown.after, *shown.ticked])
         return shown, note
 
-    async def _apply(self, click: InboxClick, key: str) -> tuple[ShownPage, str]:
+    async def _apply(self, click: MessageInteraction, key: str) -> tuple[ShownPage, str]:
         control, labels = click.control, self.labels
         if control.verb is Verb.INBOX:
             return ShownPage(control.argument or None), ""

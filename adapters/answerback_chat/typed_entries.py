@@ -25,6 +25,7 @@ from answerback.presentation.form_spec import Entry as FormEntry
 from answerback.presentation.form_spec import FormSpec, plan_form
 from answerback.presentation.option_controls import is_several, selection_digest
 from answerback_chat.control_codec import Control, decode
+from answerback_chat.interactions import MessageInteraction
 from answerback_chat.selection_drafts import with_seen_selection
 from answerback_client.backoff import Backoff
 
@@ -47,24 +48,12 @@ class Entry(NamedTuple):
     digest: str = ""
 
 
-class Entering(Protocol):
+class Entering(MessageInteraction, Protocol):
     """The use of a button that asks for an entry, or an entry that was typed."""
-
-    @property
-    def control(self) -> Control:
-        """The control that asks for it."""
-
-    @property
-    def actor(self) -> Actor:
-        """The person."""
 
     @property
     def chat(self) -> str:
         """The chat in which it is."""
-
-    @property
-    def message(self) -> str:
-        """The id of the message with the button, or of the message that asked for the entry."""
 
     @property
     def entry(self) -> Entry | None:

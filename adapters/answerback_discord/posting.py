@@ -26,7 +26,7 @@ from answerback.ports.surface import RetryLater, Shown
 from answerback.presentation import wording
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.control_codec import decode, object_of, objects_of
-from answerback_chat.live_message import LiveMessages, Save, Uneditable
+from answerback_chat.live_message import SINCE, JsonMessages, Save, Uneditable
 from answerback_discord import components as c
 from answerback_discord import limits, parse, people_text, private_notes, render
 from answerback_discord.api_client import DiscordApi, query_after
@@ -49,11 +49,9 @@ _QUESTION_BUDGET: Final = 300
 """Units of the question in a reminder."""
 _SHOWS: Final = "shows"
 """The key, in the reference of a message that still lacks its thread, of the ask's state that the message shows."""
-_SINCE: Final = "shows_since"
-"""The key, in a reference that is not stored yet, of when the message began to show that state, by Discord's clock."""
 
 
-class Posting(LiveMessages[Json, Json]):
+class Posting(JsonMessages):
     """Posts and edits live messages on Discord.
 
     Args:
@@ -84,22 +82,15 @@ class Posting(LiveMessages[Json, Json]):
         self._now = now
         self._identity = identity
 
-    # --- stored references -----------------------------------------------------------------------
+    unstored = frozenset({SINCE, _SHOWS})
 
-    def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> Json | None:
-        return dict(stored) if stored else None
-
-    def is_posted(self, ref: Json) -> bool:
-        return isinstance(ref.get("id"), str)
-
-    def mark_pending(self, ref: Json) -> Json:
-        """See `LiveMessages.mark_pending`: a reference is pending from the moment that its place is chosen."""
-        return ref
-
-    def shown(self, ref: Json, revision: int) -> Shown:
-        at = ref.get(_SINCE)
-        stored = {key: value for key, value in ref.items() if key not in {_SHOWS, _SINCE}}
-        return Shown(revision, stored, _thread(ref), at if isinstance(at, float) else None)
+    def thread(self, ref: Json) -> Thread:
+        channel, thread = ref.get("parent") or ref["channel"], ref.get("thread")
+        return Thread(
+            channel=str(channel),
+            id=str(thread) if thread else None,
+            url=private_notes.message_url(ref) if "id" in ref else None,
+        )
 
     # --- the message -----------------------------------------------------------------------------
 
@@ -123,14 +114,14 @@ class Posting(LiveMessages[Json, Json]):
         """See `LiveMessages.is_current`: depends on the responses to clicks; a late one may undo an edit."""
         if ref.get(_SHOWS) == [*ask.rendered_state]:
             return True
-        ref.pop(_SINCE, None)
+        ref.pop(SINCE, None)
         updated_at = await self._pending_edits.updated_at(ask)
         seconds = self._pending_edits.seconds_unconfirmed(ask)
         if seconds > 0:
             return RetryLater(seconds)
         if updated_at is None:
             return False
-        ref[_SINCE] = updated_at
+        ref[SINCE] = updated_at
         return True
 
     def raise_if_limited(self, ref: Json) -> None:
@@ -173,9 +164,6 @@ class Posting(LiveMessages[Json, Json]):
             self._pending_edits.record_edit(ask)
         return _since(sent) | ref
 
-    async def replacement_ref(self, ask: Ask, ref: Json) -> Json:
-        return await self.choose_place(ask)
-
     async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
         """See `LiveMessages.complete`: creates the message's thread, if it is in a channel and has none yet."""
         if ref.get("kind") != ChannelKind.CHANNEL or "thread" in ref or not ask.open:
@@ -183,7 +171,7 @@ class Posting(LiveMessages[Json, Json]):
         # The message exists and shows this state, so it is neither posted nor edited again, whatever happens
         # to its thread.
         ref = ref | {_SHOWS: [*ask.rendered_state]}
-        await save(Shown(ask.shown_revision, ref, _thread(ref)))
+        await save(Shown(ask.shown_revision, ref, self.thread(ref)))
         path = f"/channels/{ref['channel']}/messages/{ref['id']}/threads"
         thread: JsonValue = ref["id"]  # a thread created from a message has the message's id
         try:
@@ -201,7 +189,7 @@ class Posting(LiveMessages[Json, Json]):
                 )
                 thread = None
         ref = ref | {"thread": thread}
-        await save(Shown(ask.shown_revision, ref, _thread(ref)))
+        await save(Shown(ask.shown_revision, ref, self.thread(ref)))
         return ref
 
     # --- reminders and moved messages ------------------------------------------------------------
@@ -334,19 +322,9 @@ def _pending_ref(place: Place, now: float) -> Json:
     return ref | {"thread": place.id} if place.kind is ChannelKind.THREAD else ref
 
 
-def _thread(message: Mapping[str, JsonValue]) -> Thread:
-    """The thread that an ask reports as the place where it is shown."""
-    channel, thread = message.get("parent") or message["channel"], message.get("thread")
-    return Thread(
-        channel=str(channel),
-        id=str(thread) if thread else None,
-        url=private_notes.message_url(message) if "id" in message else None,
-    )
-
-
 def _since(sent: JsonValue) -> Json:
     """When Discord last changed the message, from its response, as a field of a reference."""
-    return {_SINCE: parse.changed_at(sent)} if isinstance(sent, dict) else {}
+    return {SINCE: parse.changed_at(sent)} if isinstance(sent, dict) else {}
 
 
 def _nonce(what: str, message: Mapping[str, JsonValue]) -> str:

@@ -51,7 +51,7 @@ class Ack(NamedTuple):
 _ACKNOWLEDGED: Final = Ack()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class InteractionHandler:
     """See `answerback_chat.interactions.Platform`."""
 
@@ -66,9 +66,8 @@ class InteractionHandler:
     selections: SelectionDrafts
     now: Callable[[], float]
 
-    def parse(self, payload: Mapping[str, Any]) -> Click | Submission | None:
-        """Parse a payload; None if it has no control of ours."""
-        return parse.parse_interaction(payload, self.identity)
+    def __post_init__(self) -> None:
+        self.parse = partial(parse.parse_interaction, identity=self.identity)
 
     def lock_for(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
         """No lock is needed, because the selection is part of the message itself."""

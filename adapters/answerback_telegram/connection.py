@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from answerback.core.errors import PlatformError, RateLimitedError, StoreError
 from answerback.ports.outage_log import Outage
 from answerback_chat.bot_listener import is_resent
+from answerback_chat.control_codec import objects_of
 from answerback_client.backoff import Backoff
 from answerback_telegram.api_client import TIMEOUT, TelegramApi
 from answerback_telegram.keyboards import Json
@@ -129,9 +130,7 @@ class UpdatePoller:
 
     def _begin(self, updates: JsonValue) -> None:
         """Handle the updates that are not being handled yet, all at once: the order is kept where it matters."""
-        for update in updates if isinstance(updates, list) else []:
-            if not isinstance(update, dict):
-                continue
+        for update in objects_of(updates):
             number = update.get("update_id")
             if (
                 isinstance(number, int)

@@ -7,10 +7,8 @@ message is there, and after a post of unknown outcome there may be a second copy
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
-
-from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Destination, Thread
 from answerback.core.errors import (
@@ -21,9 +19,9 @@ from answerback.core.errors import (
 )
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.ports.surface import Asks, Shown
+from answerback.ports.surface import Asks
 from answerback.presentation import wording
-from answerback_chat.live_message import LiveMessages, Save, Uneditable, may_have_succeeded
+from answerback_chat.live_message import SINCE, JsonMessages, Uneditable, may_have_succeeded
 from answerback_telegram import errors, people_text, private_notes, render
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.errors import GroupMigratedError
@@ -37,15 +35,13 @@ from answerback_telegram.rich_messages import RICH
 
 logger = logging.getLogger(__name__)
 
-_SINCE: Final = "shows_since"
-"""The key, in a reference that is not stored yet, of when the message began to show its state, by Telegram's clock."""
 _MAX_MIGRATED: Final = 1_000
 PUBLIC: Final = (
     "anyone who finds a public group could answer: name responders, or make the group private"
 )
 
 
-class Posting(LiveMessages[Json, Json]):
+class Posting(JsonMessages):
     """Posts and edits live messages on Telegram.
 
     Args:
@@ -73,28 +69,9 @@ class Posting(LiveMessages[Json, Json]):
         self._migrated: dict[str, str] = {}
         """The ids of supergroups, by those of the groups that they were."""
 
-    # --- stored references -----------------------------------------------------------------------
-
-    def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> Json | None:
-        return dict(stored) if stored else None
-
-    def is_posted(self, ref: Json) -> bool:
-        return isinstance(ref.get("id"), str)
-
-    def mark_pending(self, ref: Json) -> Json:
-        """See `LiveMessages.mark_pending`: a reference is pending from the moment that its place is chosen."""
-        return ref
-
-    def shown(self, ref: Json, revision: int) -> Shown:
-        at = ref.get(_SINCE)
-        stored = {key: value for key, value in ref.items() if key != _SINCE}
-        topic = ref.get("thread")
-        thread = Thread(
-            channel=str(ref["channel"]),
-            id=str(topic) if topic else None,
-            url=private_notes.message_url(ref),
-        )
-        return Shown(revision, stored, thread, at if isinstance(at, float) else None)
+    def thread(self, ref: Json) -> Thread:
+        place = _place(ref)
+        return Thread(channel=place.chat, id=place.thread, url=private_notes.message_url(ref))
 
     # --- the message -----------------------------------------------------------------------------
 
@@ -112,10 +89,6 @@ class Posting(LiveMessages[Json, Json]):
             if ANYONE in ask.responders and about.get("username"):
                 raise DestinationGoneError(PUBLIC, code="public_group")
         return {"channel": chat, "thread": to.thread}
-
-    async def find(self, ask: Ask, ref: Json) -> Json:
-        """See `LiveMessages.find`: nothing can be found."""
-        return ref
 
     def raise_if_limited(self, ref: Json) -> None:
         self._calls.raise_if_limited(str(ref["channel"]))
@@ -149,7 +122,7 @@ class Posting(LiveMessages[Json, Json]):
         number = id_of_sent(sent, chat)
         if number is None:
             raise PlatformUnavailableError("Telegram's response to a post had no message id.")
-        return ref | {"channel": chat, "id": number, _SINCE: changed_at(sent)}
+        return ref | {"channel": chat, "id": number, SINCE: changed_at(sent)}
 
     async def _call_at(self, ask: Ask, chat: str, method: str, params: Json) -> tuple[str, Json]:
         """Make a call in a chat, or in the supergroup that it has become; return which, and the result."""
@@ -169,7 +142,7 @@ class Posting(LiveMessages[Json, Json]):
             if error.code in errors.MESSAGE_GONE:
                 return Uneditable.DELETED
             raise
-        return ref | {_SINCE: at}
+        return ref | {SINCE: at}
 
     async def _edit(self, ref: Json, payload: Json) -> float | None:
         """Edit a message; return since when it shows this, by Telegram's clock."""
@@ -180,13 +153,6 @@ class Posting(LiveMessages[Json, Json]):
                 raise
             return self._calls.date
         return changed_at(sent) if isinstance(sent, dict) else None
-
-    async def replacement_ref(self, ask: Ask, ref: Json) -> Json:
-        return await self.choose_place(ask)
-
-    async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
-        """See `LiveMessages.complete`: a message lacks nothing."""
-        return ref
 
     async def record_migration(self, ask: Ask, old: str, new: str) -> None:
         """Store that an ask's group is a supergroup now, with another id; its old message is out of reach."""

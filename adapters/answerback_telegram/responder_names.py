@@ -12,6 +12,7 @@ from typing import Final
 
 from answerback.core.errors import PlatformError
 from answerback.presentation.attribution import MAX_NAMED
+from answerback_chat.control_codec import texts_of
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.parse import Place
 from answerback_telegram.people_text import Names
@@ -58,8 +59,8 @@ class ResponderNames:
         except PlatformError:
             return
         if isinstance(found, dict):
-            parts = [found.get(key) for key in ("title", "first_name", "last_name")]
-            name = " ".join(part for part in parts if isinstance(part, str))
+            keys = ("title", "first_name", "last_name")
+            name = " ".join(texts_of([found.get(key) for key in keys]))
             if len(self._found) >= _MAX_NAMES:
                 self._found.clear()
             self._found[who] = (name or who, time.monotonic())
