@@ -49,15 +49,6 @@ def _answer(event: Json, outcome: Outcome) -> Json:
     return {**deny(HOST.name, event, why_not), **interrupt}
 
 
-def _conversation(event: Json) -> str | None:
-    """The session of an event for a submitted prompt."""
-    return text_in(event, "sessionId") if "prompt" in event else None
-
-
-def _tell_model(_event: Json, text: str) -> Json:
-    return {"additionalContext": text}
-
-
 def _answer_at_once(event: Json) -> Json | None:
     """Allow our own MCP tools: asking people needs no permission from them."""
     tool = text_in(event, "toolName") or ""
@@ -65,4 +56,11 @@ def _answer_at_once(event: Json) -> Json | None:
     return {"behavior": "allow"} if is_ours else None
 
 
-HOST: Final = Host("copilot", _call, _answer, _conversation, _tell_model, _answer_at_once)
+HOST: Final = Host(
+    name="copilot",
+    call=_call,
+    answer=_answer,
+    conversation=lambda event: text_in(event, "sessionId") if "prompt" in event else None,
+    tell_model=lambda _event, text: {"additionalContext": text},
+    immediate_answer=_answer_at_once,
+)

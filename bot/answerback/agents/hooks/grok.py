@@ -9,23 +9,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.agents.hooks.host import (
-    Call,
-    Host,
-    Json,
-    Outcome,
-    question_call,
-    session_of,
-)
+from answerback.agents.hooks.host import Host, question_call, session_of
 from answerback.agents.pipe.denials import deny
 
-
-def _call(event: Json) -> Call | None:
-    return question_call(event, "ask_user_question", "claude")
-
-
-def _answer(event: Json, outcome: Outcome) -> Json:
-    return deny(HOST.name, event, outcome.description)
-
-
-HOST: Final = Host("grok", _call, _answer, session_of("PostToolUse"))
+HOST: Final = Host(
+    name="grok",
+    call=lambda event: question_call(event, "ask_user_question", "claude"),
+    answer=lambda event, outcome: deny("grok", event, outcome.description),
+    conversation=session_of("PostToolUse"),
+)
