@@ -53,21 +53,18 @@ class _Queue:
     failures: int = 0
 
 
+@dataclass(eq=False)
 class MessageQueues:
-    """All queues.
+    """All queues."""
 
-    Args:
-        attempt: makes one attempt; it raises nothing.
-        refill: adds asks from the store that did not fit.
-    """
-
-    def __init__(self, attempt: ShowAttempt, refill: Callable[[], Awaitable[None]]) -> None:
-        self._attempt = attempt
-        self._refill = refill
-        self._queue_by_ask: dict[str, _Queue] = {}
-        self._queue_by_place: dict[str, _Queue] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._overflowed = False
+    attempt: ShowAttempt
+    """Makes one attempt; it raises nothing."""
+    refill: Callable[[], Awaitable[None]]
+    """Adds asks from the store that did not fit."""
+    _queue_by_ask: dict[str, _Queue] = field(default_factory=dict)
+    _queue_by_place: dict[str, _Queue] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _overflowed: bool = False
 
     def __contains__(self, ask_id: str) -> bool:
         return ask_id in self._queue_by_ask
@@ -126,7 +123,7 @@ class MessageQueues:
         while queue.waiting:
             ask_id = queue.waiting[0]
             queue.wake.clear()
-            retry = await self._attempt(ask_id, queue.failures)
+            retry = await self.attempt(ask_id, queue.failures)
             if retry is None and queue.wake.is_set():
                 retry = Retry()
             if retry is None or (queue.place is not None and not retry.limited):
@@ -154,7 +151,7 @@ class MessageQueues:
 
     async def _run_refill(self) -> None:
         try:
-            await self._refill()
+            await self.refill()
         except StoreError as error:
             extra = {"action": "refill_failed"}
             logger.warning("Could not look for more asks to show: %s", error, extra=extra)

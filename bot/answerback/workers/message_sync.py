@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -61,36 +63,30 @@ class SyncPace(NamedTuple):
     """Before a message whose place seems to be gone is looked for again."""
 
 
+@dataclass(eq=False)
 class MessageSync:
-    """Shows asks on their surfaces, in the background.
+    """Shows asks on their surfaces, in the background."""
 
-    Args:
-        call_later: sets the timers; by default, that of the event loop.
-    """
+    service: Service
+    pace: SyncPace = field(default_factory=SyncPace, kw_only=True)
+    call_later: CallLater | None = field(default=None, kw_only=True)
+    """Sets the timers; by default, that of the event loop."""
+    show_counts: Counter[tuple[str, str]] = field(default_factory=Counter, init=False)
+    """How often showing ended in which way, by surface: for the metrics."""
+    _suspended: dict[str, float] = field(default_factory=dict)
+    _updating_elsewhere: dict[str, Mapping[str, JsonValue] | None] = field(default_factory=dict)
+    """The messages that are being updated by other means, for as long as this waits for it."""
+    _doubted: set[str] = field(default_factory=set)
+    """The asks whose place was gone at the latest attempt."""
+    _outages: dict[str, Outage] = field(default_factory=dict)
+    _stopping: bool = False
 
-    def __init__(
-        self,
-        service: Service,
-        *,
-        pace: SyncPace | None = None,
-        call_later: CallLater | None = None,
-    ) -> None:
-        self._service = service
-        self.pace = pace or SyncPace()
+    def __post_init__(self) -> None:
         self._queues = MessageQueues(self._attempt, lambda: self.sweep(_REFILL_LIMIT))
-        self._suspended: dict[str, float] = {}
-        self._updating_elsewhere: dict[str, Mapping[str, JsonValue] | None] = {}
-        """The messages that are being updated by other means, for as long as this waits for it."""
         self._slots = asyncio.Semaphore(self.pace.concurrent)
-        self._started = service.clock.now()
-        self._late_edits = LateEdits(lambda ask_id: self._queues.add(ask_id, None), call_later)
-        self._doubted: set[str] = set()
-        """The asks whose place was gone at the latest attempt."""
-        self._outages: dict[str, Outage] = {}
-        self._stopping = False
-        self.show_counts: dict[tuple[str, str], int] = {}
-        """How often showing ended in which way, by surface: for the metrics."""
-        service.hooks.show.listen(self.request_sync)
+        self._started = self.service.clock.now()
+        self._late_edits = LateEdits(lambda ask_id: self._queues.add(ask_id, None), self.call_later)
+        self.service.hooks.show.listen(self.request_sync)
 
     def request_sync(self, ask: Ask) -> None:
         """Show an ask's current state, whatever backoff it is in; a first post waits its turn at its place.
@@ -100,7 +96,7 @@ class MessageSync:
         if self._stopping:
             return
         self._suspended.pop(ask.id, None)
-        if ask.updated_at < self._started > self._service.clock.now() - self.pace.show_timeout:
+        if ask.updated_at < self._started > self.service.clock.now() - self.pace.show_timeout:
             self._late_edits.expect(ask)  # by the process before this one
         if ask.id in self._updating_elsewhere and self._updating_elsewhere[ask.id] == ask.message:
             return
@@ -118,24 +114,24 @@ class MessageSync:
 
     async def sweep(self, limit: int) -> None:
         """Show asks with outdated messages that nobody requested or a stop interrupted, up to ``limit`` of them."""
-        now = self._service.clock.monotonic()
+        now = self.service.clock.monotonic()
         self._suspended = {
             ask_id: until for ask_id, until in self._suspended.items() if until > now
         }
         known = len(self._suspended) + len(self._queues) + len(self._late_edits)
-        holder = self._service.claim.holder
-        for ask_id in await self._service.store.messages.list_outdated(limit + known, holder):
+        holder = self.service.claim.holder
+        for ask_id in await self.service.store.messages.list_outdated(limit + known, holder):
             if self._is_handled(ask_id):
                 continue
             try:
-                ask = await self._service.store.asks.get(ask_id)
+                ask = await self.service.store.asks.get(ask_id)
             except StoreError as error:
                 extra = {"action": "show_unreadable", "ask_id": ask_id}
                 logger.warning("Could not read an ask to show it: %s", error, extra=extra)
                 continue
             # While it was read, a show may have begun and failed for a reason that only the operator can fix.
             if ask is not None and not self._is_handled(ask_id):
-                if self._service.claim is not SOLE_CLAIM:
+                if self.service.claim is not SOLE_CLAIM:
                     self._late_edits.expect(ask)  # by the process from which this one takes over
                 self.request_sync(ask)
 
@@ -204,18 +200,18 @@ class MessageSync:
         """Make sweeps skip an ask; if there are very many, the oldest are retried sooner."""
         while len(self._suspended) >= MAX_QUEUED:
             del self._suspended[next(iter(self._suspended))]
-        self._suspended[ask_id] = self._service.clock.monotonic() + _SUSPEND_SECONDS
+        self._suspended[ask_id] = self.service.clock.monotonic() + _SUSPEND_SECONDS
 
     async def _show_latest(self, ask_id: str) -> Retry | None:
         """Show the ask once; None: nothing remains to be done, or another process is doing it."""
         if ask_id in self._late_edits.over:
-            await self._service.store.asks.change(ask_id, decide_outdated)
+            await self.service.store.asks.change(ask_id, decide_outdated)
             self._late_edits.over.discard(ask_id)
         since = asyncio.get_running_loop().time()
-        ask = await self._service.store.claims.claim_message(ask_id, self._service.claim)
+        ask = await self.service.store.claims.claim_message(ask_id, self.service.claim)
         if ask is None:
             return None
-        surface = self._service.surfaces.get(ask.destination.surface)
+        surface = self.service.surfaces.get(ask.destination.surface)
         if surface is None:
             return None  # no longer configured: the ask waits until it is again
         if ask.to_retire is None:
@@ -246,17 +242,17 @@ class MessageSync:
         if ask.message is None and (not ask.is_to_post or ask.inquiring):
             # Nobody has ever seen it, and nobody has to.
             shown = Shown(ask.revision, {}, ask.thread or Thread())
-            await self._service.store.asks.save_shown(ask.id, shown, ask)
+            await self.service.store.asks.save_shown(ask.id, shown, ask)
             return None
         return await self._show(ask, surface, since)
 
     async def _show(self, ask: Ask, surface: Surface, since: float) -> Retry | None:
         bucket = place_key(ask.destination) + (" edits" if ask.seen else "")
-        if (wait := await self._service.store.rate_limits.get_retry_after(bucket)) > 0:
+        if (wait := await self.service.store.rate_limits.get_retry_after(bucket)) > 0:
             raise RateLimitedError(f"{bucket}: the platform accepts nothing now", retry_after=wait)
 
         async def save(shown: Shown) -> None:
-            await self._service.store.asks.save_shown(ask.id, shown, ask)
+            await self.service.store.asks.save_shown(ask.id, shown, ask)
 
         try:
             async with self._hold_message_claim(ask, since):
@@ -275,7 +271,7 @@ class MessageSync:
             self._count(surface, "limited")
             self._outage_of(surface).record_success(ask.id)
             pause = 0.0 if error.alone else error.retry_after  # the app's limit is every process's
-            await self._service.store.rate_limits.set_retry_after(bucket, pause)
+            await self.service.store.rate_limits.set_retry_after(bucket, pause)
             raise
         except (PlatformError, TimeoutError) as error:
             self._record_unavailable(ask, surface, error)
@@ -297,23 +293,21 @@ class MessageSync:
     async def _save_shown(self, ask: Ask, shown: Shown, surface: Surface) -> Retry | None:
         """Save what is shown. Whoever acts from now on may have seen it; earlier actions have outrun the platform."""
         outrun = self._queues.is_woken(ask.id)
-        latest = await self._service.store.asks.save_shown(ask.id, shown, ask)
+        latest = await self.service.store.asks.save_shown(ask.id, shown, ask)
         if latest is not None and latest.seen and not ask.seen and ask.first_seen is None:
-            self._service.hooks.shown(
-                ask, self._service.clock.now() - ask.created_at + ask.set_back
-            )
+            self.service.hooks.shown(ask, self.service.clock.now() - ask.created_at + ask.set_back)
         if latest is None or not (_is_outdated(latest, surface) or latest.to_retire is not None):
             if ask.id in self._late_edits:  # also for the next process, if this one ends before
-                await self._service.store.asks.change(ask.id, decide_outdated)
+                await self.service.store.asks.change(ask.id, decide_outdated)
             return None
         return self._outrun if outrun else _IMMEDIATELY
 
     def _hold_message_claim(self, ask: Ask, since: float) -> AbstractAsyncContextManager[None]:
         """Limit how long a show takes, also to the time for which the message's claim, made at ``since``, is held."""
-        claim = self._service.claim
+        claim = self.service.claim
 
         async def renew() -> bool:
-            return await self._service.store.claims.claim_message(ask.id, claim) is not None
+            return await self.service.store.claims.claim_message(ask.id, claim) is not None
 
         return hold_claim(renew, claim, self.pace.show_timeout, since)
 
@@ -332,9 +326,9 @@ class MessageSync:
         done = await self._give_up(ask, error, surface)
         channel = (ask.thread and ask.thread.channel) or ask.destination.channel
         if ask.seen and channel is not None:
-            async for other in self._service.each_open(surface.name, channel):
+            async for other in self.service.each_open(surface.name, channel):
                 if other.id not in self._queues:
-                    await self._service.show_again(other.id, deleted=True)
+                    await self.service.show_again(other.id, deleted=True)
         return done
 
     async def _give_up(self, ask: Ask, error: PlatformError, surface: Surface) -> Retry:
@@ -342,11 +336,11 @@ class MessageSync:
         self._outage_of(surface).record_success(ask.id)
         extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
         logger.error("An ask cannot be shown: %s", error, extra=extra)
-        await self._service.fail_unreachable(ask, str(error))
-        latest = await self._service.store.asks.get(ask.id) or ask
+        await self.service.fail_unreachable(ask, str(error))
+        latest = await self.service.store.asks.get(ask.id) or ask
         if latest.destination == ask.destination:
             shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
-            await self._service.store.asks.save_shown(ask.id, shown, latest)
+            await self.service.store.asks.save_shown(ask.id, shown, latest)
         return _IMMEDIATELY
 
     async def _retire_old_message(self, ask: Ask, left: AbandonedMessage, since: float) -> bool:
@@ -354,7 +348,7 @@ class MessageSync:
 
         False: it could not be done now. The ask then counts as outdated, and the next sweep finds it.
         """
-        old = self._service.surfaces.get(left.destination.surface)
+        old = self.service.surfaces.get(left.destination.surface)
         extra: dict[str, str | None] = {"action": "note_given_up", "ask_id": ask.id}
         at: float | None = None
         try:
@@ -378,7 +372,7 @@ class MessageSync:
                 extra=extra,
             )
             return False
-        await self._service.save_retired(ask, at)
+        await self.service.save_retired(ask, at)
         return True
 
     def _outage_of(self, surface: Surface) -> Outage:
@@ -386,8 +380,7 @@ class MessageSync:
         return self._outages.setdefault(surface.name, Outage(logger, surface.name))
 
     def _count(self, surface: Surface, result: str) -> None:
-        key = (surface.name, result)
-        self.show_counts[key] = self.show_counts.get(key, 0) + 1
+        self.show_counts[surface.name, result] += 1
 
     def _warn(self, ask_id: str, error: Exception, wait: float) -> None:
         extra = {"action": "show_again", "ask_id": ask_id, "code": getattr(error, "code", None)}

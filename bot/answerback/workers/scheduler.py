@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from answerback.core.ask import Ask, Change, Reason, RecordEntry
@@ -46,42 +46,36 @@ _MAX_CONCURRENT_REMINDERS: Final = 8
 """Reminders that are sent at the same time."""
 
 
+@dataclass(eq=False)
 class Scheduler:
-    """Does background work that no person and no agent requests.
+    """Does background work that no person and no agent requests."""
 
-    Args:
-        retention: how long the contents of asks are kept; without it, for ever.
-    """
+    service: Service
+    message_sync: MessageSync
+    inquiry: Inquiry | None = None
+    retention: RetentionPolicy | None = None
+    """How long the contents of asks are kept; None: for ever."""
+    _sleeping_until: float | None = None
+    _swept: float = float("-inf")
+    _pruned: float = float("-inf")
+    _in_progress: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    """Inquiries and reminders in progress: work on an ask that is slow because it depends on others."""
+    _reminder_timeouts: dict[str, asyncio.Timeout] = field(default_factory=dict)
+    """The timeout of each reminder that is being sent: it ends with the claim under which the reminder is sent."""
+    _postponed: dict[str, float] = field(default_factory=dict)
+    """When to retry an inquiry or a reminder that failed."""
+    _set_aside: dict[str, float] = field(default_factory=dict)
+    """When to retry an ask that cannot be read or whose scheduled work crashed."""
+    _set_backs: list[tuple[float, float]] = field(default_factory=list)
+    """How far the clock was set back, and when: steps that the store does not know of yet."""
+    _next_deadline: float | None = None
+    """The next deadline of asks in progress or postponed: the store knows only the one that was due first."""
 
-    def __init__(
-        self,
-        service: Service,
-        message_sync: MessageSync,
-        inquiry: Inquiry | None = None,
-        retention: RetentionPolicy | None = None,
-    ) -> None:
-        self._retention = retention or RetentionPolicy(service, None, None)
-        self._service = service
-        self._message_sync = message_sync
-        self._inquiry = inquiry
+    def __post_init__(self) -> None:
         self._wake = asyncio.Event()
-        self._sleeping_until: float | None = None
-        self._swept = self._pruned = float("-inf")
-        self._in_progress: dict[str, asyncio.Task[None]] = {}
-        """Inquiries and reminders in progress: work on an ask that is slow because it depends on others."""
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT_REMINDERS)
-        self._reminder_timeouts: dict[str, asyncio.Timeout] = {}
-        """The timeout of each reminder that is being sent: it ends with the claim under which the reminder is sent."""
-        self._postponed: dict[str, float] = {}
-        """When to retry an inquiry or a reminder that failed."""
-        self._set_aside: dict[str, float] = {}
-        """When to retry an ask that cannot be read or whose scheduled work crashed."""
-        self._clock_steps = ClockStepDetector(service.clock)
-        self._set_backs: list[tuple[float, float]] = []
-        """How far the clock was set back, and when: steps that the store does not know of yet."""
-        self._next_deadline: float | None = None
-        """The next deadline of asks in progress or postponed: the store knows only the one that was due first."""
-        service.hooks.due.listen(self.due)
+        self._clock_steps = ClockStepDetector(self.service.clock)
+        self.service.hooks.due.listen(self.due)
 
     @property
     def pending_count(self) -> int:
@@ -99,17 +93,17 @@ class Scheduler:
         while True:
             self._wake.clear()
             self._sleeping_until = None  # commits from now on wake the loop
-            now = self._service.clock.now()
+            now = self.service.clock.now()
             try:
                 if not started:
                     await self._check_clock_at_start(now)
                     started = True
                 await self._reschedule()
-                now = self._service.clock.now()  # the clock may have been set meanwhile
+                now = self.service.clock.now()  # the clock may have been set meanwhile
                 await self._sweep_and_prune(now)
                 if await self.run_once():
                     continue
-                due = await self._service.store.claims.next_due(now)
+                due = await self.service.store.claims.next_due(now)
             except StoreError as error:
                 logger.warning(
                     "Deadlines and reminders are waiting for the database: %s",
@@ -125,54 +119,55 @@ class Scheduler:
 
     async def _check_clock_at_start(self, now: float) -> None:
         """Detect that the clock was set back while no service ran: the last line of the record is later than now."""
-        latest = await self._service.store.record.last_time()
+        latest = await self.service.store.record.last_time()
         if latest is not None and latest > now + MIN_CLOCK_STEP:
             self._set_backs.append((latest - now, now))
 
     async def _reschedule(self) -> None:
         """Reschedule if the clock was set back, so that nothing relative to the clock happens later because of that."""
         if set_back := self._clock_steps.measure_set_back():
-            self._set_backs.append((set_back, self._service.clock.now()))
+            self._set_backs.append((set_back, self.service.clock.now()))
             self._postponed.clear()
             self._set_aside.clear()
             self._swept = self._pruned = float("-inf")
         while self._set_backs:
             set_back, at = self._set_backs[0]
-            await self._service.store.maintenance.shift_schedule(set_back, at)
+            await self.service.store.maintenance.shift_schedule(set_back, at)
             del self._set_backs[0]
             extra = {"action": "clock_set_back", "seconds": round(set_back, 1)}
             logger.warning(
                 "The clock was set back; reminders and webhooks are rescheduled", extra=extra
             )
-            self._service.hooks.deliver()
+            self.service.hooks.deliver()
 
     async def _sweep_and_prune(self, now: float) -> None:
         # Once a dead process's claims have expired, other processes show its asks.
-        if now - self._swept >= min(_SWEEP_INTERVAL, self._service.claim.seconds):
+        if now - self._swept >= min(_SWEEP_INTERVAL, self.service.claim.seconds):
             await self.sweep()
             self._swept = now
         if now - self._pruned >= _PRUNE_INTERVAL:
-            await self._service.store.maintenance.prune(now - _KEEP_SECONDS)
-            await self._retention.enforce(now)
+            await self.service.store.maintenance.prune(now - _KEEP_SECONDS)
+            if self.retention is not None:
+                await self.retention.enforce(now)
             self._pruned = now
 
     async def _sleep(self, until: float) -> None:
         # Claims on work in progress are renewed, and expired claims of dead processes are taken over.
-        longest = self._service.claim.seconds / 2
-        await sleep_until_woken(self._service.clock, self._wake, until, longest)
+        longest = self.service.claim.seconds / 2
+        await sleep_until_woken(self.service.clock, self._wake, until, longest)
 
     async def sweep(self) -> None:
         """Show every ask whose message is outdated: after a start, all that the last process left."""
-        await self._message_sync.sweep(_BATCH * 10)
+        await self.message_sync.sweep(_BATCH * 10)
 
     async def run_once(self) -> bool:
         """Do or start what is due now, a batch at a time; return whether there was anything."""
-        now = self._service.clock.now()
+        now = self.service.clock.now()
         self._postponed = {ask_id: at for ask_id, at in self._postponed.items() if at > now}
         self._set_aside = {ask_id: at for ask_id, at in self._set_aside.items() if at > now}
         waiting = self._postponed.keys() | self._in_progress.keys() | self._set_aside.keys()
-        claim, since = self._service.claim, asyncio.get_running_loop().time()
-        due_ids = await self._service.store.claims.claim_due(claim, now, _BATCH + len(waiting))
+        claim, since = self.service.claim, asyncio.get_running_loop().time()
+        due_ids = await self.service.store.claims.claim_due(claim, now, _BATCH + len(waiting))
         until = since + claim.seconds * MIN_REMAINING_FRACTION
         done, self._next_deadline = 0, None
         for ask_id in due_ids:
@@ -187,7 +182,7 @@ class Scheduler:
         """Handle a due ask and return whether there was anything to do; an ask that fails is set aside, alone."""
         extra = {"action": "upkeep_failed", "ask_id": ask_id}
         try:
-            ask = await self._service.get(ask_id)
+            ask = await self.service.get(ask_id)
             if ask is None or not ask.open:
                 return True  # it ended meanwhile, and is no longer due
             if await self._handle_due(ask, now, until):
@@ -217,9 +212,9 @@ class Scheduler:
         """
         escalates_at = _escalates_at(ask)
         if ask.expires_at is not None and ask.expires_at <= now:
-            await self._service.expire(ask.id)
+            await self.service.expire(ask.id)
         elif escalates_at is not None and escalates_at <= now:
-            await self._service.update(ask.id, escalate)
+            await self.service.update(ask.id, escalate)
         elif ask.presence_lapses_at is not None and ask.presence_lapses_at <= now:
             await self._handle_lapse(ask)
         elif ask.id not in self._in_progress and ask.id not in self._postponed:
@@ -231,10 +226,10 @@ class Scheduler:
     async def _handle_lapse(self, ask: Ask) -> None:
         """Find out whether the agent still waits; without that, an approval ends with its carrier."""
         if ask.request.leased:
-            await self._service.approval_leases.end_lease(ask.id)
+            await self.service.approval_leases.end_lease(ask.id)
         else:
-            waits = self._service.presence.has_waiter(ask.id)
-            await self._service.set_attended(ask.id, attended=waits)
+            waits = self.service.presence.has_waiter(ask.id)
+            await self.service.set_attended(ask.id, attended=waits)
 
     def _start_slow_work(self, ask: Ask, until: float) -> None:
         """Start work that depends on others in the background."""
@@ -278,18 +273,18 @@ class Scheduler:
 
     def _postpone(self, ask: Ask, seconds: float = _RETRY_DELAY) -> None:
         """Retry after this many seconds, by the clock as it is now: it may have been set meanwhile."""
-        self._postponed[ask.id] = self._service.clock.now() + seconds
+        self._postponed[ask.id] = self.service.clock.now() + seconds
 
     async def _remind(self, ask_id: str) -> None:
         """Ping the responders once for the latest due reminder; earlier ones that could not be sent are dropped."""
-        now, ask = self._service.clock.now(), await self._service.get(ask_id)
+        now, ask = self.service.clock.now(), await self.service.get(ask_id)
         if ask is None or not ask.open:
             return
         due_now = sum(1 for after in ask.reminders if _created_at(ask) + after <= now)
         due_count = ask.reminded_before + due_now
         if due_count <= ask.reminded:
             return
-        surface = self._service.surfaces.get(ask.destination.surface)
+        surface = self.service.surfaces.get(ask.destination.surface)
         extra = {"action": "remind", "ask_id": ask.id}
         if surface is None or (surface.live and ask.message is None):
             self._postpone(ask)
@@ -308,23 +303,23 @@ class Scheduler:
             entry = RecordEntry(at=at, kind="note", body={"reminded": due_count})
             return Change(replace(latest, reminded=max(due_count, latest.reminded)), (entry,))
 
-        await self._service.update(ask.id, reminded)
+        await self.service.update(ask.id, reminded)
 
     async def _ask_backend(self, ask: Ask) -> None:
         question = ask.question
         if question is None:
             raise AssertionError(f"{ask.id} has no question to inquire about")
-        if self._inquiry is None:
+        if self.inquiry is None:
             trouble = "no inquiry backend is configured any more (inquiry.url)"
         else:
             try:
-                value = await self._inquiry.answer(ask, question)
-                await self._service.answer_by_inquiry(ask.id, value)
+                value = await self.inquiry.answer(ask, question)
+                await self.service.answer_by_inquiry(ask.id, value)
                 return
             except InquiryError as error:
                 trouble = str(error)
         text = question_routing.no_retry_message(f"{ask.request.name}: {trouble}")
-        await self._service.fail(ask.id, Reason.BACKEND_ERROR, text)
+        await self.service.fail(ask.id, Reason.BACKEND_ERROR, text)
 
     async def wait_until_idle(self) -> None:
         """Return once no inquiry and no reminder is in progress."""
