@@ -5,32 +5,29 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 
+@dataclass
 class RequestRates:
-    """Counts in windows of fixed length. Of each window it remembers no more callers than all may make requests.
+    """Counts in windows of fixed length. Of each window it remembers no more callers than all may make requests."""
 
-    Args:
-        each: what one caller may do in a window.
-        in_all: what all may do together.
-        monotonic: returns the time, whatever the clock says.
-    """
-
-    def __init__(
-        self, each: int, in_all: int, monotonic: Callable[[], float], seconds: float = 60.0
-    ) -> None:
-        self._each, self._in_all = each, in_all
-        self._monotonic = monotonic
-        self._seconds = seconds
-        self._ends = -math.inf
-        self._counts: Counter[str] = Counter()
+    each: int
+    """What one caller may do in a window."""
+    in_all: int
+    """What all may do together."""
+    monotonic: Callable[[], float]
+    """Returns the time, whatever the clock says."""
+    seconds: float = 60.0
+    _ends: float = -math.inf
+    _counts: Counter[str] = field(default_factory=Counter)
 
     def pause(self, caller: str) -> int | None:
         """Return in how many seconds the caller may go on; None: now."""
-        now = self._monotonic()
+        now = self.monotonic()
         if now >= self._ends:
-            self._ends, self._counts = now + self._seconds, Counter()
-        if self._counts[caller] < self._each and self._counts.total() < self._in_all:
+            self._ends, self._counts = now + self.seconds, Counter()
+        if self._counts[caller] < self.each and self._counts.total() < self.in_all:
             return None
         return math.ceil(self._ends - now)
 

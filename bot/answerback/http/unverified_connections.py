@@ -13,7 +13,7 @@ import resource
 import socket
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from aiohttp import web
@@ -40,18 +40,15 @@ class _Connection:
     verified: bool = False
 
 
+@dataclass(eq=False)
 class UnverifiedConnections:
-    """Accept connections, and close unverified ones if there are too many or one takes too long.
+    """Accept connections, and close unverified ones if there are too many or one takes too long."""
 
-    Args:
-        maximum: maximum number of connections at a time.
-        seconds: the time within which a request on a connection must be verified.
-    """
-
-    def __init__(self, maximum: int, seconds: float = VERIFY_TIMEOUT) -> None:
-        self._maximum = maximum
-        self._seconds = seconds
-        self._open: dict[asyncio.Transport, _Connection] = {}
+    maximum: int
+    """Maximum number of connections at a time."""
+    seconds: float = VERIFY_TIMEOUT
+    """The time within which a request on a connection must be verified."""
+    _open: dict[asyncio.Transport, _Connection] = field(default_factory=dict)
 
     async def accept(self, bound: socket.socket, serve: Callable[[], asyncio.Protocol]) -> None:
         """Accept connections on a listening socket until cancelled."""
@@ -70,7 +67,7 @@ class UnverifiedConnections:
                 accepted.close()
                 continue
             self._open[transport] = _Connection(str(address[0]))
-            loop.call_later(self._seconds, self._expire, transport)
+            loop.call_later(self.seconds, self._expire, transport)
 
     def mark_verified(self, transport: asyncio.Transport | None) -> None:
         """Note that a request on a connection was verified."""
@@ -80,7 +77,7 @@ class UnverifiedConnections:
     def _close_surplus(self) -> None:
         """Close surplus connections: unverified ones first, starting with the oldest of the address with the most."""
         self._open = {t: c for t, c in self._open.items() if not t.is_closing()}
-        while len(self._open) >= self._maximum:
+        while len(self._open) >= self.maximum:
             unverified = [(t, c) for t, c in self._open.items() if not c.verified]
             candidates = unverified or list(self._open.items())
             counts = Counter(c.address for _, c in candidates)

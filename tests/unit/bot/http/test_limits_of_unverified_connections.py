@@ -17,4 +17,4 @@ pytestmark = pytest.mark.rule("DATA-11")
 def test_the_default_limits_of_unverified_connections() -> None:
     with mock.patch.object(resource, "getrlimit", return_value=(65_536, 65_536)):
         assert connection_limit() == 1_000
-    assert UnverifiedConnections(1)._seconds == 15.0
+    assert UnverifiedConnections(1).seconds == 15.0
