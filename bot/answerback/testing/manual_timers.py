@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 
 class ManualTimers:
@@ -15,28 +16,22 @@ class ManualTimers:
         self, _seconds: float, callback: Callable[[str], None], argument: str
     ) -> _ManualTimer:
         """Have a callback called by the next `run_all`."""
-        timer = _ManualTimer(self._pending, callback, argument)
-        self._pending.append(timer)
-        return timer
+        self._pending.append(_ManualTimer(callback, argument))
+        return self._pending[-1]
 
     def run_all(self) -> None:
         """Call every callback whose timer was not cancelled, as if its time were over."""
-        for timer in self._pending.copy():
-            timer.run()
+        due, self._pending = self._pending, []
+        for timer in due:
+            if not timer.is_cancelled:
+                timer.callback(timer.argument)
 
 
+@dataclass
 class _ManualTimer:
-    def __init__(
-        self, pending: list[_ManualTimer], callback: Callable[[str], None], argument: str
-    ) -> None:
-        self._pending = pending
-        self._callback = callback
-        self._argument = argument
-
-    def run(self) -> None:
-        self.cancel()
-        self._callback(self._argument)
+    callback: Callable[[str], None]
+    argument: str
+    is_cancelled: bool = False
 
     def cancel(self) -> None:
-        if self in self._pending:
-            self._pending.remove(self)
+        self.is_cancelled = True

@@ -4,37 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
-from typing import Final, NamedTuple, Protocol, TypeVar, runtime_checkable
+from enum import Enum
+from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import Question
 from answerback.testing.surface_harness import SurfaceHarness
-
-
-class Capability(StrEnum):
-    """A feature that not every platform has. Each has its own methods, implemented only by platforms that have it."""
-
-    BUTTONS = "buttons"
-    MODALS = "modals"
-    PRIVATE_NOTES = "private notes"
-    TYPED_ANSWERS = "typed answers"
-    REMINDERS = "reminders"
-    MENTIONS = "mentions"
-    ASKING_BACK = "asking back"
-    DELETION = "deletion"
-    RATE_LIMITS = "rate limits"
-    PAYLOADS = "payloads"
-    GROUPS = "groups"
-    LATE_EDITS = "late edits"
-    TOKENS = "tokens"
-    UNNOTICED_CHANGES = "unnoticed changes"
-    BATCHES = "batches"
-    GRANTS = "grants"
-    COMMANDS = "commands"
-    REMOVAL = "removal"
 
 
 class Stage(Protocol):
@@ -315,27 +292,28 @@ class HasRemoval(Stage, Protocol):
         """Add it again; the platform tells the service."""
 
 
-CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
-    Capability.BUTTONS: HasButtons,
-    Capability.MODALS: HasModals,
-    Capability.PRIVATE_NOTES: HasPrivateNotes,
-    Capability.TYPED_ANSWERS: HasTypedAnswers,
-    Capability.REMINDERS: HasReminders,
-    Capability.MENTIONS: HasMentions,
-    Capability.ASKING_BACK: HasAskingBack,
-    Capability.DELETION: HasDeletion,
-    Capability.RATE_LIMITS: HasRateLimits,
-    Capability.PAYLOADS: HasPayloads,
-    Capability.GROUPS: HasGroups,
-    Capability.LATE_EDITS: HasLateEdits,
-    Capability.TOKENS: HasTokens,
-    Capability.UNNOTICED_CHANGES: HasUnnoticedChanges,
-    Capability.BATCHES: HasBatches,
-    Capability.GRANTS: HasGrants,
-    Capability.COMMANDS: HasCommands,
-    Capability.REMOVAL: HasRemoval,
-}
-"""What a simulated person, or else the stage, is for each capability."""
+class Capability(Enum):
+    """A feature that not every platform has; its value is what a simulated person, or else the stage, then is."""
+
+    BUTTONS = HasButtons
+    MODALS = HasModals
+    PRIVATE_NOTES = HasPrivateNotes
+    TYPED_ANSWERS = HasTypedAnswers
+    REMINDERS = HasReminders
+    MENTIONS = HasMentions
+    ASKING_BACK = HasAskingBack
+    DELETION = HasDeletion
+    RATE_LIMITS = HasRateLimits
+    PAYLOADS = HasPayloads
+    GROUPS = HasGroups
+    LATE_EDITS = HasLateEdits
+    TOKENS = HasTokens
+    UNNOTICED_CHANGES = HasUnnoticedChanges
+    BATCHES = HasBatches
+    GRANTS = HasGrants
+    COMMANDS = HasCommands
+    REMOVAL = HasRemoval
+
 
 C = TypeVar("C", bound=Callable[..., object])
 

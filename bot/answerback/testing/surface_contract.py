@@ -14,7 +14,6 @@ import pytest_asyncio
 
 from answerback.ports.surface import SupportsReminders
 from answerback.testing.simulated_people import (
-    CAPABILITY_PROTOCOLS,
     Capability,
     SimulatedPerson,
     Stage,
@@ -47,7 +46,6 @@ class SharedSurfaceContract(
     HandOversContract,
     OutagesContract,
     GapsContract,
-    PayloadsContract,
 ):
     """The tests whose result could depend on the store or on the number of services."""
 
@@ -82,6 +80,7 @@ class SurfaceContract(
     ManyContract,
     GrantsContract,
     CommandsContract,
+    PayloadsContract,
 ):
     """The behaviour of every surface."""
 
@@ -91,7 +90,7 @@ class SurfaceContract(
         self, stage: Stage, ada: SimulatedPerson, capability: Capability
     ) -> None:
         """Leaving out the methods of a capability does not skip its tests: its absence must be declared."""
-        protocol = CAPABILITY_PROTOCOLS[capability]
+        protocol: type = capability.value
         driver = stage if Stage in protocol.__mro__ else ada
         assert isinstance(driver, protocol) is (capability not in self.unsupported)
         if capability is Capability.REMINDERS:
