@@ -49,7 +49,8 @@ class SqlLateAnswers(Part[SqlDatabase], LateAnswerStore):
         """Return the condition for what is owed to an agent, and its values."""
         columns = {"owed.agent": query.agent, "owed.conversation": query.conversation}
         terms, values = where(self._db, columns)
-        return f"{terms} AND owed.told < {1 if query.after is None else 2}", values
+        # SQLite uses the index of what is not seen only if its condition is among these.
+        return f"{terms} AND owed.told < 2{' AND owed.told = 0' * (query.after is None)}", values
 
     async def _read(
         self, tx: Transaction, query: LateAnswerQuery

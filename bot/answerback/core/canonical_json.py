@@ -43,18 +43,16 @@ def _is_written_alike(value: JsonValue) -> bool:
 
     It writes floats otherwise, and sorts names otherwise if they have characters outside the basic plane.
     """
-    if isinstance(value, dict):
-        return all(map(str.isascii, value)) and _are_written_alike(value.values())
-    if isinstance(value, list):
-        return _are_written_alike(value)
-    if isinstance(value, int):
-        return -_MAX_SAFE <= value <= _MAX_SAFE
-    return type(value) in _ALIKE
-
-
-def _are_written_alike(values: Collection[JsonValue]) -> bool:
-    # Most have nothing but texts, which is seen without a call for each.
-    return _ALIKE.issuperset(map(type, values)) or all(map(_is_written_alike, values))
+    unchecked: list[Collection[JsonValue]] = [(value,)]
+    for values in unchecked:  # which grows
+        for each in [each for each in values if type(each) not in _ALIKE]:
+            if isinstance(each, dict) and "".join(each).isascii():
+                unchecked.append(each.values())
+            elif isinstance(each, list):
+                unchecked.append(each)
+            elif not (type(each) is int and abs(each) <= _MAX_SAFE):
+                return False
+    return True
 
 
 def digest(form: bytes) -> str:

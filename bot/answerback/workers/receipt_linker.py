@@ -34,6 +34,8 @@ _GATHERING: Final = 0.4
 _POLL: Final = 0.4
 """Seconds after which processes that share a store look for what others have ended, or left behind."""
 _LONGEST_PAUSE: Final = 30.0
+_SIGNED_AT_ONCE: Final = 25
+"""Links that are signed before others get their turn: signing them takes about a millisecond."""
 
 
 class _End(NamedTuple):
@@ -52,8 +54,8 @@ class ReceiptLinker:
     claim: Claim
     """This process's claim; any process may link any receipt."""
     hooks: Hooks
-    batch: int = 25
-    """Links in one transaction. Signing them holds up everything else for a few milliseconds."""
+    batch: int = 100
+    """Links in one transaction: a hundred take two thirds of the CPU time that they take by 25."""
     first_pause: float = 0.5
     _fence: Fence | None = None
     _renew_at: float = 0.0
@@ -104,7 +106,7 @@ class ReceiptLinker:
                 return False
             if self._fence is None or self._fence != former:
                 continue  # what was read before the lease was taken may be linked by now
-            links, end = build_links(self._end, unlinked, self.key)
+            links, end = await self._sign(unlinked)
             try:
                 await receipts.add_links(links, self._fence)
             except LeaseLostError:
@@ -117,6 +119,16 @@ class ReceiptLinker:
                 if len(unlinked) < self.batch:
                     break  # what has ended meanwhile is linked next time
         return True
+
+    async def _sign(self, unlinked: Sequence[StoredReceipt]) -> tuple[list[NewLink], _End]:
+        """Build links as `build_links` does, letting others take their turn in between."""
+        links: list[NewLink] = []
+        end = self._end
+        for first in range(0, len(unlinked), _SIGNED_AT_ONCE):
+            signed, end = build_links(end, unlinked[first : first + _SIGNED_AT_ONCE], self.key)
+            links += signed
+            await asyncio.sleep(0)
+        return links, end
 
     async def _hold_lease(self) -> bool:
         """Take or renew the lease if need be; return False if another process has it."""
