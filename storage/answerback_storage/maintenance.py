@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import Final
 
 from answerback.core.ask import RecordEntry
 from answerback.ports.store import Maintenance
 from answerback_storage import rows
 from answerback_storage.base_store import Part
-from answerback_storage.sql_database import SqlDatabase, Transaction
+from answerback_storage.sql_database import KEYS, SqlDatabase, Transaction
 
 STEP: Final = 1_000
 """Rows deleted in one transaction, so that no click waits for all of them, and asks held in memory at once."""
+_KEYS: Final = {
+    "grants": "id",
+    "sign_ins": "id",
+    "agent_tokens": "token_hash",
+    "owed": "seq",
+    "record": "seq",
+    "seen": "id",
+}
+"""The primary keys of further tables that are pruned."""
 _PRUNED_IF: Final = {
     # The key of an open ask is kept: a late retry must not ask people a second time.
     "idempotency": "AND NOT EXISTS (SELECT 1 FROM asks WHERE id = ask_id AND status = 'open')",
@@ -30,18 +38,15 @@ _TIME_OF: Final = {"agent_tokens": "until", "sign_ins": "until"}
 class SqlMaintenance(Part[SqlDatabase], Maintenance):
     """Maintenance of a database."""
 
-    _keys: ClassVar[Mapping[str, str]]
-    """The key of each table that is pruned."""
-
     async def prune(self, before: float) -> int:
-        tables = [table for table in self._keys if table != "record"]
+        tables = (*KEYS, "grants", "sign_ins", "agent_tokens", "owed")
         return sum([await self._prune_table(table, before) for table in tables])
 
     async def prune_audit(self, before: float) -> int:
         return await self._prune_table("record", before)
 
     async def _prune_table(self, table: str, before: float) -> int:
-        key, time_of = self._keys[table], _TIME_OF.get(table, "at")
+        key, time_of = _KEYS.get(table) or self._db.primary_key(table), _TIME_OF.get(table, "at")
         statement = f"""DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table}
             WHERE {time_of} < $1 {_PRUNED_IF.get(table, "")} ORDER BY {time_of} LIMIT {STEP}) RETURNING 1"""
         deleted, step = 0, STEP

@@ -109,6 +109,10 @@ class SqlDatabase(ABC):
         """Return the condition that a column has this value, in the form that the indexes use."""
 
     @abstractmethod
+    def primary_key(self, table: str) -> str:
+        """Return the columns of the primary key of a table of `KEYS`."""
+
+    @abstractmethod
     def key(self, table: str, *names: str) -> tuple[str, Sequence[object]]:
         """Return the condition that a row of `KEYS` has this key, and its values."""
 

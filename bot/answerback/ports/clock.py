@@ -6,9 +6,7 @@ Proved by `tests/unit/bot/runtime/test_clock.py` and `tests/unit/bot/webhooks/te
 from __future__ import annotations
 
 import asyncio
-from typing import Final, Protocol, TypeVar
-
-T = TypeVar("T")
+from typing import Final, Protocol
 
 MIN_CLOCK_STEP: Final = 1.0
 """Seconds by which the clock must differ from the time that passed before it counts as set rather than drifting."""

@@ -5,14 +5,12 @@ Proved by `tests/unit/bot/service/test_inquiry.py`.
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.core.form import Question
-
-T = TypeVar("T")
 
 
 class Inquiry(Protocol):

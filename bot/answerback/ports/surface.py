@@ -129,7 +129,8 @@ class Asks(LiveMessages, Protocol):
         """Apply a responder's intent in one step: it is resolved and decided against the current ask.
 
         An intent without an action stores nothing: `Acted` with the current ask then means that the person may act on
-        it.
+        it. A problem explains to the person what to do if typed text stands for nothing (`RejectReason.INVALID`) or may
+        be older than the open question (`RejectReason.STALE`).
 
         Args:
             fence: the lease under which this process received the intent, if any.
@@ -139,20 +140,6 @@ class Asks(LiveMessages, Protocol):
             LeaseLostError: nothing was saved because the lease was lost; its new holder does the rest.
             IdempotencyKeyReusedError: nothing was saved because this delivery's id came with another digest before.
         """
-
-    async def apply_typed(
-        self,
-        ask_id: str,
-        text: str,
-        actor: Actor,
-        *,
-        at: float | None,
-        delivery: str,
-        revision: int | None = None,
-    ) -> Acted | Rejected:
-        """`apply` with the action that typed text stands for. A problem explains to the person what to do if the text
-        stands for nothing (`RejectReason.INVALID`) or may be older than the open question (`RejectReason.STALE`; with
-        ``at`` None, its time is unknown)."""
 
     async def decide_batch(self, batch: Batch, actor: Actor, *, fence: Fence | None = None) -> int:
         """Decide about several permissions, each on its own as by `apply`; returns how many are left undecided.

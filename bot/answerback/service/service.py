@@ -20,7 +20,6 @@ from answerback.core import clarification
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.errors import UnreadableRowError
-from answerback.core.intents import Intent, TypedText
 from answerback.core.labels import Labels
 from answerback.core.walker import Person, Refused, Source
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
@@ -121,19 +120,6 @@ class Service(AskActions):
     def notify_from(self, surface: str) -> None:
         """Store what notifies the people who have themselves notified on this surface."""
         self._commits.push_surface = surface
-
-    async def apply_typed(
-        self,
-        ask_id: str,
-        text: str,
-        actor: Actor,
-        *,
-        at: float | None,
-        delivery: str,
-        revision: int | None = None,
-    ) -> Acted | Rejected:
-        """Apply the action that a responder's typed text stands for (see `answerback.ports.surface.Asks`)."""
-        return await self.apply(Intent(ask_id, TypedText(text), revision, delivery, at), actor)
 
     async def decide_batch(self, batch: Batch, actor: Actor, *, fence: Fence | None = None) -> int:
         """Decide about several permissions (see `answerback.ports.surface.Asks`)."""

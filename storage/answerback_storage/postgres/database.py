@@ -117,6 +117,9 @@ class PostgresDatabase(SqlDatabase):
             return whole
         return f"{index_expression(column)} = {index_expression(reference)} AND {whole}"
 
+    def primary_key(self, table: str) -> str:
+        return "hash"
+
     def key(self, table: str, *names: str) -> tuple[str, Sequence[object]]:
         return "hash = $1", (asks.unique_hash(*names),)
 

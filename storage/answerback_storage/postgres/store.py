@@ -7,11 +7,14 @@ receipts, tokens of agents, clock changes and migrations.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from answerback.core.ask import RecordEntry, Status
 from answerback.core.errors import StoreError
 from answerback.ports.store_values import ChangedAsks, DeliveryState
 from answerback_storage import rows
+from answerback_storage.maintenance import SqlMaintenance
+from answerback_storage.messages import SqlMessageQueries
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.ask_store import PostgresAsks
 from answerback_storage.postgres.claims import (
@@ -22,14 +25,23 @@ from answerback_storage.postgres.claims import (
 )
 from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.listen_notify import ChangeNotifier
-from answerback_storage.postgres.maintenance import PostgresMaintenance
-from answerback_storage.postgres.messages import PostgresMessageQueries
 from answerback_storage.postgres.migrations import migrate
 from answerback_storage.postgres.outbox import PostgresOutbox
 from answerback_storage.postgres.search import PostgresSearch
-from answerback_storage.postgres.sql import Parameters
+from answerback_storage.postgres.sql import Parameters, unclaimed
 from answerback_storage.record import SqlRecord
+from answerback_storage.sql_database import Transaction
 from answerback_storage.sql_store import SqlDrafts, SqlStore
+
+_OUTDATED: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
+        PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
+    ) AS turn FROM behind JOIN asks USING (seq)
+        WHERE ($2::text IS NULL OR show_holder = $2 OR {unclaimed("show_holder", "show_until")})
+    ) AS behind ORDER BY turn, updated_at LIMIT $1"""
+_SAME_CLOCK_CHANGE: Final = 600.0
+"""Seconds within which every process has noticed that the database's clock was set back; only the first records it."""
+_NOTE_CLOCK_CHANGE: Final = """INSERT INTO seen AS noticed VALUES ('clock', $1) ON CONFLICT (id)
+    DO UPDATE SET at = excluded.at WHERE abs(noticed.at - excluded.at) > $2 RETURNING 1"""
 
 
 class PostgresStore(SqlStore):
@@ -133,3 +145,22 @@ class PostgresDrafts(SqlDrafts):
 
     _insert = """INSERT INTO drafts (key, value, at, hash) VALUES ($1, $2, $3, $4)
         ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at"""
+
+
+class PostgresMessageQueries(SqlMessageQueries):
+    """Asks by where they are shown, in a PostgreSQL database."""
+
+    async def _outdated(self, limit: int, free_for: str | None) -> list[rows.Row]:
+        return await self._db.fetch(_OUTDATED, limit, free_for)
+
+
+class PostgresMaintenance(SqlMaintenance):
+    """Maintenance of a PostgreSQL database."""
+
+    async def prune(self, before: float) -> int:
+        deleted = await super().prune(before) + await self._prune_table("seen", before)
+        await self._db.execute("DELETE FROM buckets WHERE not_before < clock_timestamp()")
+        return deleted
+
+    async def _is_new_clock_change(self, tx: Transaction, at: float) -> bool:
+        return bool(await tx.execute(_NOTE_CLOCK_CHANGE, at, _SAME_CLOCK_CHANGE))

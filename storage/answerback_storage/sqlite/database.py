@@ -144,6 +144,9 @@ class SqliteDatabase(SqlDatabase):
     def equals(self, column: str, reference: str) -> str:
         return f"{column} = {reference}"
 
+    def primary_key(self, table: str) -> str:
+        return ", ".join(KEYS[table])
+
     def key(self, table: str, *names: str) -> tuple[str, Sequence[object]]:
         terms = (f"{column} = ${n}" for n, column in enumerate(KEYS[table], 1))
         return " AND ".join(terms), names

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from answerback.core.ask import RecordEntry
+from answerback.ports.search import Search, answerer_word
+from answerback_storage import rows
+from answerback_storage.maintenance import STEP, SqlMaintenance
+from answerback_storage.messages import SqlMessageQueries
 from answerback_storage.rate_limit_pauses import RateLimitPauses
 from answerback_storage.record import SqlRecord
+from answerback_storage.search import SqlSearch
+from answerback_storage.sql_database import Transaction, placeholders
 from answerback_storage.sql_store import SqlDrafts, SqlStore
+from answerback_storage.sqlite.claim_statements import unclaimed
 from answerback_storage.sqlite.claims import SqliteClaims, SqliteLeases, SqliteRemoteChanges
 from answerback_storage.sqlite.database import BUSY_TIMEOUT, SqliteAsks, SqliteDatabase
-from answerback_storage.sqlite.maintenance import SqliteMaintenance
-from answerback_storage.sqlite.messages import SqliteMessageQueries
 from answerback_storage.sqlite.outbox import SqliteOutbox
-from answerback_storage.sqlite.search import SqliteSearch
 
 _PROBE_BYTES: Final = 256 * 1024
 """Bytes that a check writes: a disk with less space cannot store every ask."""
+_OUTDATED: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
+        PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
+    ) AS turn FROM asks INDEXED BY asks_behind WHERE shown_revision < revision
+        AND ($1 IS NULL OR show_holder = $1 OR {unclaimed("show_holder", "show_until", "$2")})
+    ) ORDER BY turn, updated_at LIMIT $3"""
+_HAS_WORD: Final = "seq IN (SELECT rowid / 2 FROM asks_words WHERE asks_words MATCH {})"
+_DELIVERIES_SEEN: Final = "SELECT id, at FROM seen WHERE id > $1 ORDER BY id LIMIT $2"
 
 
 class SqliteStore(SqlStore):
@@ -104,3 +116,40 @@ class SqliteDrafts(SqlDrafts):
 
     _insert = """INSERT INTO drafts (key, value, at) VALUES ($1, $2, $3)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value, at = excluded.at"""
+
+
+class SqliteMessageQueries(SqlMessageQueries):
+    """Asks by where they are shown, in an SQLite file."""
+
+    async def _outdated(self, limit: int, free_for: str | None) -> list[rows.Row]:
+        return await self._db.fetch(_OUTDATED, free_for, time.monotonic(), limit)
+
+
+class SqliteSearch(SqlSearch):
+    """Search in an SQLite file."""
+
+    def _words(self, wanted: Search) -> Sequence[tuple[str, object]]:
+        texts = [f'"{word}"*' for word in wanted.terms]
+        texts += [" OR ".join(map(answerer_word, person)) for person in wanted.by]
+        return [(_HAS_WORD, text) for text in texts]
+
+
+class SqliteMaintenance(SqlMaintenance):
+    """Maintenance of an SQLite file."""
+
+    async def prune(self, before: float) -> int:
+        return await super().prune(before) + await self._prune_seen(before)
+
+    async def _prune_seen(self, before: float) -> int:
+        """Delete old delivery ids. This scans all of them in key order, because no index says which are old."""
+        deleted, last = 0, ""
+        while found := await self._db.fetch(_DELIVERIES_SEEN, last, STEP):
+            if old := [key for key, at in found if at < before]:
+                statement = f"DELETE FROM seen WHERE id IN ({placeholders(len(old))}) RETURNING 1"
+                deleted += len(await self._db.execute(statement, *old))
+            last = found[-1][0]
+        return deleted
+
+    async def _is_new_clock_change(self, tx: Transaction, at: float) -> bool:
+        statement = "INSERT INTO seen (id, at) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1"
+        return bool(await tx.execute(statement, f"clock:{at!r}", at))

@@ -20,7 +20,8 @@ from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import AskLimits, Created, Existing, Idempotency
 from answerback.ports.surface import Shown
 from answerback.testing.example_asks import new_ask
-from answerback_storage.postgres import change_batches, connections, maintenance
+from answerback_storage.postgres import change_batches, connections
+from answerback_storage.postgres import store as postgres_store
 from answerback_storage.postgres.store import PostgresStore
 from tests.service_support import WAIT
 from tests.stores.examples import (
@@ -354,9 +355,11 @@ async def test_a_clock_change_noticed_by_every_process_is_applied_once(
         stores[0].maintenance.shift_schedule(3_600.0, 96_400.0),
         stores[1].maintenance.shift_schedule(3_600.1, 96_407.0),
     )
-    await stores[1].maintenance.shift_schedule(3_599.9, 96_400.0 + maintenance._SAME_CLOCK_CHANGE)
+    await stores[1].maintenance.shift_schedule(
+        3_599.9, 96_400.0 + postgres_store._SAME_CLOCK_CHANGE
+    )
     assert await stores[0].claims.next_due(0.0) in {96_460.0, 100_060.0 - 3_600.1}
-    again = 96_407.0 + 2 * maintenance._SAME_CLOCK_CHANGE
+    again = 96_407.0 + 2 * postgres_store._SAME_CLOCK_CHANGE
     await stores[1].maintenance.shift_schedule(1_000.0, again)
     assert await stores[0].claims.next_due(0.0) in {95_460.0, 99_060.0 - 3_600.1}
 

@@ -9,7 +9,7 @@ import pytest
 from answerback.api.metrics import Metrics
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Thread
-from answerback.core.intents import Intent
+from answerback.core.intents import Intent, TypedText
 from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
 from answerback.service.service import Service
 from tests.service_support import actor, ask_user, boolean
@@ -81,7 +81,8 @@ async def test_typed_text_is_counted_whatever_its_result(
     ask = await open_ask(metered)
     await metered.store.asks.save_shown(ask.id, Shown(1, {"id": "m"}, Thread(), at=10.0))
     for delivery, text, who in (("1", "what?", "U1"), ("2", "yes", "U1"), ("3", "yes", "U2")):
-        await metered.apply_typed(ask.id, text, actor(who), at=11.0, delivery=delivery)
+        intent = Intent(ask.id, TypedText(text), delivery=delivery, at=11.0)
+        await metered.apply(intent, actor(who))
     assert counted(metrics) == {
         ("typed", "invalid"): 1,
         ("typed", "acted"): 1,

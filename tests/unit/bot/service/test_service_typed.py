@@ -9,6 +9,7 @@ from answerback.core.asides import QuestionOpening
 from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.clarification import AskBack
 from answerback.core.escalation import is_left_behind
+from answerback.core.intents import Intent, TypedText
 from answerback.core.people import People
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
@@ -39,7 +40,9 @@ async def stored(service: Service, ask: Ask) -> Ask:
 
 
 async def typed(service: Service, ask: Ask, at: float | None, who: str = "U1") -> Acted | Rejected:
-    return await service.apply_typed(ask.id, "yes", actor(who), at=at, delivery=f"{who}:{at}")
+    return await service.apply(
+        Intent(ask.id, TypedText("yes"), delivery=f"{who}:{at}", at=at), actor(who)
+    )
 
 
 def rejection(done: Acted | Rejected) -> tuple[RejectReason, str]:
@@ -51,7 +54,7 @@ async def test_text_that_names_an_answer_is_applied_and_other_text_is_refused(
     service: Service,
 ) -> None:
     ask = await submitted(service, "a", "b")
-    unclear = await service.apply_typed(ask.id, "hm?", actor(), at=FAR + 1, delivery="m0")
+    unclear = await service.apply(Intent(ask.id, TypedText("hm?"), at=FAR + 1), actor())
     assert rejection(unclear)[0] is RejectReason.INVALID
     assert isinstance(await typed(service, ask, FAR + 2), Acted)
     assert [given.value for given in (await stored(service, ask)).walk.answers] == [True]
@@ -209,6 +212,6 @@ async def test_text_for_another_revision_than_its_control_is_refused(
     service: Service,
 ) -> None:
     ask = await submitted(service, "a", "b")
-    used = await service.apply_typed(ask.id, "yes", actor(), at=FAR + 1, delivery="m", revision=7)
+    used = await service.apply(Intent(ask.id, TypedText("yes"), 7, at=FAR + 1), actor())
     assert isinstance(used, Rejected)
     assert (used.why, used.problems) == (RejectReason.STALE, ())
