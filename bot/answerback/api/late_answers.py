@@ -59,9 +59,8 @@ async def undelivered(call: Call) -> web.Response:
 
 def response_tracker_of(api: Api, request: web.Request) -> ResponseTracker:
     """Track which outcomes a response reports to its agent: saved once it is sent, undone if it does not arrive."""
-    tracker = request[RESPONSE_TRACKER] = api.service.late_answer_tracker.track_response(
-        partial(_on_sent, api, request)
-    )
+    sent = partial(_on_sent, api, request)
+    tracker = request[RESPONSE_TRACKER] = ResponseTracker(api.service.late_answer_tracker, sent)
     return tracker
 
 

@@ -161,25 +161,16 @@ def _check_multi_select(question: Question, value: JsonValue) -> Accepted | Inva
         if len(problems) == _MAX_VIOLATIONS:
             break
         if not isinstance(item, str):
-            problems.append(
-                _at(
-                    i,
-                    "wrong_type",
-                    f"{format_value(item)} is not the value of an option, a string.",
-                )
-            )
+            code, wrong = "wrong_type", "is not the value of an option, a string"
         elif item not in known:
-            problems.append(
-                _at(
-                    i,
-                    "unknown_value",
-                    f"{format_value(item)} is not an option; {_choices_hint(question)}.",
-                )
-            )
+            code, wrong = "unknown_value", f"is not an option; {_choices_hint(question)}"
         elif item in chosen:
-            problems.append(_at(i, "duplicate_option", f"{format_value(item)} is chosen twice."))
+            code, wrong = "duplicate_option", "is chosen twice"
         else:
             chosen.add(item)
+            continue
+        message = f"{format_value(item)} {wrong}."
+        problems.append(Problem(pointer=f"/{i}", code=code, message=message))
     if problems:
         return Invalid(tuple(problems))
     return Accepted([option.value for option in question.options if option.value in chosen])
@@ -197,7 +188,3 @@ def _wrong_type(expected: str, value: JsonValue) -> Invalid:
 
 def _invalid(code: str, message: str) -> Invalid:
     return Invalid((Problem(pointer="", code=code, message=message),))
-
-
-def _at(index: int, code: str, message: str) -> Problem:
-    return Problem(pointer=f"/{index}", code=code, message=message)

@@ -10,21 +10,17 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
-
 from answerback.core import refusals
 from answerback.core.people import People
-from answerback.core.person import AuthMethod, EpochSeconds, Person, StrictDataclass
+from answerback.core.person import AuthMethod, EpochSeconds, FrozenModel, Person, StrictDataclass
 from answerback.core.refusals import Refusal
 
 MAX_CONFIRMATIONS: Final = 10
 """The most confirmations that an ask may need."""
 
 
-class ConfirmationRule(BaseModel):
+class ConfirmationRule(FrozenModel):
     """What it takes to confirm the answers of a form."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     due: int
     """How many people have to confirm."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from answerback.core.person import FrozenModel
 
 
-class DecisionLabels(BaseModel):
+class DecisionLabels(FrozenModel):
     """How an ask ended, batches, hand over, grants, agents that people connect, and accounts that they link."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     batch: str = "Decide about everything ticked:"
     allow_once: str = "Allow once"

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from answerback.core.confirmation import ConfirmationRule
+from answerback.core.person import FrozenModel
 
 MAX_QUESTIONS: Final = 100
 """Questions per form."""
@@ -47,10 +48,6 @@ class Persistence(StrEnum):
     TURN = "turn"
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
 class OptionKind(StrEnum):
     """What an option of a permission prompt does."""
 
@@ -61,7 +58,7 @@ class OptionKind(StrEnum):
     DENY = "deny"
 
 
-class Option(_Frozen):
+class Option(FrozenModel):
     """One choice: ``value`` goes to the agent, ``label`` is shown, ``preview`` is Markdown shown on demand."""
 
     value: str
@@ -72,14 +69,14 @@ class Option(_Frozen):
     """None where no permission is asked for."""
 
 
-class When(_Frozen):
+class When(FrozenModel):
     """Ask only if the answer to ``question_id`` equals ``equals`` (None: only if it was skipped)."""
 
     question_id: str
     equals: JsonValue
 
 
-class Question(_Frozen):
+class Question(FrozenModel):
     """One question of a form."""
 
     id: str
@@ -135,10 +132,8 @@ class Question(_Frozen):
         return chosen.kind if chosen else None
 
 
-class Form(_Frozen):
+class Form(FrozenModel):
     """The questions of one tool call, in order, and the rules that its dialect adds for walking them."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     questions: tuple[Question, ...]
     review: bool = False

@@ -16,13 +16,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 
 from answerback.core import refusals
 from answerback.core.actions import GrantTerms as GrantTerms
 from answerback.core.errors import Problem
 from answerback.core.headline import ToolKind
-from answerback.core.person import EpochSeconds, Person, StrictDataclass
+from answerback.core.person import EpochSeconds, FrozenModel, Person, StrictDataclass
 from answerback.core.visible_text import visible
 
 MINUTES: Final = (15, 60, 240)
@@ -61,10 +61,8 @@ def _check_words(prefix: str) -> str:
     return prefix
 
 
-class GrantRule(BaseModel):
+class GrantRule(FrozenModel):
     """``[routes.<name>.grants]``: how much a person may allow again."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     hours: Annotated[float, Field(strict=True, ge=0.25, le=24)] = 8.0
     uses: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 50
@@ -72,10 +70,8 @@ class GrantRule(BaseModel):
     """Commands of which all that begin with these words may be granted together."""
 
 
-class Match(BaseModel):
+class Match(FrozenModel):
     """One thing that may be allowed again."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     match: str
     """``command``, ``prefix:…``, ``file``, ``address`` or ``tool``."""
@@ -85,10 +81,8 @@ class Match(BaseModel):
     """The digest of everything that has to be the same."""
 
 
-class GrantOffer(BaseModel):
+class GrantOffer(FrozenModel):
     """What may be allowed again of a prompt, and how much of it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     matches: tuple[Match, ...]
     minutes: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic import ConfigDict, ValidationInfo, field_validator
+from pydantic import ValidationInfo, field_validator
 
 from answerback.core.decision_labels import DecisionLabels
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
@@ -17,7 +17,6 @@ class Labels(DecisionLabels):
     Validation rejects a blank label, and one with a placeholder that its English text does not have.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     # controls
     yes: str = "Yes"
     no: str = "No"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict
+from answerback.core.person import FrozenModel
 
 UNKNOWN_ASKER: Final = "Assistant"
 """The display name of an agent that has none."""
 
 
-class Origin(BaseModel):
+class Origin(FrozenModel):
     """From where an agent asks."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str | None = None
     """The program that the agent runs in, as its hook or its kind of request says."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 EpochSeconds = Annotated[float, Field(ge=0, lt=253_402_300_800)]
 """Seconds since the epoch, up to the year 9999, the last that can be shown as a date."""
@@ -21,6 +21,12 @@ class StrictDataclass:
 
     __slots__ = ()
     __pydantic_config__ = ConfigDict(extra="forbid")
+
+
+class FrozenModel(BaseModel):
+    """Base of the models that never change; unknown keys are rejected."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class AuthMethod(StrEnum):

@@ -100,17 +100,8 @@ _UNREPRESENTABLE: Final = frozenset(
 )  # fmt: skip
 """Keywords that fields cannot represent. Unknown keywords mean nothing in a schema."""
 _ANNOTATIONS: Final = frozenset(
-    {
-        "title",
-        "description",
-        "default",
-        "examples",
-        "$comment",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-    }
-)
+    {"title", "description", "default", "examples", "$comment", "deprecated", "readOnly", "writeOnly"}
+)  # fmt: skip
 _KINDS: Final = {
     "string": FieldKind.TEXT,
     "integer": FieldKind.INTEGER,

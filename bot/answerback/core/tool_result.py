@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
+
+from answerback.core.person import FrozenModel
 
 
-class ToolResult(BaseModel):
+class ToolResult(FrozenModel):
     """The tool result that goes back to the model."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     content: str
     structured: JsonValue

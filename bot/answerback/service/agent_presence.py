@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
+from itertools import islice, takewhile
 from typing import Final, Protocol
 
 from answerback.core.ask import Ask, Change
@@ -145,11 +146,11 @@ class AgentPresence:
                         await self._store(ask_id, attended=True)
         for ask_id in _ids_until(self._renewed, now - LEASE / 2):
             await self.renew(ask_id)
-        times = [
-            at + grace for departures, grace in self._departures() for at in _earliest(departures)
-        ]
-        times += [at + LEASE / 2 for at in _earliest(self._renewed)]
-        return min(times, default=None)
+        earliest = ((self._renewed, LEASE / 2), *self._departures())
+        return min(
+            (at + rest for times, rest in earliest for at in islice(times.values(), 1)),
+            default=None,
+        )
 
     def add_waiter(self, ask_id: str) -> None:
         """Add a waiter for an ask."""
@@ -215,14 +216,4 @@ class _TrackedWait:
 
 def _ids_until(times: dict[str, float], at: float) -> list[str]:
     """The ids whose time is not after ``at``; the dict is ordered by time."""
-    ids = []
-    for ask_id, time in times.items():
-        if time > at:
-            break
-        ids.append(ask_id)
-    return ids
-
-
-def _earliest(times: dict[str, float]) -> list[float]:
-    """The earliest time, in a list of at most one."""
-    return [next(iter(times.values()))] if times else []
+    return [ask_id for ask_id, _ in takewhile(lambda each: each[1] <= at, times.items())]

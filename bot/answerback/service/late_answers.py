@@ -42,10 +42,6 @@ class LateAnswerTracker:
         """The asks whose outcome a response is reporting, or will report once they end."""
         self._released = asyncio.Event()
 
-    def track_response(self, sent: Callable[[ResponseTracker], SentResponse]) -> ResponseTracker:
-        """Start tracking the outcomes in one response; see `ResponseTracker`."""
-        return ResponseTracker(self, sent)
-
     async def list_unseen(
         self, agent: str | None, conversation: str | None, after: int | None, limit: int
     ) -> Sequence[LateAnswer]:

@@ -131,10 +131,8 @@ class SignIns(SignInDesk):
     async def begin(self, asked_by: AskingProgram) -> Codes | None:
         """Store a sign-in, and return its codes; None if too many wait already."""
         letters = "".join(secrets.choice(CODE_LETTERS) for _ in range(CODE_LENGTH))
-        codes, now = (
-            Codes(secrets.token_urlsafe(32), f"{letters[:4]}-{letters[4:]}"),
-            self._clock.now(),
-        )
+        codes = Codes(secrets.token_urlsafe(32), f"{letters[:4]}-{letters[4:]}")
+        now = self._clock.now()
         new = SignIn(
             id=f"{_ID}{secrets.token_hex(16)}",
             device_hash=_device_hash(codes.device),
