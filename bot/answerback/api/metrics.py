@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Final
 
@@ -37,12 +37,8 @@ class ReplicaStatus:
 
     def as_json(self) -> JsonValue:
         """The JSON that `/readyz` returns."""
-        return {
-            "name": self.name,
-            "leads": dict(self.leads),
-            "claims": dict(self.claims),
-            "seconds_since_notification": round(self.seconds_since_notification, 1),
-            "missed_notifications": self.missed_notifications,
+        return asdict(self) | {
+            "seconds_since_notification": round(self.seconds_since_notification, 1)
         }
 
 

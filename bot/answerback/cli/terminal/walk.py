@@ -14,7 +14,7 @@ from pydantic import JsonValue, TypeAdapter
 from answerback.cli.api_client import call_service, resolve_access
 from answerback.cli.ask_output import EXIT_STILL_OPEN, describe_status, get_dicts, subject
 from answerback.cli.output import EXIT_USAGE, fail, name_of, say
-from answerback.cli.terminal.answer_keys import ANSWER, GRANT, SHOW_IN_FULL, Action, Json
+from answerback.cli.terminal.answer_keys import ANSWER, GRANT, SHOW_IN_FULL, Action
 from answerback.cli.terminal.batch import BatchList
 from answerback.cli.terminal.line_input import PipedInput, TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
@@ -127,7 +127,7 @@ class Walk:
                 await self._show_in_full(ask)
                 continue
             if action["action"] == GRANT:
-                granted = await _read_grant(ask.json, self._prompter)
+                granted = await _read_grant(ask, self._prompter)
                 if granted is None:
                     continue
                 action = granted
@@ -203,11 +203,9 @@ def _question_id(ask: Ask) -> JsonValue:
     return ask.prompt["question_id"] if ask.prompt else None
 
 
-async def _read_grant(ask: Json, prompter: TerminalPrompter) -> Action | None:
+async def _read_grant(ask: Ask, prompter: TerminalPrompter) -> Action | None:
     """Return the answer that allows once, with what is allowed again; None if the person changed their mind."""
-    choose, labels, prompt = prompter.choose, prompter.labels, ask["prompt"]
-    if not isinstance(prompt, dict):
-        raise TypeError("only an open ask prompts")
+    choose, labels, prompt = prompter.choose, prompter.labels, ask.prompt or {}
     offered, options = get_dicts(prompt, "grants"), get_dicts(prompt, "options")
     once = next(each["value"] for each in options if each.get("kind") == OptionKind.ALLOW_ONCE)
     if (which := await choose([str(each["text"]) for each in offered])) is None:
