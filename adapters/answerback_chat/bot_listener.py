@@ -23,10 +23,9 @@ from answerback.core.errors import (
     UnreadableRowError,
 )
 from answerback.core.escalation import as_left_behind
-from answerback.core.intents import ShownRevision
 from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
-from answerback.ports.surface import Asks, Rejected
+from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
 from answerback_chat.typed_messages import Message, Platform, TypedMessageHandler
@@ -121,22 +120,6 @@ class BotMessageListener(Platform[B]):
         if not meant and typed.in_group and not typed.called:
             return ""
         return self._escape(self._labels.which_one_quote if meant else self._labels.nothing_open)
-
-    @abstractmethod
-    def refusal(self, rejected: Rejected, typed: B) -> str:
-        """See `answerback_chat.typed_messages.Platform.refusal`."""
-
-    @abstractmethod
-    def moved_note(self, ask: Ask) -> str:
-        """See `answerback_chat.typed_messages.Platform.moved_note`."""
-
-    @abstractmethod
-    async def find_candidates(self, typed: B) -> Sequence[Ask]:
-        """Return the ask that the message replies to, or without a reply, those that looked open in the same place."""
-
-    async def read_shown(self, ask: Ask) -> ShownRevision | None:
-        """See `answerback_chat.typed_messages.Platform.read_shown`: the platform does not say."""
-        return None
 
     async def mark_taken(self, typed: B) -> None:
         await self._react(typed, self.taken_mark)

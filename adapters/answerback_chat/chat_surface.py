@@ -55,7 +55,11 @@ class GroupMembership(Protocol):
     """Membership in the platform's groups."""
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
-        """Return those of ``groups`` that a person is in."""
+        """Return those of ``groups`` that a person is in now.
+
+        Raises:
+            PlatformError: the lookup failed or did not finish in time.
+        """
 
     async def stop(self) -> None:
         """Cancel the lookups in progress."""

@@ -53,6 +53,7 @@ class Platform(Protocol[M_contra]):
 
     async def read_shown(self, ask: Ask) -> ShownRevision | None:
         """Ask the platform what the ask's message shows, if it is not recorded yet and the platform can say."""
+        return None
 
     def typed_text(self, message: M_contra) -> str:
         """Return the typed text as the person sees it, without the mention that addresses the bot."""

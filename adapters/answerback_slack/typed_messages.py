@@ -16,7 +16,7 @@ from typing import Final
 from answerback.core import typed_answers
 from answerback.core.ask import Ask
 from answerback.core.errors import PlatformUnavailableError
-from answerback.core.intents import Intent, ShownRevision, TypedText
+from answerback.core.intents import Intent, TypedText
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Rejected
@@ -156,9 +156,6 @@ class TypedMessageListener(Platform[TypedMessage]):
             # A post may have been confirmed since the first lookup.
             return [ask for ask in in_channel if ask.thread and ask.thread.id == thread]
         return asks
-
-    async def read_shown(self, ask: Ask) -> ShownRevision | None:
-        return None  # every edit is ours, so it will be recorded
 
     def disambiguation_note(self, message: TypedMessage, meant: Sequence[Ask]) -> str:
         if not meant:

@@ -38,7 +38,6 @@ from answerback_telegram.keyboards import Json
 from answerback_telegram.live_message_lookup import TelegramMessages
 from answerback_telegram.parse import (
     SURFACE,
-    Click,
     TypedMessage,
     is_id,
     parse_typed_message,
@@ -73,11 +72,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
     token_refused = TOKEN_REFUSED
 
     def __init__(
-        self,
-        asks: Asks,
-        settings: TelegramSettings,
-        host: Host,
-        webhook_secret: str | None,
+        self, asks: Asks, settings: TelegramSettings, host: Host, webhook_secret: str | None
     ) -> None:
         labels = self._labels = host.labels
         calls = self.calls = TelegramApi(
@@ -96,12 +91,10 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         handler = ClickHandler(
             asks, helpers, self._entries, names, labels, self._inbox.handle_click, host.now
         )
-        self._interactions: Interactions[Click, ClickResponse] = Interactions(
-            asks, handler, SURFACE, fence
-        )
+        self._interactions = Interactions(asks, handler, SURFACE, fence)
         self._listener = TypedMessageListener(asks, helpers, names, labels, background, fence)
         rich = settings.rich_messages
-        posting = Posting(asks, calls, names, labels, handler.list_state, rich=rich)
+        posting = Posting(asks, calls, helpers, names, labels, handler.list_state, rich=rich)
         self._events = EventHandler(asks, posting)
         super().__init__(
             asks,

@@ -132,14 +132,10 @@ class UpdatePoller:
         """Handle the updates that are not being handled yet, all at once: the order is kept where it matters."""
         for update in objects_of(updates):
             number = update.get("update_id")
-            if (
-                isinstance(number, int)
-                and number not in self._handling
-                and number >= (self._next or 0)
-            ):
-                self._handling[number] = asyncio.create_task(
-                    self._handle_one(update), name="telegram update"
-                )
+            is_handled = number in self._handling
+            if isinstance(number, int) and not is_handled and number >= (self._next or 0):
+                task = asyncio.create_task(self._handle_one(update), name="telegram update")
+                self._handling[number] = task
 
     async def _handle_one(self, update: Mapping[str, Any]) -> bool:
         """Handle an update; return whether it is done with."""

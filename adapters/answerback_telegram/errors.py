@@ -46,7 +46,7 @@ _NO_RIGHTS: Final = (
 )
 SEND_RICH: Final = "sendRichMessage"
 """A method that older Bot API servers lack; they answer as they do to an invalid token."""
-_DEFECTS: Final = (
+DEFECTS: Final = (
     "can't parse entities",
     "message is too long",
     "button_data_invalid",
@@ -77,7 +77,7 @@ TABLE: Final[Mapping[str, ErrorMeaning]] = error_table(
             "topic_closed": "the topic is closed: reopen it",
         },
         PayloadRejectedError: {
-            **dict.fromkeys((NOT_MODIFIED, *MESSAGE_GONE, *_DEFECTS), ""),
+            **dict.fromkeys((NOT_MODIFIED, *MESSAGE_GONE, *DEFECTS), ""),
             "query is too old": "",
         },
     }
@@ -150,8 +150,3 @@ def _refused(error: TelegramError, what: str) -> PlatformError:
 def limited(what: str, seconds: float) -> RateLimitedError:
     """Return the error for a call that Telegram limits."""
     return RateLimitedError(f"Telegram limits {what}", retry_after=max(seconds, 0.01), code="429")
-
-
-def is_defect(error: PayloadRejectedError) -> bool:
-    """Whether Telegram refused a payload because we rendered it wrongly."""
-    return error.code in _DEFECTS

@@ -10,6 +10,7 @@ from answerback.core.errors import (
     PayloadRejectedError,
     PlatformUnavailableError,
 )
+from answerback_chat.chat_surface import GroupMembership
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.parse import is_id
@@ -23,18 +24,13 @@ OUT: Final = frozenset({"left", "kicked"})
 _ADMINISTERS: Final = frozenset({"creator", "administrator"})
 
 
-class AdministratorMembership:
-    """See `answerback_chat.chat_surface.GroupMembership`; a group is named by its chat's id."""
+class AdministratorMembership(GroupMembership):
+    """Looks groups up, each named by its chat's id."""
 
     def __init__(self, calls: TelegramApi) -> None:
         self._calls = calls
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
-        """Return those of these chats that the person administers now.
-
-        Raises:
-            PlatformError: the lookup failed or did not finish in time.
-        """
         chats = [group for group in groups if is_id(group)]
         try:
             async with asyncio.timeout(WAIT_TIMEOUT):
@@ -45,7 +41,7 @@ class AdministratorMembership:
         return frozenset(chat for chat, is_member in zip(chats, found, strict=True) if is_member)
 
     async def stop(self) -> None:
-        """See `GroupMembership.stop`: a lookup ends with the action that it is for."""
+        pass  # every lookup ends with the action that it is for
 
     async def _administers(self, chat: str, user_id: str) -> bool:
         if not is_id(user_id):

@@ -28,9 +28,8 @@ def address(full: str) -> Json:
 
 def place_params(place: Place) -> Json:
     """Return the parameters that name a place to send to."""
-    return {"chat_id": place.chat} | (
-        {"message_thread_id": int(place.thread)} if place.thread else {}
-    )
+    topic: Json = {"message_thread_id": int(place.thread)} if place.thread else {}
+    return {"chat_id": place.chat, **topic}
 
 
 class HelperMessages:
@@ -45,11 +44,8 @@ class HelperMessages:
         """Send a message, as a reply if the other message is still there; return its full id."""
         params = place_params(place) | payload
         if reply_to is not None and chat_id(reply_to) == place.chat:
-            replied: Json = {
-                "message_id": message_id(reply_to),
-                "allow_sending_without_reply": True,
-            }
-            params |= {"reply_parameters": replied}
+            replied: Json = {"message_id": message_id(reply_to)}
+            params |= {"reply_parameters": replied | {"allow_sending_without_reply": True}}
         return id_of_sent(await self._calls.call_object("sendMessage", params), place.chat)
 
     async def send_privately(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
@@ -19,6 +20,7 @@ from answerback_telegram.parse import SURFACE, Click, TypedMessage
 from answerback_telegram.render import compose
 
 
+@dataclass(eq=False)
 class Inbox:
     """Sends inboxes, and shows what is ticked in them.
 
@@ -26,22 +28,19 @@ class Inbox:
         fence: returns the lease under which this process receives clicks, if any.
     """
 
-    def __init__(
-        self,
-        asks: Asks,
-        helpers: HelperMessages,
-        labels: Labels,
-        fence: Callable[[], Fence | None],
-    ) -> None:
-        self._asks = asks
-        self._helpers = helpers
-        self._labels = labels
-        self._ticks = TickedInbox(SURFACE, asks, labels, inbox_view.shows_whole_context, fence)
+    asks: Asks
+    helpers: HelperMessages
+    labels: Labels
+    fence: Callable[[], Fence | None]
+
+    def __post_init__(self) -> None:
+        whole = inbox_view.shows_whole_context
+        self._ticks = TickedInbox(SURFACE, self.asks, self.labels, whole, self.fence)
 
     async def send(self, typed: TypedMessage) -> None:
         """Answer the command, where only this person sees it."""
         page = await self._page(typed.actor, FIRST_PAGE)
-        await self._helpers.send_privately(typed.actor.person.user_id, page, typed.place, typed.id)
+        await self.helpers.send_privately(typed.actor.person.user_id, page, typed.place, typed.id)
 
     async def handle_click(self, click: Click) -> Effect:
         """See `TickedInbox.use`; returns what shows it in the same message."""
@@ -49,14 +48,14 @@ class Inbox:
 
         async def show() -> None:
             page = await self._page(click.actor, shown, note)
-            await self._helpers.edit(click.message, page)
+            await self.helpers.edit(click.message, page)
 
         return show
 
     async def _page(self, actor: Actor, shown: ShownPage, note: str = "") -> Json:
         size = inbox_view.ASKS_PER_PAGE
         try:
-            asks, others = await read_inbox(self._asks, SURFACE, actor, shown.after, size)
+            asks, others = await read_inbox(self.asks, SURFACE, actor, shown.after, size)
         except StoreError:
-            return compose([escape(self._labels.unavailable)], [])
-        return inbox_view.page(asks, self._labels, others, shown.ticked, note)
+            return compose([escape(self.labels.unavailable)], [])
+        return inbox_view.page(asks, self.labels, others, shown.ticked, note)

@@ -25,7 +25,7 @@ from answerback_chat.live_message import SINCE, JsonMessages, Uneditable, may_ha
 from answerback_telegram import errors, people_text, private_notes, render
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.errors import GroupMigratedError
-from answerback_telegram.helper_messages import address, place_params
+from answerback_telegram.helper_messages import HelperMessages, address, place_params
 from answerback_telegram.keyboards import Json
 from answerback_telegram.option_controls import ListState
 from answerback_telegram.parse import SURFACE, Place, changed_at, chat_id, id_of_sent
@@ -53,6 +53,7 @@ class Posting(JsonMessages):
         self,
         asks: Asks,
         calls: TelegramApi,
+        helpers: HelperMessages,
         names: ResponderNames,
         labels: Labels,
         list_state: Callable[[Ask], Awaitable[ListState]],
@@ -62,6 +63,7 @@ class Posting(JsonMessages):
         super().__init__("Telegram")
         self._asks = asks
         self._calls = calls
+        self._helpers = helpers
         self._names = names
         self._labels = labels
         self._list_state = list_state
@@ -77,17 +79,14 @@ class Posting(JsonMessages):
 
     async def choose_place(self, ask: Ask) -> Json:
         to = ask.destination
-        chat = (
-            self._migrated.get(to.channel or "", to.channel or "") if to.user is None else to.user
-        )
-        if to.user is None:
-            chat, about = await self._call_at(ask, chat, "getChat", {})
-            if about.get("type") == "channel":
-                raise DestinationGoneError(
-                    "a channel cannot be asked in: name a group", code="channel"
-                )
-            if ANYONE in ask.responders and about.get("username"):
-                raise DestinationGoneError(PUBLIC, code="public_group")
+        if to.user is not None:
+            return {"channel": to.user, "thread": to.thread}
+        named = to.channel or ""
+        chat, about = await self._call_at(ask, self._migrated.get(named, named), "getChat", {})
+        if about.get("type") == "channel":
+            raise DestinationGoneError("a channel cannot be asked in: name a group", code="channel")
+        if ANYONE in ask.responders and about.get("username"):
+            raise DestinationGoneError(PUBLIC, code="public_group")
         return {"channel": chat, "thread": to.thread}
 
     def raise_if_limited(self, ref: Json) -> None:
@@ -106,7 +105,7 @@ class Posting(JsonMessages):
         return render.plain(view_of(ask, self._labels), self._labels)
 
     def is_defect(self, error: PayloadRejectedError) -> bool:
-        return errors.is_defect(error)
+        return error.code in errors.DEFECTS
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
         params = place_params(_place(ref)) | payload
@@ -173,19 +172,14 @@ class Posting(JsonMessages):
         payload = private_notes.reminder(
             view, people_text.mentions(recipients, names), text, self._labels
         )
-        _, _, live = str(ref["id"]).partition(":")
-        replied: Json = {"message_id": int(live), "allow_sending_without_reply": True}
         key = _reminder_key(ask, number)
         await self._asks.save_draft(key, "")
         try:
-            sent = await self._calls.call_object(
-                "sendMessage", place_params(place) | payload | {"reply_parameters": replied}
-            )
+            full = await self._helpers.send(place, payload, str(ref["id"])) or ""
         except PlatformError as error:
             if not may_have_succeeded(error):
                 await self._asks.save_draft(key, None)
             raise
-        full = id_of_sent(sent, place.chat) or ""
         await self._asks.save_draft(key, full)
         await self._asks.save_draft(about_key(full), ask.id)
 
