@@ -9,6 +9,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from asyncio.selector_events import BaseSelectorEventLoop
 from collections.abc import Iterator
 from itertools import chain
@@ -58,6 +59,8 @@ def _scrub() -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Remove the developer's own tokens before the first fixture can start a process, and make Ctrl-C work."""
     _scrub()
+    # jsonschema compiles this grammar when it is imported, which takes over a second. No test checks the formats in it.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None: it cannot be imported
     if hasattr(config, "workerinput"):
         # By now, all other exit handlers have run. The interpreter would take seconds to free every object.
         atexit.register(os._exit, 0)

@@ -14,7 +14,7 @@ import pytest
 
 from tests import postgres
 from tests.acceptance.process import QUIET, serving
-from tests.acceptance.test_batches import is_decided
+from tests.acceptance.test_batches import assert_all_decided, read_decisions
 from tests.fakes import long_timeouts
 from tests.unit.adapters.batch_platforms import PLATFORMS, Town
 
@@ -74,8 +74,7 @@ async def test_a_service_killed_while_a_list_is_decided_leaves_every_ask_decided
         async with serving(tmp_path, environment) as (_, url), aiohttp.ClientSession(url) as http:
             # The platform may send the click again, or tell the person that it failed.
             await asyncio.gather(deciding, return_exceptions=True)
-            for ask in asks:
-                await is_decided(http, ask)
+            await read_decisions(http)
             while rows := await town.lists.list_tickable(allow=True):
                 await town.lists.decide_ticked([*rows], allow=True)
-            assert all([await is_decided(http, ask) for ask in asks])
+            await assert_all_decided(http, (kill + 1) * ASKS)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -42,19 +44,30 @@ async def ask(http: aiohttp.ClientSession) -> dict[str, Any]:
         return {"id": made["id"], "revision": made["revision"]}
 
 
-async def is_decided(http: aiohttp.ClientSession, ask_id: str) -> bool:
-    """Return whether an ask is decided, and assert that it is so as a whole."""
-    async with http.get(f"/v1/asks/{ask_id}") as response:
-        stored = await response.json()
-    async with http.get(f"/v1/asks/{ask_id}/record") as response:
-        kinds = [each["type"] for each in (await response.json())["entries"]]
-    if stored["status"] == "open":
-        assert (stored["answers"], stored["revision"], kinds) == ({}, 1, ["request"])
-        return False
-    assert stored["answers"] == {"decision": "allow"}
-    assert stored["ended_by"] is not None
-    assert kinds == ["request", "response", "ended"]
-    return True
+async def read_decisions(http: aiohttp.ClientSession) -> dict[str, bool]:
+    """Return for each ask whether it is decided, and assert that it is so as a whole."""
+    async with http.get("/v1/export") as response:
+        lines = [json.loads(line) for line in (await response.read()).splitlines()]
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for line in lines:
+        if line["type"] == "entry":
+            kinds[line["ask_id"]].append(line["entry"]["type"])
+    asks = {line["ask"]["id"]: line["ask"] for line in lines if line["type"] == "ask"}
+    assert lines[-1]["lines"]["ask"] == len(asks), "the export is incomplete"
+    for ask_id, stored in asks.items():
+        if stored["status"] == "open":
+            undecided: tuple[Any, ...] = ({}, 1, ["request"])
+            assert (stored["answers"], stored["revision"], kinds[ask_id]) == undecided
+        else:
+            assert stored["answers"] == {"decision": "allow"}
+            assert stored["ended_by"] is not None
+            assert kinds[ask_id] == ["request", "response", "ended"]
+    return {ask_id: stored["status"] != "open" for ask_id, stored in asks.items()}
+
+
+async def assert_all_decided(http: aiohttp.ClientSession, count: int) -> None:
+    """Assert that there are this many asks, and that each is decided."""
+    assert [*(await read_decisions(http)).values()] == [True] * count
 
 
 @pytest.mark.long
@@ -80,12 +93,11 @@ async def test_a_service_killed_in_a_batch_leaves_every_ask_decided_or_not(folde
             serving(folder, QUIET) as (_, url),
             aiohttp.ClientSession(url, headers=bearer(folder)) as http,
         ):
-            for each in asks:
-                await is_decided(http, each["id"])
+            await read_decisions(http)
             results = await _post(http, batch, key)
             assert results is not None
             assert [each["status"] for each in results] == [200] * ASKS
-            assert all([await is_decided(http, each["id"]) for each in asks])
+            await assert_all_decided(http, ASKS * (number + 1))
 
 
 @pytest.mark.long
@@ -96,7 +108,7 @@ async def test_a_service_killed_at_the_inboxs_ticks_leaves_every_ask_decided_or_
     folder: Path,
 ) -> None:
     rng = random.Random(11)
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         async with (
             serving(folder, QUIET) as (process, url),
             aiohttp.ClientSession(url, headers=bearer(folder)) as http,
@@ -111,10 +123,9 @@ async def test_a_service_killed_at_the_inboxs_ticks_leaves_every_ask_decided_or_
             serving(folder, QUIET) as (_, url),
             aiohttp.ClientSession(url, headers=bearer(folder)) as http,
         ):
-            for each in asks:
-                await is_decided(http, each["id"])
+            await read_decisions(http)
             await _tick(folder, url, asks)
-            assert all([await is_decided(http, each["id"]) for each in asks])
+            await assert_all_decided(http, ASKS * (number + 1))
 
 
 async def _tick(folder: Path, url: str, asks: list[dict[str, Any]]) -> None:

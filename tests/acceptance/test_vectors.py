@@ -1,4 +1,7 @@
-"""Every case of the test vectors, over HTTP, against the real process."""
+"""Every case of the test vectors, over HTTP, against the real process on PostgreSQL.
+
+The vectors in this process (`tests.unit.bot.service.test_vectors_in_process`) use SQLite.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import pytest_asyncio
 
 from tests.acceptance.process import serving
 from tests.person_keys import bearer
-from tests.postgres import STORES, database_of
+from tests.postgres import Server
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
 
@@ -29,19 +32,19 @@ CASES = [
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def http(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    postgres_server: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[aiohttp.ClientSession]:
     folder = tmp_path_factory.mktemp("vectors")
-    with database_of(request, folder) as url:
+    with postgres_server.borrow_database() as database:
+        environment = {"ANSWERBACK_STORAGE__URL": postgres_server.url(database)}
         async with (
-            serving(folder, {"ANSWERBACK_STORAGE__URL": url}) as (_, url),
+            serving(folder, environment) as (_, url),
             aiohttp.ClientSession(url, headers=bearer(folder)) as session,
         ):
             yield session
 
 
 @pytest.mark.rule("CONFIG-10")
-@pytest.mark.parametrize("http", STORES, indirect=True)
 @pytest.mark.parametrize("case", CASES)
 async def test_vector(case: Case, http: aiohttp.ClientSession) -> None:
     async with http.post("/v1/asks", json={**case["call"], "to": "web"}) as response:

@@ -21,6 +21,8 @@ _EXTERNAL = re.compile(
     re.IGNORECASE,
 )
 
+pytestmark = pytest.mark.browser  # all tests on one worker, which builds the site once
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -52,7 +54,6 @@ def test_the_documentation_builds_strictly_and_loads_nothing_external(built: Pat
     assert external == []
 
 
-@pytest.mark.browser
 async def test_the_search_finds_keys_and_commands(built: Path, chromium: str) -> None:
     app = web.Application()
     app.router.add_static("/", built)

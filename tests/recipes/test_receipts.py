@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,7 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from typer.testing import CliRunner
 
+from answerback.cli import main
 from answerback_client import AsyncClient
 from tests.meta.project import PYTHONPATH, RECIPES
 from tests.recipes.conftest import Person, Served
@@ -77,26 +80,35 @@ def test_a_whole_receipt_passes_and_every_change_is_found(
     (tmp_path / "keys.json").write_text(json.dumps(keys))
     for name, changed in changes.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(changed))
-    checkers: dict[str, Callable[[str], list[str]]] = {
-        "python": lambda name: [sys.executable, str(RECIPES / "verify_receipt.py"), f"{name}.json"],
-        "typescript": lambda name: ["node", str(compiled / "verify_receipt.js"), f"{name}.json"],
-        "ours": lambda name: [
-            *(sys.executable, "-m", "answerback.cli.main", "verify", f"{name}.json"),
-            "--keys",
-        ],
+    recipe = runpy.run_path(str(RECIPES / "verify_receipt.py"))
+
+    def run(*command: object) -> int:
+        done = subprocess.run(
+            [*map(str, command), "keys.json"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": PYTHONPATH},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode in {0, 1}, (command, done.stderr)
+        return done.returncode
+
+    def find_by_recipe(name: str) -> bool:
+        texts = [(tmp_path / f"{each}.json").read_text("utf-8") for each in (name, "keys")]
+        return bool(recipe["faults"](*(json.loads(text, parse_int=float) for text in texts)))
+
+    def find_by_us(name: str) -> bool:
+        files = [str(tmp_path / f"{name}.json"), "--keys", str(tmp_path / "keys.json")]
+        return CliRunner().invoke(main.app, ["verify", *files]).exit_code == 1
+
+    checkers: dict[str, Callable[[str], object]] = {
+        "python": find_by_recipe,
+        "typescript": lambda name: run("node", compiled / "verify_receipt.js", f"{name}.json"),
+        "ours": find_by_us,
     }
-    for language, command in checkers.items():
-        passed = set()
-        for name in changes:
-            done = subprocess.run(
-                [*command(name), "keys.json"],
-                cwd=tmp_path,
-                env={**os.environ, "PYTHONPATH": PYTHONPATH},
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=60,
-            )
-            assert done.returncode in {0, 1}, (language, name, done.stderr)
-            passed |= {name} if done.returncode == 0 else set()
-        assert passed == {"whole", "erased"}, language
+    for language, finds in checkers.items():
+        assert {name for name in changes if not finds(name)} == {"whole", "erased"}, language
+    program = (sys.executable, RECIPES / "verify_receipt.py")
+    assert [run(*program, f"{name}.json") for name in ("whole", "text")] == [0, 1]
