@@ -20,12 +20,26 @@ from answerback.ports.push import ComposePush, PushDesk, PushRules
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
+from answerback.testing.surface_commands import CommandsContract
+from answerback.testing.surface_contract import SharedSurfaceContract
+from answerback.testing.surface_grants import GrantsContract
+from answerback.testing.surface_people import PeopleContract
+from answerback.testing.surface_too_late import TooLateContract
 from answerback_storage.sqlite.store import SqliteStore
 from tests.acceptance.replicas import Proxy
 from tests.postgres import Server
 
-SETUPS: Final = ("sqlite", "postgresql", "replicas")
+SETUPS: Final = ("sqlite", "replicas")
 """Parameters for the suites' fixtures; see `create_setup`."""
+
+
+class ReplicasContract(
+    SharedSurfaceContract, PeopleContract, TooLateContract, GrantsContract, CommandsContract
+):
+    """What could depend on the store, on the number of services, or on the mode in which people's actions arrive.
+
+    The rest of `SurfaceContract` is about what is shown, which is the same in each mode.
+    """
 
 
 def parametrize_stage(*modes_and_setups: tuple[str, str]) -> pytest.MarkDecorator:
@@ -51,7 +65,7 @@ def create_setup(name: str, request: pytest.FixtureRequest, folder: Path) -> Ite
         return
     server: Server = request.getfixturevalue("postgres_server")
     with server.borrow_database() as database:
-        yield Setup(server.url(database), 2 if name == "replicas" else 1)
+        yield Setup(server.url(database), replicas=2)
 
 
 def create_host(http: aiohttp.ClientSession, **more: Any) -> Host:

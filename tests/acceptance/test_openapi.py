@@ -13,8 +13,8 @@ from tests.acceptance.process import serving
 from tests.person_keys import bearer
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
-EXAMPLES = 12
-"""Random requests per operation and phase; with this many, the test takes about half a minute."""
+EXAMPLES = 6
+"""Random requests per operation and phase."""
 
 
 @pytest.mark.long

@@ -11,8 +11,8 @@ import pytest
 
 from answerback.core import ask as asks
 from answerback.core import typed_answers, walker
-from answerback.core.actions import Answer, Back, Edit, EndTurn, Reply, Submit
-from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
+from answerback.core.actions import Answer, Back, Edit, Reply, Submit
+from answerback.core.ask import Ask, Change, Destination, Request
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.strict_json import MAX_BODY
@@ -226,7 +226,7 @@ def _after(change: object) -> Ask:
 
 
 def _states(name: str) -> Iterator[tuple[str, Ask]]:
-    """Yield an ask at its first question, at its last, after Back, in review, edited, and ended in every way."""
+    """Yield an ask at its first question, at its last, after Back, in review, edited, and at its longest ends."""
     ask = _ask(name)
     yield "open", ask
     last = ask
@@ -246,8 +246,6 @@ def _states(name: str) -> Iterator[tuple[str, Ask]]:
         ask = _after(asks.apply_action(ask, Submit(), at=1.0, by=ADA))
     yield "answered", ask
     yield "cancelled", _after(asks.apply_action(last, Reply(text=_text(20_000)), at=1.0, by=ADA))
-    yield "turn ended", _after(asks.apply_action(last, EndTurn(), at=1.0, by=ADA))
-    yield "expired", asks.end_ask(last, Status.EXPIRED, at=1.0, reason=Reason.EXPIRED).ask
 
 
 Work = Callable[[], object]

@@ -170,7 +170,7 @@ async def test_a_selection_that_cannot_be_saved_is_not_offered_as_an_answer_to_r
 
 
 @pytest.mark.rule("DATA-13")
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(KEYS), JSON))
 def test_no_payload_makes_the_parser_fail(body: dict[str, Any]) -> None:
     parse.parse_interaction(body)
@@ -203,7 +203,7 @@ ODD = JSON | st.sampled_from([3.0, "3", True, [], {}, {"id": "8"}, ["1"], 64, -1
 
 
 @example([(("type",), 3.0)])
-@settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(PLACES), st.just(...) | ODD), max_size=3))
 def test_the_fast_parser_omits_nothing_needed_of_a_click(changes: list[tuple[Any, Any]]) -> None:
     body = copy.deepcopy(CLICK)

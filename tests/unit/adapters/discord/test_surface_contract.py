@@ -1,4 +1,4 @@
-"""Discord passes the contract suite of all surfaces, in both modes."""
+"""Discord passes the contract of surfaces: whole over HTTP, and in both modes what the mode could affect."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
-from tests.surface_setups import create_setup, parametrize_stage
+from answerback.testing.surface_contract import SurfaceContract
+from tests.surface_setups import ReplicasContract, create_setup, parametrize_stage
 from tests.unit.adapters.discord.stage import DiscordStage, run_stage
 
 
@@ -23,11 +23,11 @@ async def stage(
             yield made
 
 
-@parametrize_stage(("gateway", "sqlite"), ("http", "sqlite"))
+@parametrize_stage(("http", "sqlite"))
 class TestDiscord(SurfaceContract):
     """`SurfaceContract`; Discord has all optional capabilities."""
 
 
 @parametrize_stage(("gateway", "replicas"), ("http", "replicas"))
-class TestDiscordOnPostgres(SharedSurfaceContract):
+class TestDiscordOnPostgres(ReplicasContract):
     """Two replicas, which handle people's actions in turn."""

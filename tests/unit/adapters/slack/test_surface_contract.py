@@ -1,4 +1,4 @@
-"""Slack passes the test suite for surfaces, in both modes."""
+"""Slack passes the contract of surfaces: whole over HTTP, and in both modes what the mode could affect."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
-from tests.surface_setups import create_setup, parametrize_stage
+from answerback.testing.surface_contract import SurfaceContract
+from tests.surface_setups import ReplicasContract, create_setup, parametrize_stage
 from tests.unit.adapters.slack.simulated_people import SlackStage, run_stage
 
 
@@ -23,11 +23,11 @@ async def stage(
             yield made
 
 
-@parametrize_stage(("socket", "sqlite"), ("http", "sqlite"))
+@parametrize_stage(("http", "sqlite"))
 class TestSlack(SurfaceContract):
     """`SurfaceContract`: Slack has all there is."""
 
 
 @parametrize_stage(("socket", "replicas"), ("http", "replicas"))
-class TestSlackOnPostgres(SharedSurfaceContract):
+class TestSlackOnPostgres(ReplicasContract):
     """Two services that handle people's actions in turn."""

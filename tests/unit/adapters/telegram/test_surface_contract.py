@@ -1,4 +1,4 @@
-"""Telegram passes the contract suite of all surfaces, in both modes."""
+"""Telegram passes the contract of surfaces: whole over HTTP, and in both modes what the mode could affect."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 import pytest_asyncio
 
 from answerback.testing.simulated_people import Capability
-from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
-from tests.surface_setups import create_setup, parametrize_stage
+from answerback.testing.surface_contract import SurfaceContract
+from tests.surface_setups import ReplicasContract, create_setup, parametrize_stage
 from tests.unit.adapters.telegram.stage import TelegramStage, run_stage
 
 UNSUPPORTED = {
@@ -29,7 +29,7 @@ async def stage(
 
 
 @pytest.mark.rule("TELEGRAM-1", "TELEGRAM-2", "TELEGRAM-3", "TELEGRAM-4", "TELEGRAM-5")
-@parametrize_stage(("polling", "sqlite"), ("http", "sqlite"))
+@parametrize_stage(("http", "sqlite"))
 class TestTelegram(SurfaceContract):
     """`SurfaceContract`."""
 
@@ -37,7 +37,7 @@ class TestTelegram(SurfaceContract):
 
 
 @parametrize_stage(("polling", "replicas"), ("http", "replicas"))
-class TestTelegramOnPostgres(SharedSurfaceContract):
+class TestTelegramOnPostgres(ReplicasContract):
     """Two replicas, which handle people's actions in turn if these come by HTTP."""
 
     unsupported = UNSUPPORTED

@@ -48,8 +48,8 @@ class TestWeb(SurfaceContract):
     unsupported = UNSUPPORTED
 
 
-@parametrize_stage(("page", "postgresql"), ("page", "replicas"))
+@parametrize_stage(("page", "replicas"))
 class TestWebOnPostgres(SharedSurfaceContract):
-    """One service, and two that handle people's actions in turn."""
+    """Two services that handle people's actions in turn."""
 
     unsupported = UNSUPPORTED
