@@ -160,7 +160,6 @@ LONG_HEADER: Final = {
 STATES: Final[dict[str, State]] = {
     "may be asked back": asking(YES_NO, accepts=["clarify"]),
     "asked back and explained": explained,
-    "yes or no, with a context": asking(YES_NO),
     "previews and a note": asking(name="AskUserQuestion", arguments=CLAUDE),
     "the header in full": asking(
         name="AskUserQuestion", arguments=LONG_HEADER, press="details.header summary"
@@ -187,7 +186,6 @@ STATES: Final[dict[str, State]] = {
     "the history": at(f"{INBOX}/history"),
     "the history, narrowed": at(f"{INBOX}/history?status=answered&by=nobody"),
     "the history, with a mistake": at(f"{INBOX}/history?since=x"),
-    "a person's history": at(f"{ALICES}/history?status=open"),
     "no such page": at("/a/nothing", some=False),
     **KINDS,
 }

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import discord
 import pytest
 
 from tests.fakes import long_timeouts
+from tests.unit.adapters.discord.rig import Rig, rig
 
 
 @pytest.fixture(autouse=True)
@@ -22,3 +26,10 @@ def identify_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         """Do not wait."""
 
     monkeypatch.setattr(discord.Client, "before_identify_hook", go_on)
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    """Everything, with a gateway. The contract of surfaces shows that people's actions count in either mode."""
+    async with rig(tmp_path) as made:
+        yield made

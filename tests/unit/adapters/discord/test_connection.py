@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,6 @@ from tests.unit.adapters.discord.rig import Rig, rig, run_surface
 
 TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
 TWO = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}, *TEXT]
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as made:
-        yield made
 
 
 def own_thread(up: Rig, ask: Ask) -> Channel:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,7 @@ from answerback.core.labels import Labels
 from answerback_discord import group_membership
 from answerback_discord.command_use import INBOX
 from tests.fakes.discord.person import Person
-from tests.unit.adapters.discord.rig import Rig, rig
+from tests.unit.adapters.discord.rig import Rig
 from tests.unit.adapters.discord.sight import remove_escapes
 
 ONE: list[dict[str, Any]] = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
@@ -23,12 +21,6 @@ GUILDS, ROLES, MEMBERS = (
     "GET /guilds/*/roles",
     "GET /guilds/*/members/*",
 )
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as made:
-        yield made
 
 
 async def submit_ask(up: Rig) -> tuple[Ask, Person]:

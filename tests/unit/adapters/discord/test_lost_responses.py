@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,6 @@ UNTAKEN: dict[str, Spoil] = {
     "503": lambda faults, place: faults.server_error(place, status=503),
     "before the response was accepted": lambda faults, place: faults.code(place, 10015),
 }
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, "gateway") as made:
-        yield made
 
 
 async def late_click(up: Rig, spoil: Spoil, place: str) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,19 +16,13 @@ from answerback_chat import retry
 from answerback_client.backoff import Backoff
 from tests.fakes.discord.world import Can, Channel, Message
 from tests.service_support import WAIT
-from tests.unit.adapters.discord.rig import Rig, rig
+from tests.unit.adapters.discord.rig import Rig
 
 TWO: list[dict[str, Any]] = [
     {"id": "go", "text": "Go on?", "answer_type": "boolean"},
     {"id": "why", "text": "Why so?", "answer_type": "text"},
 ]
 POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as made:
-        yield made
 
 
 async def submit_ask(up: Rig, **fields: Any) -> Ask:

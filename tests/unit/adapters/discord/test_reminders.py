@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
-
-import pytest
 
 from answerback.core.ask import Ask, Change, Status
-from tests.unit.adapters.discord.rig import Rig, rig
+from tests.unit.adapters.discord.rig import Rig
 
 YES_NO = [{"id": "go", "text": "Apply it?", "answer_type": "boolean"}]
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, "gateway") as made:
-        yield made
 
 
 def was_reminded(latest: Ask, _at: float) -> Change:

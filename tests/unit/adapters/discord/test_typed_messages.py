@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,16 +19,10 @@ from answerback_discord import private_notes
 from answerback_discord.markdown_text import escape
 from tests.fakes.discord.world import Channel, Message
 from tests.service_support import WAIT
-from tests.unit.adapters.discord.rig import Rig, rig
+from tests.unit.adapters.discord.rig import Rig
 
 TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
 LABELS = Labels()
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as made:
-        yield made
 
 
 @pytest.fixture

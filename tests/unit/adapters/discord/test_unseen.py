@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from answerback.core.labels import Labels
-from tests.unit.adapters.discord.rig import Rig, rig
+from tests.unit.adapters.discord.rig import Rig
 
 LABELS = Labels()
 INVISIBLE_TEXTS = "safe\u202egnp.exe"
 SPELT = "safe⟨U+202E⟩gnp.exe"
 OBJECT = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
 LIST = {"type": "array", "items": {"type": "array"}}
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, "gateway") as made:
-        yield made
 
 
 @pytest.mark.rule("TEXT-3")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import pytest
 
 from tests.fakes import long_timeouts
 from tests.fakes.slack import rules
+from tests.unit.adapters.slack.rig import Rig, rig
 
 
 @pytest.fixture(autouse=True)
@@ -18,3 +22,10 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the fake Slack give up soon on payloads that will not be acknowledged."""
     monkeypatch.setattr(rules, "ACK_SECONDS", 1.0)
+
+
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    """Everything, in Socket Mode. The contract of surfaces shows that people's actions count in either mode."""
+    async with rig(tmp_path) as made:
+        yield made

@@ -12,15 +12,15 @@ from answerback.core.ask import Ask, Status
 from answerback_slack import agent_status as ours
 from answerback_slack.manifest import AGENT_EVENT
 from tests.fakes.slack import agent_sessions
-from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 WHERE = {"id": "env", "text": "Where?", "answer_type": "text"}
 
 
-@pytest.fixture(params=MODES)
-async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, request.param) as made:
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path) as made:
         made.slack.event_types |= {AGENT_EVENT}
         made.slack.is_agent = True
         yield made

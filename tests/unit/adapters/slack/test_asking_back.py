@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from answerback.core.ask import Ask
-from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, rig
+from tests.unit.adapters.slack.rig import LABELS, Rig
 
 OPTIONS = ["Back up the table", "Run the smoke tests", "Tell the on-call team"]
 WHICH = {"id": "checks", "text": "Which checks?", "answer_type": "multi_select", "options": OPTIONS}
 QUESTION = LABELS.ask_back_label.format(label="the assistant")
-
-
-@pytest.fixture(params=MODES)
-async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, request.param) as made:
-        yield made
 
 
 async def asked_back(up: Rig, ask: Ask) -> Ask:

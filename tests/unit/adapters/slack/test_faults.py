@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +75,6 @@ def test_every_error_code_maps_to_the_kind_that_decides_what_happens_next(
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_client, "CALL_SECONDS", 2.0)
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as made:
-        yield made
 
 
 def _asks_shown(up: Rig, ask_id: str) -> int:

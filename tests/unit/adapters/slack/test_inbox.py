@@ -32,7 +32,6 @@ from tests.surface_setups import create_host
 from tests.unit.adapters.slack.asks import single_question_ask
 from tests.unit.adapters.slack.rig import (
     LABELS,
-    MODES,
     App,
     Rig,
     create_surface,
@@ -57,9 +56,9 @@ def gathering(soon: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox, "DEBOUNCE_SECONDS", 1.0)
 
 
-@pytest.fixture(params=MODES)
-async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, request.param) as made:
+@pytest.fixture
+async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with rig(tmp_path) as made:
         made.slack.event_types = {name.partition(".")[0] for name in EVENTS}
         made.slack.workspace.add_group(GROUP, made.ada.id)
         yield made

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,18 +9,12 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.service.submission_request import Submission
 from tests.fakes.slack.visible_message import look
-from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig
 
 OPTIONS = [
     {"label": "Postgres", "description": "Runs already."},
     {"label": "SQLite", "description": "One file."},
 ]
-
-
-@pytest.fixture(params=MODES)
-async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, request.param) as made:
-        yield made
 
 
 async def asked(up: Rig, *questions: dict[str, Any]) -> Ask:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,20 +9,12 @@ import pytest
 from tests.unit.adapters.slack.rig import (
     CHANNEL,
     LABELS,
-    MODES,
     Rig,
-    rig,
     run_app,
     workspace,
 )
 
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
-
-
-@pytest.fixture(params=MODES)
-async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, request.param) as made:
-        yield made
 
 
 @pytest.mark.rule("TYPED-5")

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from answerback.dialects import registry
 from answerback_chat.control_codec import Verb
-from tests.unit.adapters.slack.rig import LABELS, Rig, rig
+from tests.unit.adapters.slack.rig import LABELS, Rig
 
 OPTIONS = [{"label": label, "description": f"about {label}"} for label in ("A", "B", "C")]
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as made:
-        yield made
 
 
 def call(name: str, options: list[dict[str, str]] = OPTIONS) -> dict[str, Any]:

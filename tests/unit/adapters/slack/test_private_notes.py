@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from answerback_slack import api_client
-from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
@@ -28,12 +26,6 @@ REFUSED: dict[str, dict[str, Any]] = {
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_client, "CALL_SECONDS", 2.0)
-
-
-@pytest.fixture(params=MODES)
-async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, request.param) as made:
-        yield made
 
 
 async def click_too_late(up: Rig) -> None:

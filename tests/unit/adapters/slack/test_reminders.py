@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from answerback.core.ask import Ask, Change, Status
 from answerback.core.errors import PlatformUnavailableError, RateLimitedError
-from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, "socket") as made:
-        yield made
 
 
 def was_reminded(latest: Ask, _at: float) -> Change:

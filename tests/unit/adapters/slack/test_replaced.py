@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
 from answerback.core.ask import Destination, Status
 from answerback_slack import api_client
-from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
@@ -20,12 +17,6 @@ EXPLAINED = {**APPLY, "context": "It adds **one** column."}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_client, "CALL_SECONDS", 2.0)
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as made:
-        yield made
 
 
 def _asks_shown(up: Rig, ask_id: str) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,16 +13,10 @@ from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_slack import api_client, responder_names
-from tests.unit.adapters.slack.rig import CHANNEL, Rig, rig
+from tests.unit.adapters.slack.rig import CHANNEL, Rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 LABELS = Labels()
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, "socket") as made:
-        yield made
 
 
 def read(up: Rig, ask: Ask) -> str:

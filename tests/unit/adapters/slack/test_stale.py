@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -12,19 +10,13 @@ from answerback.core.ask import Ask, Change, Status
 from answerback.ports.store import Decision, Write
 from answerback.workers.message_sync import SyncPace
 from answerback_slack import api_client, interactions
-from tests.unit.adapters.slack.rig import LABELS, Rig, rig
+from tests.unit.adapters.slack.rig import LABELS, Rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 BOTH = {"responders": ["U0ADA", "U0BOB"]}
 GIVEN_UP_AFTER = interactions._TRIGGER_SECONDS
 """Seconds, where no test says otherwise."""
-
-
-@pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as made:
-        yield made
 
 
 async def _aged(up: Rig, ask: Ask, seconds: float) -> None:

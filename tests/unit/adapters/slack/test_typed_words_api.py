@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from answerback.core.ask import Ask, Status
 from tests.fakes.slack import methods_chat
 from tests.fakes.slack.workspace import BOT_USER, Message
-from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Mode, Rig, rig
 
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 ENV = {
@@ -24,13 +24,13 @@ ENV = {
 }
 
 
-@pytest.fixture(params=MODES)
-async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path, request.param) as made:
-        yield made
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_same_event_again_changes_nothing(tmp_path: Path, mode: Mode) -> None:
+    async with rig(tmp_path, mode) as up:
+        await _assert_an_event_counts_once(up)
 
 
-async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
+async def _assert_an_event_counts_once(up: Rig) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"})
     said = await up.type_answer(ask, "first")
     await up.wait_until_marked(said)
