@@ -18,6 +18,7 @@ from sqlite_utils import Database
 from answerback.core.ask import Ask, Status, Thread
 from answerback.core.errors import DatabaseTooNewError, StoreError
 from answerback.ports.claims import SOLE_CLAIM, Fence
+from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.store import Write
 from answerback.ports.store_values import Delivery
 from answerback.ports.surface import Shown
@@ -315,6 +316,10 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
     await store.messages.find_open("slack", "C1", None, 5)
     await store.messages.find_open("slack", "C1", "1.0", 5)
     await store.messages.find_by_message("discord", "5")
+    await store.messages.find_ended("slack", "C1", "1.0", 1.0, 5)
+    await store.messages.find_moved("slack", "C1", None, 1.0, 5)
+    for after in (None, 1):
+        await store.late_answers.list_owed(LateAnswerQuery("coder", "c1", after=after), 1.0)
     for filters in (
         {},
         {"status": Status.OPEN},
