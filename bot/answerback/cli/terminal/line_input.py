@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection
 from enum import StrEnum
 from itertools import accumulate
-from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, Protocol
 
 import click
 from prompt_toolkit import PromptSession
@@ -27,9 +27,6 @@ from prompt_toolkit.layout.processors import Processor, Transformation, Transfor
 from prompt_toolkit.layout.utils import explode_text_fragments
 
 from answerback.presentation.sanitize import glyphs
-
-if TYPE_CHECKING:
-    from answerback.cli.terminal.multi_select import Selection
 
 _ESC_TIMEOUT: Final = 0.1
 """Seconds after which an Esc counts as the Esc key: Alt and other keys send one too, followed at once by the rest."""
@@ -56,17 +53,26 @@ _MOVES: Final = {
 FragmentsFactory = Callable[[], StyleAndTextTuples]
 
 
+class Checklist(Protocol):
+    """A list of checkboxes that can be ticked while the line below it is empty."""
+
+    def fragments(self) -> StyleAndTextTuples:
+        """The list in its current state."""
+
+    def plain(self) -> str:
+        """The list in its current state, as plain text."""
+
+    def bindings(self) -> KeyBindings:
+        """The keys that move in the list and tick its boxes."""
+
+
 class LineInput(Protocol):
     """A source of lines. Every method raises EOFError if there are no more lines."""
 
     async def read_line(
-        self, moves: Collection[PressedKey] = (), checklist: Selection | None = None
+        self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
     ) -> str | PressedKey:
-        """Read a line without its newline, or a key that acts at once; of the keys that move, only `moves` count.
-
-        Args:
-            checklist: checkboxes that can be ticked while the line below them is empty.
-        """
+        """Read a line without its newline, or a key that acts at once; of the keys that move, only `moves` count."""
 
     async def read_text(self, text: str, start: str) -> str | None:
         """Read a text, prefilled with `start`; None if the person changed their mind."""
@@ -79,7 +85,7 @@ class TerminalInput:
     """Lines typed at a terminal."""
 
     async def read_line(
-        self, moves: Collection[PressedKey] = (), checklist: Selection | None = None
+        self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
     ) -> str | PressedKey:
         """See `LineInput`."""
         keys = _leave_bindings()
@@ -122,7 +128,7 @@ class PipedInput:
         self._say = say
 
     async def read_line(
-        self, moves: Collection[PressedKey] = (), checklist: Selection | None = None
+        self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
     ) -> str | PressedKey:
         """See `LineInput`."""
         if checklist is not None:

@@ -109,7 +109,7 @@ def drip():
 
 threading.Thread(target=drip, daemon=True).start()
 hook._GRACE = 0.5
-hook.command(hook.Agent.COPILOT, f"http://127.0.0.1:{listening.getsockname()[1]}", "NO_TOKEN", None, 0.0)
+hook.command("copilot", f"http://127.0.0.1:{listening.getsockname()[1]}", "NO_TOKEN", None, 0.0)
 """
 
 
