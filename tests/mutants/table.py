@@ -181,7 +181,7 @@ MUTANTS = (
             ),
             (
                 f"{_SERVICE}/record_wire.py",
-                "if stored.entry.kind in _OPEN_KINDS and not",
+                "if stored.entry.kind in kinds and not",
                 "if not",
             ),
             (

@@ -32,11 +32,12 @@ EVENT_NAMES: Final = {
 """The names of record entries as Server-Sent Events of an ask; other entries are not sent."""
 _OPEN_KINDS: Final = frozenset(
     {
-        *("request", "confirmed", "objected", "handed_over", "cancelled", "clarify", "context"),
-        *("ended", "delivery", "note"),
+        *("request", "confirmed", "handed_over", "clarify", "context", "ended", "delivery", "note"),
     }
 )
-"""The kinds of record entries that contain no answer."""
+"""The kinds of record entries that contain no answer, or say that the ask has ended."""
+_END_KINDS: Final = frozenset({"objected", "cancelled"})
+"""The kinds that say how it ended."""
 
 
 @strict
@@ -83,10 +84,11 @@ def entries_for_agent(ask: Ask, entries: Iterable[StoredEntry]) -> list[StoredEn
     """Return the lines of an ask's record that its agent may read now."""
     if not keeps_secret(ask):
         return [*entries]
+    kinds = _OPEN_KINDS if ask.open else _OPEN_KINDS | _END_KINDS
     return [
         stored
         for stored in entries
-        if stored.entry.kind in _OPEN_KINDS and not is_telling(ask, stored.entry.question_id)
+        if stored.entry.kind in kinds and not is_telling(ask, stored.entry.question_id)
     ]
 
 

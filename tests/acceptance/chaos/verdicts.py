@@ -29,7 +29,7 @@ CONFIRMERS: Final = {"pair": {"ann", "bob", "cy", "fay"}, "board": {"bob", "cy",
 HUMANS: Final = {account: human for human, all_of in ACCOUNTS.items() for account in all_of}
 """Whose account it is."""
 _REPORTED: Final = ("status", "answers", "confirmed_by", "ended_by", "tool_result")
-"""What every way out tells of an ask that has ended."""
+"""What every way out tells of an ask that has ended. Only people are told answers that were not confirmed."""
 
 
 @dataclass
@@ -88,9 +88,10 @@ def verify(decision: Decision, record: list[Json]) -> None:
     about = f"{decision}: {record}"
     ends = [line["ended"] for line in record if line["type"] == "ended"]
     assert len(ends) == 1, f"{len(ends)} outcomes of {about}"
-    outcomes = [{key: ask[key] for key in _REPORTED} for ask in decision.outcomes.values()]
-    assert all(each == outcomes[0] for each in outcomes), f"different outcomes of {about}"
-    outcome = outcomes[0]
+    outcomes = {way: {key: ask[key] for key in _REPORTED} for way, ask in decision.outcomes.items()}
+    outcome = outcomes.pop("stored")
+    to_agent = outcome if outcome["status"] == "answered" else {**outcome, "answers": {}}
+    assert all(each == to_agent for each in outcomes.values()), f"different outcomes of {about}"
     assert outcome["status"] == ends[0]["status"], about
     tried = [each for each in decision.attempts if each.line is not None]
     accepted: Counter[object] = Counter(each.line for each in tried if each.accepted)
