@@ -6,6 +6,8 @@ import asyncio
 import time
 from urllib.parse import quote
 
+import typer
+
 from answerback.cli.api_client import JsonObject, ServiceAccess, call_api, call_service
 from answerback.cli.output import fail, say
 from answerback.core.labels import ENGLISH
@@ -35,7 +37,7 @@ def link_account(access: ServiceAccess, name: str, wait: float) -> None:
     account_id = f"{account['surface']}:{account['user_id']}"
     shown = f"{account['name'] or account['user_id']} ({account_id})"
     say(ENGLISH.link_ask_page.format(account=shown, name=name))
-    agreed = input("Link it? [y/N] ").strip().lower() in {"y", "yes"}
+    agreed = typer.confirm("Link it?", err=True)
     path = f"/v1/links/{quote(account_id, safe='')}{whose}"
     call_api(access, "POST" if agreed else "DELETE", path)
     if not agreed:

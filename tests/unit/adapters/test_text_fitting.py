@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback.presentation.text_fitting import shorten, split_text, utf16_length
+from answerback.presentation.text_fitting import count_fitting, shorten, split_text, utf16_length
 
 FLAG, FAMILY, SYLLABLE = "🇩🇪", "👨\u200d👩\u200d👧", "क्षि"
 
@@ -46,3 +46,8 @@ def test_the_pieces_of_a_text_fit_and_are_the_text(text: str, limit: int) -> Non
     pieces = split_text(text, limit)
     assert "".join(pieces) == text
     assert all(0 < utf16_length(piece) <= limit for piece in pieces)
+
+
+@pytest.mark.parametrize(("limit", "count"), [(1, 1), (2, 1), (3, 2), (9, 2)])
+def test_the_characters_that_fit_are_counted_in_units(limit: int, count: int) -> None:
+    assert count_fitting("\U0001f600a", limit) == count

@@ -13,6 +13,7 @@ from answerback.agents.acp import messages, proxy
 from answerback.agents.pipe import json_rpc
 from answerback.agents.pipe.ask_people import AskClient, Call
 from answerback.agents.pipe.lines import LineTooLongError, LineWriter, read_lines
+from answerback.agents.pipe.origins import MAX_FOLDERS
 from answerback.agents.pipe.service_calls import (
     RefusedError,
     Response,
@@ -190,3 +191,13 @@ def test_a_call_without_an_id_of_its_session_is_asked_without_one() -> None:
     call = messages.call_from_request(elicitation(sessionId=7), {})
     assert (call.conversation, call.dialect) == (None, "elicitation")
     assert isinstance(call, Call)
+
+
+def test_sessions_that_an_agent_never_starts_take_bounded_memory() -> None:
+    parts = Parts(saying({}))
+    started = [
+        {"id": number, "method": "session/new", "params": {"cwd": "/srv"}}
+        for number in range(MAX_FOLDERS + 1)
+    ]
+    parts.proxy.relay_from_editor(map(line, started))
+    assert len(parts.proxy._requested_folders) == MAX_FOLDERS

@@ -15,6 +15,7 @@ from prompt_toolkit.application import create_app_session
 from typer.testing import CliRunner
 
 from answerback.cli import main
+from answerback.cli.ask_output import subject
 
 EVIL = "a\x1b[2J\x1b]0;owned\x07b\u202ec\x85d\x9b31me\u2066f\r\n/: forged: line"
 COMMANDS = ("\x1b", "\x07", "\x85", "\x9b", "\u202e", "\u2066", "\r")
@@ -78,3 +79,9 @@ def test_a_result_is_verbatim_for_a_program_and_escaped_on_a_terminal() -> None:
     text = "Erase?\x1b[2J\u202e"
     assert shown(text, terminal=False) == f"{text}\n"
     assert shown(text, terminal=True) == "Erase?␛[2J⟨U+202E⟩\r\n"
+
+
+def test_a_row_names_the_open_question_if_it_is_not_the_first() -> None:
+    prompt: dict[str, Any] = {"kind": "question", "position": 1, "text": "Why?"}
+    assert subject({"headline": "Release", "prompt": prompt}) == "Release"
+    assert subject({"headline": "Release", "prompt": {**prompt, "position": 2}}) == "Release › Why?"

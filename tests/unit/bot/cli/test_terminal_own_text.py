@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from answerback.cli.terminal.answer_keys import options_to_show
+from answerback.core.labels import Labels
 from answerback_client import AsyncClient
 from tests.unit.bot.terminal_support import Terminal, open_terminal
 
@@ -77,3 +79,10 @@ async def test_after_back_the_note_is_shown_and_sent_again(
     structured = done.tool_result.structured
     assert isinstance(structured, dict)
     assert structured["annotations"] == {"one?": {"notes": "for now"}}
+
+
+def test_an_only_option_that_means_other_stays_an_option() -> None:
+    labels = Labels()
+    options: list[JsonValue] = [{"label": labels.other}]
+    prompt: dict[str, JsonValue] = {"options": options, "other": True}
+    assert options_to_show(prompt, labels) == (options, {"label": labels.other})

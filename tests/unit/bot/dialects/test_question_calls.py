@@ -45,3 +45,10 @@ def test_no_question_of_a_result_keyed_by_id_can_imitate_a_cancelled_call() -> N
         registry.parse_call("ask_user", {"questions": questions})
     (problem,) = refused.value.problems
     assert (problem.pointer, problem.code) == ("/questions/0/id", "reserved_id")
+
+
+def test_an_unknown_answer_type_is_the_only_mistake_that_it_makes() -> None:
+    question: JsonValue = {"id": "a", "text": "A?", "answer_type": "colour"}
+    with pytest.raises(InvalidCallError) as caught:
+        registry.parse_call("ask_user", {"questions": [question]})
+    assert [each.pointer for each in caught.value.problems] == ["/questions/0/answer_type"]

@@ -256,7 +256,10 @@ async def test_a_person_removes_their_own_links_and_the_operator_any(desk: Desk)
     assert await desk.links.remove("chat:U012", ANN, ANN)
     assert (desk.people.name_of(IN_CHAT), await desk.links.list_of(None)) == (None, [])
     await desk.linked(BOB)
-    assert await desk.links.remove("chat:U012", operator("web"), None)
+    removed = await asyncio.gather(
+        *(desk.links.remove("chat:U012", operator("web"), None) for _ in range(2))
+    )
+    assert sorted(removed) == [False, True], "removed at the same time"
     assert desk.people.name_of(IN_CHAT) is None
 
 

@@ -94,3 +94,16 @@ async def test_so_many_agents_have_a_button(
         await rig.connected(CY)
     listed = await commands.run(CY, "agents")
     assert (len(listed.text.splitlines()), len(listed.buttons)) == (2, 1)
+
+
+@pytest.mark.rule("ONBOARD-13")
+async def test_the_agent_that_is_removed_is_the_one_beside_the_button(
+    rig: Rig, commands: Commands
+) -> None:
+    for _ in range(2):
+        await rig.connected(CY)
+    first, second = await rig.desk.list_for(CY)
+    listed = await commands.run(CY, "agents")
+    left = await commands.run(CY, listed.buttons[1].command, pressed=True)
+    assert first.name in left.text
+    assert second.name not in left.text

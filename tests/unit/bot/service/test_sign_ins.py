@@ -300,3 +300,30 @@ async def test_people_see_and_remove_only_their_own_agents_and_the_operator_all(
     assert await rig.another().find_agent(bobs.token) is None
     assert await rig.desk.remove(anns.agent.name, ANN)
     assert not await rig.desk.remove(anns.agent.name, ANN)
+
+
+@pytest.mark.rule("ONBOARD-4")
+async def test_of_two_decisions_at_once_one_counts(rig: Rig) -> None:
+    codes = await rig.begin()
+    shown = await rig.desk.look_up(codes.user, ANN)
+    assert isinstance(shown, SignIn)
+    decided = await asyncio.gather(
+        *(rig.desk.decide(shown.id, ANN, approve=approve) for approve in (True, False))
+    )
+    assert [SignInRefusal.UNKNOWN in decided, len(set(map(type, decided)))] == [True, 2]
+
+
+@pytest.mark.rule("ONBOARD-4")
+async def test_a_sign_in_that_ends_while_it_is_decided_is_unknown(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = await rig.begin()
+    shown = await rig.desk.look_up(codes.user, ANN)
+    assert isinstance(shown, SignIn)
+
+    async def replace_too_late(_old: SignIn, _new: SignIn) -> bool:
+        await rig.clock.advance(CODE_SECONDS)
+        return False
+
+    monkeypatch.setattr(rig.store.agent_tokens, "replace_sign_in", replace_too_late)
+    assert await rig.desk.decide(shown.id, ANN, approve=True) is SignInRefusal.UNKNOWN
