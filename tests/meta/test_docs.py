@@ -1,6 +1,7 @@
 """The documentation covers every public name: keys, labels, metrics, calls, codes and commands."""
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from answerback.core.walker import Source
 from answerback.dialects.installed import installed_dialects, tool_names
 from answerback.runtime.config_file import iter_setting_keys, platform_variables
 from answerback.service.ask_wire import AskBody
+from answerback.testing.simulated_people import Capability, Stage
 from tests.meta import generated_docs
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 
@@ -183,3 +185,15 @@ def _strings(value: ast.Dict | ast.IfExp | ast.expr | None) -> Iterator[str]:
     if isinstance(value, ast.IfExp):
         parts = [value.body, value.orelse]
     yield from (str(part.value) for part in parts if isinstance(part, ast.Constant))
+
+
+def test_every_capability_of_a_surface_is_documented_with_its_methods() -> None:
+    page = _page("surfaces")
+    for capability in Capability:
+        own = [
+            name for name, member in vars(capability.value).items() if inspect.isfunction(member)
+        ]
+        (row,) = re.findall(rf"^\| `{capability.name}` \|.*$", page, re.MULTILINE)
+        whose = "the stage" if Stage in capability.value.__mro__ else "the person"
+        assert f"| {whose} |" in row
+        assert _undocumented([name for name in own if not name.startswith("_")], row) == []
