@@ -48,7 +48,13 @@ def test_no_question_of_a_result_keyed_by_id_can_imitate_a_cancelled_call() -> N
 
 
 def test_an_unknown_answer_type_is_the_only_mistake_that_it_makes() -> None:
-    question: JsonValue = {"id": "a", "text": "A?", "answer_type": "colour"}
+    question: JsonValue = {
+        "id": "a",
+        "text": "A?",
+        "answer_type": "colour",
+        "options": [],
+        "schema": {},
+    }
     with pytest.raises(InvalidCallError) as caught:
         registry.parse_call("ask_user", {"questions": [question]})
     assert [each.pointer for each in caught.value.problems] == ["/questions/0/answer_type"]
