@@ -45,7 +45,7 @@ _NO_RIGHTS: Final = (
     "the bot may not write there: let members send messages, or make it an administrator"
 )
 SEND_RICH: Final = "sendRichMessage"
-"""A method that older Bot API servers lack; they answer as they do to an invalid token."""
+"""A method that older Bot API servers lack; they then answer "Not Found", and "Unauthorized" to an invalid token."""
 DEFECTS: Final = (
     "can't parse entities",
     "message is too long",
@@ -119,7 +119,7 @@ def translate(error: TelegramError, what: str) -> PlatformError:
             return limited(what, error.seconds)
         case ChatMigrated():
             return GroupMigratedError(str(error.new_chat_id))
-        case InvalidToken() if what == SEND_RICH:
+        case InvalidToken(message="Not Found") if what == SEND_RICH:
             advice = "the Bot API server is too old for it"
             return PayloadRejectedError(f"Telegram refused {what}: {advice}.", code=NO_SUCH_METHOD)
         case InvalidToken():

@@ -63,6 +63,8 @@ class FakeTelegram(UpdateDelivery):
         """The calls: method, body and status."""
         self.commands: list[dict[str, Any]] = []
         self.knows_rich_messages = True
+        self.token_refused_at: str | None = None
+        """The method at which the token turns out to be invalid."""
         self.rate_limit_next = 0
         self.lose_next_answer: str | None = None
         self.drop_next_edit = False
@@ -199,7 +201,7 @@ class FakeTelegram(UpdateDelivery):
         return web.json_response({"ok": True, "result": result})
 
     def _check_request(self, token: str, method: str, body: dict[str, Any]) -> None:
-        if token != self.token:
+        if token != self.token or method == self.token_refused_at:
             raise RefusedError(401, "Unauthorized")
         if method not in self._methods or (
             method == "sendRichMessage" and not self.knows_rich_messages

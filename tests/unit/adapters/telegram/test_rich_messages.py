@@ -68,6 +68,18 @@ async def test_a_server_that_does_not_know_rich_messages_gets_plain_ones(
     assert "too old" in caplog.text
 
 
+@pytest.mark.rule("TELEGRAM-11")
+async def test_a_token_that_is_refused_says_nothing_about_rich_messages(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with rig(tmp_path, rich_messages=True) as at:
+        at.telegram.token_refused_at = "sendRichMessage"
+        await at.submit([GO])
+    assert "the bot token is not valid" in caplog.text
+    assert "sendMessage" not in [method for method, _, _ in at.telegram.log]
+    assert "too old" not in caplog.text
+
+
 async def test_a_message_of_before_is_edited_by_a_server_that_has_lost_rich_messages(
     tmp_path: Path,
 ) -> None:
