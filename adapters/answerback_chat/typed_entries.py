@@ -101,7 +101,7 @@ class TypedEntries(ABC, Generic[C]):
         """Return what a message of ours asks for; None if it is no such request.
 
         Args:
-            is_new: whether it was sent only just now, so that it may not be stored yet.
+            is_new: whether it may have been sent only just now, so that what it asks for may not be stored yet.
         """
         key = self._request_key(message)
         stored = await (self._stored(key, None) if is_new else self._asks.draft(key))

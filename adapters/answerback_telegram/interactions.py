@@ -191,7 +191,7 @@ class ClickHandler:
 
     async def _open_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         if used.is_helper and used.control.argument:
-            entry = await self.entries.find(used.message)
+            entry = await self.entries.find(used.message, is_new=True)
             if entry is not None:
                 return await self._read_entry(ask, used._replace(entry=entry))
         view = view_of(ask, self.labels)

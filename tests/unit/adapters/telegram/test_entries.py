@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
@@ -47,6 +48,40 @@ async def test_a_request_in_an_ordinary_supergroup_can_be_answered_with_nothing(
         await press(at, at.ann, request, f"{LABELS.send} {LABELS.none_chosen}")
         await at.telegram.until(lambda: request.id not in at.group.messages)
         assert (await at.shown(ask)).status is Status.CANCELLED
+
+
+@pytest.mark.rule("TELEGRAM-5")
+@pytest.mark.parametrize("said", ["not now", None], ids=["typed", "clicked"])
+async def test_a_request_can_be_answered_before_what_it_is_for_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str | None
+) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        looked_up = asyncio.Event()
+        save, load = at.service.save_draft, at.service.draft
+
+        async def save_late(key: str, value: JsonValue) -> None:
+            if "request" in key:
+                await looked_up.wait()
+            await save(key, value)
+
+        async def load_first(key: str) -> JsonValue:
+            found = await load(key)
+            if "request" in key:
+                looked_up.set()
+            return found
+
+        monkeypatch.setattr(at.service, "save_draft", save_late)
+        monkeypatch.setattr(at.service, "draft", load_first)
+        await press(at, at.ann, live(at.group, ask), LABELS.reply)
+        request = await helper(at, at.group, live(at.group, ask))
+        if said is None:
+            await press(at, at.ann, request, f"{LABELS.send} {LABELS.none_chosen}")
+        else:
+            typed = await at.telegram.person_sends(at.ann, at.group, said, request.id)
+            await at.telegram.until(lambda: typed.reactions)
+        ask = await at.shown(ask)
+        assert (ask.status, ask.walk.reply) == (Status.CANCELLED, said)
 
 
 @pytest.mark.rule("TELEGRAM-14", "TYPED-1")
