@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -41,11 +41,14 @@ class LateAnswerTracker:
         self._held: dict[HoldKey, Counter[str]] = {}
         """The asks whose outcome a response is reporting, or will report once they end."""
         self._released = asyncio.Event()
+        self._lost: set[asyncio.Future[None]] = set()
+        """The responses that turned out not to have arrived, until their outcomes count as unseen again."""
 
     async def list_unseen(
         self, agent: str | None, conversation: str | None, after: int | None, limit: int
     ) -> Sequence[LateAnswer]:
         """The outcomes that an agent has not seen, except those in another call's response; see `LateAnswerQuery`."""
+        await self.wait_for_lost()
         name = agent or ""
         # An agent that says what it has gets the lists again that may have been lost.
         kinds = (SeenState.SEEN,) if after is not None else (SeenState.SEEN, SeenState.LISTED)
@@ -77,6 +80,18 @@ class LateAnswerTracker:
         """Note on asks since when their agents have what was owed to them; None: they do not have it."""
         for ask_id in ask_ids:
             await self._asks.change(ask_id, partial(_note_collected, at), then=self._publish)
+
+    async def wait_for_lost(self) -> None:
+        """Return once the outcomes in the responses that are known to be lost count as unseen again."""
+        if self._lost:
+            await asyncio.wait([*self._lost])
+
+    def note_lost(self) -> asyncio.Future[None]:
+        """Note that a response was lost; the caller sets a result once its outcomes count as unseen again."""
+        restored = asyncio.get_running_loop().create_future()
+        self._lost.add(restored)
+        restored.add_done_callback(self._lost.discard)
+        return restored
 
     def is_held(self, ask_id: str) -> bool:
         """Whether a response is reporting an ask's outcome."""
@@ -194,13 +209,23 @@ class ResponseTracker:
                 ids = [ask_id for ask_id, other in self._outcomes.items() if other is state]
                 self._newly_seen = (*self._newly_seen, *await self._tracker.save_seen(ids, state))
 
-    async def undo_seen(self) -> None:
-        """Undo `save_seen`, or prevent it: the response did not arrive, or its client has cancelled the call."""
+    def undo_seen(self) -> Coroutine[object, object, None]:
+        """Undo `save_seen`, or prevent it: the response did not arrive, or its client has cancelled the call.
+
+        From this call on, even before the coroutine runs, lists of late answers wait until that is done.
+        """
         self._is_lost = True
         self._outcomes = {}
-        async with self._saving():
-            if self._newly_seen:
-                await self._tracker.save_seen(self._newly_seen, SeenState.UNSEEN)
+        return self._undo_seen(self._tracker.note_lost())
+
+    async def _undo_seen(self, restored: asyncio.Future[None]) -> None:
+        try:
+            async with self._saving():
+                if self._newly_seen:
+                    await self._tracker.save_seen(self._newly_seen, SeenState.UNSEEN)
+        finally:
+            self.close()
+            restored.set_result(None)
 
     def close(self) -> None:
         """End the tracking, whatever became of the response."""

@@ -75,6 +75,7 @@ class RepeatedCalls:
             logger.warning("Could not record that an agent waits: %s", error, extra=extra)
 
     async def _is_owed(self, ask: Ask) -> bool:
+        await self.tracker.wait_for_lost()
         return (
             ask.status in _ANSWERED
             and not self.tracker.is_held(ask.id)

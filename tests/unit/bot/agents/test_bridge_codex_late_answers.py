@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,9 +11,7 @@ import pytest
 from aiohttp import web
 
 from answerback.agents.bridges.late_answers import LateAnswerSource
-from answerback.ports.late_answers import LateAnswerQuery
 from tests.recipes.receiving import listening
-from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.agents.test_bridge_codex import QUESTION, THREAD, Talk, answer, run_bridge
 
@@ -51,17 +48,6 @@ async def killed(service: Served) -> str:
     return ask.id
 
 
-async def wait_until_undelivered(service: Served, ask_id: str) -> None:
-    """Wait until there is an undelivered answer."""
-    query = LateAnswerQuery("", THREAD)
-    async with asyncio.timeout(WAIT):
-        while ask_id not in [  # noqa: ASYNC110 - nothing tells
-            one.ask.id
-            for one in await service.running.service.store.late_answers.list_owed(query, 0)
-        ]:
-            await asyncio.sleep(0.005)
-
-
 @pytest.mark.rule("CONNECT-5", "LATE-6")
 async def test_the_bridge_after_a_killed_one_delivers_the_answer_once_with_the_next_turn(
     service: Served,
@@ -84,7 +70,6 @@ async def test_an_answer_that_codex_refused_is_delivered_again(service: Served) 
     async with run_bridge(service, [], REFUSED, TAKEN) as talk:
         assert ask_id in str(await turn(talk))
         assert await talk.receive() == REFUSED
-        await wait_until_undelivered(service, ask_id)
         assert ask_id in str(await turn(talk))
 
 
@@ -97,12 +82,10 @@ async def test_an_answer_is_delivered_again_if_the_bridge_is_killed_before_codex
         assert ask_id in str(await turn(talk))
         talk.child.kill()
         await talk.ended()
-    await wait_until_undelivered(service, ask_id)
     async with run_bridge(service, []) as talk:
         assert ask_id in str(await turn(talk))
         talk.say({"method": "fake/end"})
         assert await talk.ended() == 3
-    await wait_until_undelivered(service, ask_id)
     async with run_bridge(service, [], TAKEN) as talk:
         own = {"editor": {"kind": "untrusted", "value": "The open file."}}
         late_context = await turn(talk, method="turn/steer", additionalContext=own)

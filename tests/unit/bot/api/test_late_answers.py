@@ -6,6 +6,7 @@ import asyncio
 import json
 import socket
 import struct
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ from aiohttp.test_utils import make_mocked_request
 
 from answerback.api.late_answers import send_response
 from answerback.core.errors import StoreError
+from answerback.ports.late_answers import SeenState
 from answerback.service.late_answers import ResponseTracker
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
 
@@ -189,6 +191,37 @@ async def test_an_outcome_that_a_killed_client_did_not_read_is_reported_again(
 
     await until(again)
     assert await ids(api) == []
+
+
+@pytest.mark.rule("LATE-4")
+@pytest.mark.parametrize("slow", [SeenState.LISTED, SeenState.UNSEEN])
+async def test_a_list_includes_what_was_in_a_response_that_was_lost_before(
+    api: Served, monkeypatch: pytest.MonkeyPatch, slow: SeenState
+) -> None:
+    ask = await answered_ask(api)
+    tracker, store = api.running.service.late_answer_tracker, api.running.service.store.late_answers
+    save, may_save = store.set_seen_state, asyncio.Event()
+
+    async def save_slowly(ids: Sequence[str], state: SeenState, at: float) -> Sequence[str]:
+        if state is slow:
+            await may_save.wait()
+        return await save(ids, state, at)
+
+    monkeypatch.setattr(store, "set_seen_state", save_slowly)
+    client = Raw(api)
+    client.send("/v1/answers")
+    await client.arrived()
+    if slow is SeenState.UNSEEN:
+        await outcomes_saved(api)
+    client.close()
+    listing = asyncio.create_task(ids(api))
+
+    async def is_lost() -> bool:
+        return bool(tracker._lost)
+
+    await until(is_lost)
+    may_save.set()
+    assert await listing == [ask["id"]]
 
 
 @pytest.mark.rule("LATE-4")
