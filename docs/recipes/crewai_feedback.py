@@ -31,7 +31,7 @@ def call(method: str, path: str, body: dict | None = None, **headers: str) -> di
             answer.raise_for_status()
             return answer.json()
         except httpx.HTTPError as error:
-            refused = isinstance(error, httpx.HTTPStatusError) and answer.status_code < 500
+            refused = isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500
             if refused or time.monotonic() > until:
                 raise
         time.sleep(1)

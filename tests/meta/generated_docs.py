@@ -3,26 +3,13 @@
 `python -m tests.meta.generated_docs` regenerates them. Each is between two comments on its page.
 """
 
-import json
-import re
 import tomllib
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 from answerback.core import walker
-from answerback.core.labels import Labels
 from answerback.core.refusals import Refusal
-from tests.meta.project import RECIPES, ROOT
-
-
-def labels() -> str:
-    """Build a configuration with all texts that a surface shows, as they are by default."""
-    rows = [
-        f"{name} = {json.dumps(field.default, ensure_ascii=False)}"
-        for name, field in Labels.model_fields.items()
-    ]
-    return "\n".join(["```toml", "[labels]", *rows, "```"])
+from tests.meta.project import ROOT
 
 
 def layers() -> str:
@@ -51,37 +38,11 @@ def _outcome(transition: object) -> str:
 
 
 DOCS = ROOT / "docs"
-RECIPE_PAGES = sorted(
-    [*DOCS.glob("agents/*.md"), *DOCS.glob("frameworks/*.md"), DOCS / "receipts.md"]
-)
-"""The pages whose code is all from recipes."""
 _ENDED = walker.Phase.ANSWERED
 """The column for all phases of an ended walk, in which nothing is possible."""
-_LANGUAGES = {".mjs": "js", ".py": "python"}
-"""The language of a fenced block, if it is not the file's suffix."""
-
-
-def recipe(name: str) -> str:
-    """Return a recipe's whole file as a fenced block: it runs when it is pasted."""
-    file = RECIPES / name
-    language = _LANGUAGES.get(file.suffix, file.suffix.removeprefix("."))
-    return f"```{language}\n{file.read_text('utf-8').strip()}\n```"
-
-
-def _recipes() -> Iterator[tuple[str, tuple[Path, Callable[[], str]]]]:
-    """Yield the recipes on the pages, identified by their opening comments: `recipe FILE`."""
-    for page in sorted(DOCS.rglob("*.md")):
-        for part in re.findall(
-            r"^<!-- (recipe [\w.-]+) -->$", page.read_text("utf-8"), re.MULTILINE
-        ):
-            yield part, (page, partial(recipe, part.removeprefix("recipe ")))
-
-
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
-    "labels": (DOCS / "labels.md", labels),
     "actions": (DOCS / "api.md", transitions),
     "layers": (DOCS / "architecture.md", layers),
-    **dict(_recipes()),
 }
 
 

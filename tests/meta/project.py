@@ -24,7 +24,7 @@ PYTHONPATH = os.pathsep.join(str(ROOT / folder) for folder in ("", *SOURCE_FOLDE
 """The path that makes a program started by a test use this checkout."""
 
 RECIPES = ROOT / "docs" / "recipes"
-"""The programs that the page about agents shows."""
+"""The programs that the pages about agents and frameworks show."""
 
 
 @cache

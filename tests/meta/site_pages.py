@@ -3,14 +3,17 @@
 https://www.mkdocs.org/user-guide/configuration/#hooks
 """
 
+import json
 import sys
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # mkdocs runs the hook without the checkout
 
+from answerback.core.labels import Labels
 from tests.meta import rules
 
 _RULES = """# Rules and their tests
@@ -25,3 +28,21 @@ def on_files(files: Files, /, *, config: MkDocsConfig) -> Files:
     """Add the table of rules and the tests that prove them."""
     files.append(File.generated(config, "specification-tests.md", content=_RULES + rules.table()))
     return files
+
+
+def on_page_markdown(
+    markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files
+) -> str | None:
+    """Put the labels on their page."""
+    if page.file.src_uri != "labels.md":
+        return None
+    return f"{markdown}\n```toml\n{labels()}\n```\n"
+
+
+def labels() -> str:
+    """Build a configuration with all texts that a surface shows, as they are by default."""
+    rows = [
+        f"{name} = {json.dumps(field.default, ensure_ascii=False)}"
+        for name, field in Labels.model_fields.items()
+    ]
+    return "\n".join(["[labels]", *rows])

@@ -4,13 +4,17 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
+from html import unescape
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 from playwright.async_api import async_playwright, expect
 
+from answerback.core.labels import Labels
 from tests.chromium import ARGUMENTS
+from tests.documentation.blocks import PAGES, blocks
 from tests.meta.project import ROOT
 
 _EXTERNAL = re.compile(
@@ -52,6 +56,24 @@ def test_the_documentation_builds_strictly_and_loads_nothing_external(built: Pat
         for match in _EXTERNAL.finditer(page.read_text("utf-8"))
     ]
     assert external == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_built_page_shows_each_block_whole(built: Path, page: str) -> None:
+    """So it shows the text of each file that it includes."""
+    if page == "README.md":
+        return
+    html = (built / page.removeprefix("docs/")).with_suffix(".html").read_text("utf-8")
+    shown = unescape(re.sub(r"<[^>]+>", "", html))
+    missing = [str(block) for block in blocks(page) if block.text.strip() not in shown]
+    assert missing == []
+
+
+def test_the_built_page_lists_every_label(built: Path) -> None:
+    html = (built / "labels.html").read_text("utf-8")
+    *_, listed = unescape(re.sub(r"<[^>]+>", "", html)).split("[labels]\n")
+    labels = tomllib.loads(listed.partition("\n\n")[0])
+    assert labels == Labels().model_dump()
 
 
 async def test_the_search_finds_keys_and_commands(built: Path, chromium: str) -> None:

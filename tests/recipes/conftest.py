@@ -150,12 +150,11 @@ def environments() -> None:
 
 @pytest.fixture
 def settings(served: Served, tmp_path: Path) -> Callable[[str], Path]:
-    """Write a recipe that is a settings file, with the address of the running service."""
+    """Write settings that a page shows to a file, with the address of the running service."""
 
-    def written(name: str) -> Path:
-        text = (RECIPES / name).read_text()
+    def written(text: str) -> Path:
         assert "http://127.0.0.1:8420" in text
-        file = tmp_path / name
+        file = tmp_path / "settings.json"
         file.write_text(text.replace("http://127.0.0.1:8420", served.url))
         return file
 

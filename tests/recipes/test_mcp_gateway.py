@@ -8,9 +8,9 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from answerback.cli.main import app
-from tests.meta.project import ROOT
+from tests.documentation.blocks import block_with
 
-_RECIPES = ROOT / "docs" / "recipes"
+_PAGE = "docs/agents/mcp-gateway.md"
 _TOOLS = [
     {"name": "get_issue", "inputSchema": {"type": "object"}},
     {"name": "create_issue", "inputSchema": {"type": "object"}},
@@ -20,15 +20,14 @@ _TOOLS = [
 
 
 def test_the_clients_command_and_the_policy_are_understood(tmp_path: Path) -> None:
-    entry = json.loads((_RECIPES / "mcp_gateway.json").read_text("utf-8"))["mcpServers"]["github"]
+    entry = json.loads(block_with("mcpServers", _PAGE))["mcpServers"]["github"]
     assert entry["command"] == "answerback"
+    policy = tmp_path / "mcp.toml"
+    policy.write_text(block_with("[servers.github]", _PAGE), encoding="utf-8")
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps(_TOOLS), encoding="utf-8")
     behind = entry["args"].index("--")
-    arguments = [
-        str(_RECIPES / "mcp_policy.toml") if word.endswith(".toml") else word
-        for word in entry["args"][:behind]
-    ]
+    arguments = [str(policy) if word.endswith(".toml") else word for word in entry["args"][:behind]]
     done = CliRunner().invoke(app, [*arguments, "--dry-run", str(tools), "--json"])
     assert done.exit_code == 0, done.output
     decided = json.loads(done.stdout)

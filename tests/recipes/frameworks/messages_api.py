@@ -14,10 +14,12 @@ from typing import Any, Final
 from aiohttp import web
 from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 
+from tests.meta.project import RECIPES
 from tests.recipes.receiving import listening
 
 START: Final = 120.0
 """Seconds after which a test gives up on Claude Code, which is large and slow to start."""
+CLAUDE_SETTINGS: Final = (RECIPES / "claude-code-settings.json").read_text("utf-8")
 _MAX_BODY: Final = 8 * 2**20
 Json = dict[str, Any]
 """Bodies of a third-party API, inspected freely by the tests."""

@@ -17,7 +17,7 @@ import claude_agent_sdk
 from answerback_client import Ask, AsyncClient
 from tests.recipes.children import child
 from tests.recipes.conftest import PATIENCE, Person
-from tests.recipes.frameworks.messages_api import Claude, calls, says, scripted
+from tests.recipes.frameworks.messages_api import CLAUDE_SETTINGS, Claude, calls, says, scripted
 
 _CLAUDE: Final = Path(claude_agent_sdk.__file__).with_name("_bundled") / "claude"
 _APPROVED: Final = "echo agentack-approve-probe"
@@ -153,7 +153,7 @@ def check_trace(trace: Path, lines: list[Json]) -> Json:
 async def test_agentack_finds_no_action_that_people_did_not_decide(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
-    checker = Checker(tmp_path, settings("claude-code-settings.json"))
+    checker = Checker(tmp_path, settings(CLAUDE_SETTINGS))
     script = [calls("Bash", {"command": command}) for command, _ in _TRIED]
     async with scripted(tmp_path, *script, says("Done.")) as claude:
         checking = asyncio.create_task(checker.run(claude))

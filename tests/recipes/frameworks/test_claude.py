@@ -15,8 +15,18 @@ import pytest
 from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
 from answerback_client import Ask
+from tests.documentation.blocks import block_with
 from tests.recipes.conftest import PATIENCE, Person
-from tests.recipes.frameworks.messages_api import START, Claude, Json, asks, calls, says, scripted
+from tests.recipes.frameworks.messages_api import (
+    CLAUDE_SETTINGS,
+    START,
+    Claude,
+    Json,
+    asks,
+    calls,
+    says,
+    scripted,
+)
 
 DONE = says("Done.")
 
@@ -128,7 +138,7 @@ async def refuses(tool: str, arguments: Json, _context: object) -> PermissionRes
 async def test_settings_alone_bring_claude_codes_questions_to_people(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
-    file = settings("claude-code-settings.json")
+    file = settings(CLAUDE_SETTINGS)
     async with scripted(tmp_path, asks(), DONE) as claude:
         await asyncio.gather(
             claude.turn(settings=str(file), can_use_tool=refuses),
@@ -147,7 +157,7 @@ async def test_with_settings_claude_code_gets_a_reply_and_stops_at_end_turn(
         await person.replies("Ask Ada.")
         await person.ends_the_turn()
 
-    file = settings("claude-code-settings.json")
+    file = settings(CLAUDE_SETTINGS)
     async with scripted(tmp_path, asks(), asks()) as claude:
         await asyncio.gather(
             claude.turn(settings=str(file), can_use_tool=refuses), goes_on_then_stops()
@@ -171,7 +181,7 @@ async def test_settings_bring_claude_codes_permission_prompts_to_people(
     async def decides() -> list[Ask]:
         return [await person.answers("deny"), await person.answers("allow")]
 
-    file = settings("claude-code-settings.json")
+    file = settings(CLAUDE_SETTINGS)
     denied, allowed = (tmp_path / "project" / name for name in ("one.txt", "two.txt"))
     async with scripted(tmp_path, writes(denied), writes(allowed), DONE) as claude:
         _, asked = await asyncio.gather(
@@ -190,7 +200,7 @@ async def test_with_settings_claude_code_is_denied_with_words_and_stops_at_end_t
         await person.replies("Write to notes/ instead.")
         await person.ends_the_turn()
 
-    file = settings("claude-code-settings.json")
+    file = settings(CLAUDE_SETTINGS)
     note = tmp_path / "project" / "note.txt"
     async with scripted(tmp_path, writes(note), writes(note)) as claude:
         await asyncio.gather(
@@ -212,7 +222,7 @@ async def test_a_prompt_decided_at_the_terminal_no_longer_waits_for_anybody_else
         return PermissionResultAllow()
 
     open_asks: list[Ask] = []
-    file = settings("claude-code-settings.json")
+    file = settings(CLAUDE_SETTINGS)
     note = tmp_path / "project" / "note.txt"
     async with scripted(tmp_path, writes(note), DONE) as claude:
         await claude.turn(settings=str(file), can_use_tool=allows)
@@ -225,7 +235,7 @@ async def test_a_prompt_decided_at_the_terminal_no_longer_waits_for_anybody_else
 async def test_with_settings_claude_code_follows_the_suggestion_that_a_person_accepted(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
-    file = settings("claude-code-settings.json")
+    file = settings(CLAUDE_SETTINGS)
     notes = [tmp_path / "project" / name for name in ("one.txt", "two.txt")]
     async with scripted(tmp_path, *map(writes, notes), DONE) as claude:
         await asyncio.gather(
@@ -237,7 +247,7 @@ async def test_with_settings_claude_code_follows_the_suggestion_that_a_person_ac
 async def test_permission_prompts_alone_bring_claude_codes_questions_to_people(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
-    file = settings("claude-code-settings.json")
+    file = settings(CLAUDE_SETTINGS)
     hooks = json.loads(file.read_text())["hooks"]
     file.write_text(json.dumps({"hooks": {"PermissionRequest": hooks["PermissionRequest"]}}))
     async with scripted(tmp_path, asks(), DONE) as claude:
@@ -249,20 +259,21 @@ async def test_permission_prompts_alone_bring_claude_codes_questions_to_people(
     assert '"Which database?"="PostgreSQL"' in result["content"]
 
 
-@pytest.mark.parametrize("name", ["mcp-http.json", "mcp-stdio.json"])
+@pytest.mark.parametrize("transport", ['"type": "http"', '"command": "answerback"'])
 async def test_an_mcp_clients_settings_give_the_model_the_tools(
-    name: str,
+    transport: str,
     settings: Callable[[str], Path],
     environment: None,
     person: Person,
     tmp_path: Path,
 ) -> None:
+    file = settings(block_with(transport, "docs/agents/mcp.md"))
     question = {"question": "Which port?", "answer_type": "text"}
     asking = calls("mcp__answerback__ask_user", question)
     async with scripted(tmp_path, asking, DONE) as claude:
         claude.environment["PATH"] = f"{Path(sys.executable).parent}:{claude.environment['PATH']}"
         await asyncio.gather(
-            claude.turn(mcp_servers=str(settings(name)), allowed_tools=["mcp__answerback"]),
+            claude.turn(mcp_servers=str(file), allowed_tools=["mcp__answerback"]),
             person.answers("8443"),
         )
     [result] = claude.results()
@@ -277,7 +288,7 @@ async def test_the_same_settings_bring_an_mcp_servers_questions_to_people(
         "command": sys.executable,
         "args": [str(Path(__file__).with_name("eliciting_server.py"))],
     }
-    file = settings("claude-code-settings.json")
+    file = settings(CLAUDE_SETTINGS)
     async with scripted(tmp_path, calls("mcp__travel__book", {}), DONE) as claude:
         await asyncio.gather(
             claude.turn(

@@ -19,15 +19,15 @@ OPENAI: dict[str, Any] = {"base_url": f"{model_url}/v1", "api_key": "scripted"}
 def agent_of(recipe: Any) -> Any:
     """Build the recipe's agent, with its framework's own client for the scripted model."""
     if framework == "agno_confirmation":
-        from agno.models.openai import OpenAIChat  # type: ignore[import-not-found]
+        from agno.models.openai import OpenAIChat
 
         return recipe.agent_of(OpenAIChat(id="scripted", **OPENAI))
     if framework == "strands_interrupt":
-        from strands.models.openai import OpenAIModel  # type: ignore[import-not-found]
+        from strands.models.openai import OpenAIModel
 
         return recipe.agent_of(OpenAIModel(client_args=OPENAI, model_id="scripted"))
     if framework == "agent_framework_approval":
-        from agent_framework.openai import (  # type: ignore[import-not-found]
+        from agent_framework.openai import (
             OpenAIChatCompletionClient,
         )
 

@@ -14,7 +14,7 @@ os.dup2(2, 1)  # CrewAI prints its progress on standard output
 recipes, database = sys.argv[1:]
 sys.path.insert(0, recipes)
 
-from crewai import BaseLLM  # type: ignore[import-not-found] # noqa: E402
+from crewai import BaseLLM  # noqa: E402
 
 sys.dont_write_bytecode = True  # leave no files next to the recipes
 import crewai_feedback  # type: ignore[import-not-found] # noqa: E402
