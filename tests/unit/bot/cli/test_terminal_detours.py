@@ -13,6 +13,7 @@ from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.service.question_routing import ToolRule
 from answerback.service.submission_request import Route
+from answerback_client import UnauthorizedError
 from tests.service_support import WAIT
 from tests.unit.bot.terminal_support import (
     CTRL_C,
@@ -254,3 +255,13 @@ async def test_an_ask_is_handed_over_and_stays_open(tmp_path: Path) -> None:
     async with open_terminal(tmp_path) as terminal:
         ask = await terminal.asked(question("boolean"))
         assert (await terminal.walked(ask, "h\rq\r")).json["responders"] == ["anyone"]
+
+
+@pytest.mark.rule("SURFACE-9")
+async def test_an_answer_of_somebody_who_may_not_answer_ends_the_walk(tmp_path: Path) -> None:
+    route = Route.model_validate({"to": "web", "responders": ["bob"]})
+    async with open_terminal(tmp_path, routes={"ops": route}) as terminal:
+        ask = await terminal.asked(question("boolean"), to="ops")
+        with pytest.raises(UnauthorizedError, match="may not act on this ask"):
+            await terminal.walked(ask, "y\r")
+        assert await terminal.client.get(ask.id) == ask
