@@ -171,20 +171,35 @@ SURFACES = frozenset(plugin.name for plugin in installed_plugins())
 
 
 @pytest.mark.rule("CONFIG-2")
-@pytest.mark.parametrize("key", [key for key in iter_setting_keys() if "<name>" not in key])
+@pytest.mark.parametrize(
+    "key",
+    [key for key in iter_setting_keys() if "<name>" not in key and not key.startswith("labels.")],
+)
 def test_every_key_can_be_set_by_its_environment_variable(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = key.rpartition(".")[0]
-    variable = "ANSWERBACK_" + key.upper().replace(".", "__")
-    value = SAMPLES.get(key, "some words" if table == "labels" else "web")
     monkeypatch.setenv("ANSWERBACK_PUBLIC__PORT", "3")
     monkeypatch.setenv("ANSWERBACK_PUBLIC__URL", "https://b.example")
     for other, needed in SAMPLES.items():
         if other.split(".")[0] == table and table in {"storage", *SURFACES}:
-            monkeypatch.setenv("ANSWERBACK_" + other.upper().replace(".", "__"), needed)
-    monkeypatch.setenv(variable, value)
+            monkeypatch.setenv(variable_of(other), needed)
+    monkeypatch.setenv(variable_of(key), SAMPLES.get(key, "web"))
     assert setting_at(load_settings(), key) != setting_at(settings_type().model_construct(), key)
+
+
+@pytest.mark.rule("CONFIG-2")
+def test_every_label_can_be_set_by_its_environment_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = {label: f"text of {label}" for label in Labels.model_fields}
+    for label, text in texts.items():
+        monkeypatch.setenv(variable_of(f"labels.{label}"), text)
+    assert load_settings().labels.model_dump() == texts
+
+
+def variable_of(key: str) -> str:
+    return "ANSWERBACK_" + key.upper().replace(".", "__")
 
 
 def setting_at(settings: object, key: str) -> object:
