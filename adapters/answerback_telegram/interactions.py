@@ -239,9 +239,12 @@ class ClickHandler:
     # --- what follows ----------------------------------------------------------------------------
 
     def _retire_copy(self, ask: Ask, used: Click) -> tuple[Effect, ...]:
-        """Remove a second copy of the live message, which is left if a post's outcome was unknown."""
-        here, lives = ask.destination.surface == SURFACE, _live_messages(ask)
-        if used.typed or not (used.is_about and here and lives) or used.message in lives:
+        """Remove a second copy of the live message, which is left if a post's outcome was unknown.
+
+        Until the live message's id is stored, any message may be the live one.
+        """
+        known = ask.destination.surface == SURFACE and "id" in (ask.message or {})
+        if used.typed or not (used.is_about and known) or used.message in _live_messages(ask):
             return ()
         return () if used.is_helper else (lambda: self.helpers.delete(used.message),)
 
