@@ -124,23 +124,23 @@ def shown(number: int, form: Form) -> Ask:
     )
 
 
-async def store_shown_asks(folder: Path, form: Form) -> None:
-    """Store an open ask for each person."""
+async def store_shown_asks(folder: Path, form: Form, count: int) -> None:
+    """Store open asks, one for each person."""
     store = SqliteStore(folder / "asks.db")
     await store.open()
-    for number in range(CLIENTS):
+    for number in range(count):
         await store.asks.create(Write(shown(number, form)), None)
     await store.close()
 
 
 @asynccontextmanager
 async def service(
-    form: Form, api_url: str, arguments: Sequence[str] = SERVE, **more: str
+    form: Form, api_url: str, arguments: Sequence[str] = SERVE, count: int = CLIENTS, **more: str
 ) -> AsyncIterator[tuple[Process, str, str, Path]]:
     """Run `answerback serve` with shown asks. Yield its process, its two addresses and its directory."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        await store_shown_asks(folder, form)
+        await store_shown_asks(folder, form, count)
         async with process(*arguments, environment=environment(folder, api_url) | more) as up:
             yield up, await up.line(), await up.line(), folder
 

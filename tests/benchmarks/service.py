@@ -149,7 +149,40 @@ def report(
 
 
 async def endings(figures: Figures) -> None:
-    """Clicks that end an approval, by the API, one at a time, with a receipt and without one."""
+    """Clicks that end an ask, one at a time, with a receipt and without one: in Slack, and by the API."""
+    await _endings_in_slack(figures)
+    await _endings_by_api(figures)
+
+
+async def _endings_in_slack(figures: Figures) -> None:
+    alone: dict[str, list[float]] = {"none": [], "receipt": []}
+    used: dict[str, list[float]] = {kind: [] for kind in alone}
+    form = Form(questions=FORM.questions[:1])
+    clickers = [Clicker(number, form) for number in range((ROUNDS + 1) * ENDINGS)]
+    async with AsyncExitStack() as stack:
+        api_url = await stack.enter_async_context(slow_slack())
+        servers: dict[str, tuple[Process, int]] = {}
+        for kind in alone:
+            enabled = str(kind == "receipt").lower()
+            settings = {"ANSWERBACK_RECEIPTS__ENABLED": enabled}
+            running = service(form, api_url, count=len(clickers), **settings)
+            up, _, public, _ = await stack.enter_async_context(running)
+            servers[kind] = up, int(public.rpartition(":")[2])
+        for number in range(ROUNDS + 1):
+            for kind in ("none", "receipt") if number % 2 else ("receipt", "none"):
+                up, port = servers[kind]
+                before, times = up.processor, []
+                for clicker in clickers[number * ENDINGS : (number + 1) * ENDINGS]:
+                    clicker.revision = 1  # the other service has its own ask of this number
+                    times += await hammer(port, [clicker], 0)
+                await asyncio.sleep(LINKED + 2 * SLACK_SECONDS)
+                if number:  # the first round warms up
+                    alone[kind].append(median(times))
+                    used[kind].append((up.processor - before) / ENDINGS)
+    _report_endings(figures, "in Slack", alone, used)
+
+
+async def _endings_by_api(figures: Figures) -> None:
     alone: dict[str, list[float]] = {"none": [], "receipt": []}
     used: dict[str, list[float]] = {kind: [] for kind in alone}
     async with AsyncExitStack() as stack:
@@ -181,7 +214,14 @@ async def endings(figures: Figures) -> None:
                 if number:  # the first round warms up
                     alone[kind].append(median(times))
                     used[kind].append((up.processor - before) / ENDINGS)
-    for figure, of in (("a click that ends an ask, p50", alone), ("  by CPU time, linked", used)):
+    _report_endings(figures, "by the API", alone, used)
+
+
+def _report_endings(
+    figures: Figures, where: str, alone: Mapping[str, list[float]], used: Mapping[str, list[float]]
+) -> None:
+    click = f"a click that ends an ask {where}, p50"
+    for figure, of in ((click, alone), ("  by CPU time, linked", used)):
         cells = {kind: f"{median(found) * 1e6:.0f} µs" for kind, found in of.items()}
         more = median(a / b for a, b in zip(of["receipt"], of["none"], strict=True)) - 1
         figures.add(figure, f"{cells['receipt']}: {more:+.0%}", "at most +5%", cells["none"])
