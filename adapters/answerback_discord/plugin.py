@@ -47,5 +47,5 @@ class DiscordPlugin(ChatPlugin[DiscordSettings]):
         "DISCORD_BOT_TOKEN": "bot_token",
         "DISCORD_PUBLIC_KEY": "public_key",
     }
-    packages = ("discord", "nacl")
+    packages = ("discord",)
     loggers = ("discord",)

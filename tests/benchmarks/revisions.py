@@ -91,6 +91,6 @@ async def main(commit: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["seed"]:
-        asyncio.run(store_shown_asks(Path(sys.argv[2]), FORM))
+        asyncio.run(store_shown_asks(Path(sys.argv[2]), FORM, CLIENTS))
     else:
         asyncio.run(main(*sys.argv[1:2] or ["HEAD"]))

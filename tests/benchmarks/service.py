@@ -28,6 +28,7 @@ from answerback.core.form import Form
 from tests.benchmarks import agents
 from tests.benchmarks.processes import (
     OTHERS,
+    SERVE,
     SLACK_SECONDS,
     Process,
     environment,
@@ -164,8 +165,9 @@ async def _endings_in_slack(figures: Figures) -> None:
         servers: dict[str, tuple[Process, int]] = {}
         for kind in alone:
             enabled = str(kind == "receipt").lower()
-            settings = {"ANSWERBACK_RECEIPTS__ENABLED": enabled}
-            running = service(form, api_url, count=len(clickers), **settings)
+            running = service(
+                form, api_url, SERVE, len(clickers), ANSWERBACK_RECEIPTS__ENABLED=enabled
+            )
             up, _, public, _ = await stack.enter_async_context(running)
             servers[kind] = up, int(public.rpartition(":")[2])
         for number in range(ROUNDS + 1):
@@ -344,7 +346,7 @@ async def socket(figures: Figures) -> None:
         more = {"SLACK_APP_TOKEN": slack.app_token, "SLACK_BOT_TOKEN": slack.bot_token}
         async with (
             slow_slack(slack.api_url) as api_url,
-            service(FORM, api_url, **more) as (_, _, _, folder),
+            service(FORM, api_url, SERVE, CLIENTS, **more) as (_, _, _, folder),
         ):
             await slack.socket.connected(2)
             clicker, times = Clicker(0, FORM), []

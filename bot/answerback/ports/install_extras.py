@@ -12,7 +12,7 @@ POSTGRES: Final = ("postgres", ("psycopg",))
 """The extra for the PostgreSQL store."""
 OTEL: Final = ("otel", ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"))
 """The extra for traces."""
-PUSH: Final = ("push", ("http_ece", "py_vapid"))
+PUSH: Final = ("push", ("cryptography", "http_ece", "py_vapid"))
 """The extra for notifications in browsers."""
 
 

@@ -1,6 +1,6 @@
 """The keys that sign receipts: Ed25519 (RFC 8032), as JSON Web Keys (RFC 8037).
 
-``cryptography`` is imported where a key is used, because most commands use none.
+``nacl`` is imported where a key is used, because most commands use none.
 """
 
 from __future__ import annotations
@@ -57,13 +57,12 @@ class PublicKey:
 
     def has_signed(self, message: bytes, signature: str) -> bool:
         """Return whether a signature in base64url is this key's."""
-        from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+        from nacl.exceptions import BadSignatureError
+        from nacl.signing import VerifyKey
 
         try:
-            key = Ed25519PublicKey.from_public_bytes(decode(self.x))
-            key.verify(decode(signature), message)
-        except (ValueError, InvalidSignature):
+            VerifyKey(decode(self.x)).verify(message, decode(signature))
+        except (ValueError, BadSignatureError):
             return False
         return True
 
@@ -84,16 +83,15 @@ class SigningKey:
     """
 
     def __init__(self, text: str) -> None:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        from nacl.signing import SigningKey as Ed25519Key
 
         seed = decode(text)
         if len(seed) != _BYTES:
             raise ValueError(f"it has {len(seed)} bytes instead of {_BYTES}")
-        key = Ed25519PrivateKey.from_private_bytes(seed)
-        self._sign = key.sign
-        self.public = PublicKey(encode(key.public_key().public_bytes_raw()))
+        self._key = Ed25519Key(seed)
+        self.public = PublicKey(encode(bytes(self._key.verify_key)))
         self.kid = self.public.kid
 
     def sign(self, message: bytes) -> str:
         """Sign a message; return the signature in base64url."""
-        return encode(self._sign(message))
+        return encode(self._key.sign(message).signature)

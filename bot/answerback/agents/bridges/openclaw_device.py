@@ -11,11 +11,12 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
-
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from typing import TYPE_CHECKING, Final
 
 from answerback.agents.bridges.frame import Json
+
+if TYPE_CHECKING:
+    from nacl.signing import SigningKey
 
 CLIENT: Final = "gateway-client"
 MODE: Final = "backend"
@@ -27,26 +28,28 @@ SCOPES: Final = ("operator.admin", "operator.write", "operator.approvals", "oper
 class Device:
     """The key that a gateway knows this client by."""
 
-    key: Ed25519PrivateKey
+    key: SigningKey
 
     @classmethod
     def load(cls, path: Path) -> Device:
         """Load the key from a file that only its owner can read, or create it."""
+        from nacl.signing import SigningKey  # not needed by other bridges
+
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(FileExistsError):
             created = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(created, "wb") as file:
                 file.write(os.urandom(32))
-        return cls(Ed25519PrivateKey.from_private_bytes(path.read_bytes()))
+        return cls(SigningKey(path.read_bytes()))
 
     def proof(self, challenge: Json, token: str) -> Json:
         """Sign the gateway's challenge."""
-        public = self.key.public_key().public_bytes_raw()
+        public = bytes(self.key.verify_key)
         device = hashlib.sha256(public).hexdigest()
         nonce, signed_at = challenge.get("nonce"), challenge.get("ts")
         scopes = ",".join(SCOPES)
         parts = ("v2", device, CLIENT, MODE, "operator", scopes, signed_at, token, nonce)
-        signature = self.key.sign("|".join(map(str, parts)).encode())
+        signature = self.key.sign("|".join(map(str, parts)).encode()).signature
         return {
             "id": device,
             "publicKey": _base64(public),

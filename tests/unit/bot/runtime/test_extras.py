@@ -92,7 +92,7 @@ def test_a_configured_surface_without_its_extra_is_a_configuration_error(
     lack("http_ece")
     with pytest.raises(ConfigError, match=r"^`web\.push` needs the extra 'push'"):
         check_extras(push)
-    lack("nacl")
+    lack("discord")
     with pytest.raises(
         ConfigError, match=r"^The surface slack.*\nThe surface discord needs .*\[discord\]'`\.$"
     ):
