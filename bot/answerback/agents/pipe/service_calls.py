@@ -102,6 +102,10 @@ class DeliveryReceipt:
             self._connection.close()
             self._connection = None
 
+    def __del__(self) -> None:
+        """Abandon the response if whoever waited for it, perhaps in another thread, was cancelled."""
+        self.abandon()
+
     def _linger(self, option: bytes) -> None:
         assert self._connection is not None
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, option)
