@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -41,13 +40,6 @@ ADDS: Final = f"header_up +{HEADER} {{signed_in_as}}"
 """Adds the name to what the browser sent, which is wrong."""
 LOSES_THE_HOST: Final = f"{STRIPS}\n    header_up Host upstream.internal"
 """Hides the host that the request was for, which is wrong."""
-
-
-def free_port() -> int:
-    """Return a port that nobody is listening on."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @asynccontextmanager

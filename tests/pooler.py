@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from tests import postgres
+from tests.ports import free_port
 
 _TIMEOUT: Final = 10.0
 
@@ -22,7 +23,7 @@ class Pooler:
         self, program: str, server: postgres.Server, database: str, size: int, mode: str
     ) -> None:
         self._program = program
-        self.port = postgres.free_port()
+        self.port = free_port()
         self._folder = server.folder_for(f"pooler-{self.port}")
         self._process: subprocess.Popen[bytes] | None = None
         (self._folder / "pgbouncer.ini").write_text(

@@ -6,9 +6,9 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +20,7 @@ import psycopg
 from answerback.ports.store import Store
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
+from tests.ports import free_port
 
 if TYPE_CHECKING:
     import pytest
@@ -29,6 +30,8 @@ GUARDED: Final = "guarded"
 """A role that needs a password ("right") and owns nothing."""
 STORES: Final = ("sqlite", "postgresql")
 """Parameters for fixtures that exist once for each store; see `database_of`."""
+_STARTS_WITHIN: Final = 60.0
+"""Seconds within which a program of PostgreSQL ends, or the server accepts connections, perhaps after a crash."""
 _HBA: Final = f"""
 host all {GUARDED} 127.0.0.1/32 scram-sha-256
 host all all 127.0.0.1/32 trust
@@ -76,13 +79,6 @@ def binaries() -> Path | None:
     debian_folders = Path("/usr/lib/postgresql").glob("*/bin")
     newest = sorted(debian_folders, key=lambda folder: float(folder.parent.name), reverse=True)
     return next((folder for folder in [*on_path, *newest] if (folder / "postgres").exists()), None)
-
-
-def free_port() -> int:
-    """Return a port that nobody is listening on right now."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def runs_as() -> dict[str, Any]:
@@ -148,7 +144,16 @@ class Server:
                 stderr=log,
                 **self._runs_as,
             )  # fmt: skip
-        self._run("pg_isready", "-q", "-h", str(self._folder), "-p", str(self.port), attempts=200)
+        until = time.monotonic() + _STARTS_WITHIN
+        while True:
+            try:
+                self._run("pg_isready", "-q", "-h", str(self._folder), "-p", str(self.port))
+            except AssertionError:
+                if self._process.poll() is not None or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
+            else:
+                return
 
     def stop(self, by: signal.Signals = signal.SIGINT) -> None:
         """Stop the server and end every connection; with SIGQUIT immediately, as in a crash."""
@@ -157,21 +162,16 @@ class Server:
             self._process.wait(30)
             self._process = None
 
-    def _run(self, program: str, *arguments: str, attempts: int = 1) -> None:
-        error_output = b""
-        for _ in range(attempts):
-            completed = subprocess.run(
-                [self._binaries / program, *arguments],
-                cwd=self._folder,
-                capture_output=True,
-                timeout=60,
-                check=False,
-                **self._runs_as,
-            )
-            if completed.returncode == 0:
-                return
-            error_output = completed.stderr
-        raise AssertionError(f"{program}: {error_output.decode()} {self.log()}")
+    def _run(self, program: str, *arguments: str) -> None:
+        completed = subprocess.run(
+            [self._binaries / program, *arguments],
+            cwd=self._folder,
+            capture_output=True,
+            timeout=_STARTS_WITHIN,
+            check=False,
+            **self._runs_as,
+        )
+        assert completed.returncode == 0, f"{program}: {completed.stderr.decode()} {self.log()}"
 
     @property
     def pid(self) -> int:

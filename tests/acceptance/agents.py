@@ -12,6 +12,7 @@ import aiohttp
 
 from tests.acceptance.process import PATIENCE, Process, serving
 from tests.person_keys import bearer
+from tests.ports import free_port
 from tests.unit.bot.outbox_support import SECRET
 
 Json = dict[str, Any]
@@ -37,13 +38,13 @@ class Service:
         self._http = http
         self._stack = AsyncExitStack()
         self._process: Process | None = None
+        self._port = str(free_port())
         self.url = ""
 
     async def start(self) -> None:
-        """Start the service: on a free port the first time, and on the same port after that."""
-        port = self.url.rpartition(":")[2] or "0"
+        """Start the service, each time on the same port."""
         environment: Mapping[str, str] = {
-            "ANSWERBACK_SERVER__PORT": port,
+            "ANSWERBACK_SERVER__PORT": self._port,
             "ANSWERBACK_CALLBACKS__SECRET": SECRET,
             **self._more,
         }

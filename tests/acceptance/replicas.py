@@ -15,7 +15,7 @@ from aiohttp import web
 
 from tests.acceptance.process import PATIENCE, Process, serving
 from tests.person_keys import bearer
-from tests.postgres import free_port
+from tests.ports import free_port
 
 _HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host"})
 """Headers that apply to one connection only, or that the proxy sets again."""

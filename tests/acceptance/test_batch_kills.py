@@ -12,10 +12,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests import postgres
 from tests.acceptance.process import QUIET, serving
 from tests.acceptance.test_batches import assert_all_decided, read_decisions
 from tests.fakes import long_timeouts
+from tests.ports import free_port
 from tests.unit.adapters.batch_platforms import PLATFORMS, Town
 
 KILLS = 3
@@ -29,7 +29,7 @@ async def town(
 ) -> AsyncIterator[Town]:
     for patch in (long_timeouts.slack, long_timeouts.discord):
         patch(monkeypatch)
-    port = postgres.free_port()
+    port = free_port()
     async with PLATFORMS[request.param].run_town(port) as made:
         made.environment["ANSWERBACK_PUBLIC__PORT"] = str(port)
         yield made

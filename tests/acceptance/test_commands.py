@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import signal
-import socket
 import tomllib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import pytest_asyncio
 from tests.acceptance.agents import eventually
 from tests.acceptance.process import Process, command, run, serving
 from tests.person_keys import bearer, read_person_key
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
 
@@ -388,10 +388,3 @@ async def test_every_command_has_help_with_an_example(tmp_path: Path, name: str)
     code, out, _ = await run(*name.split(), "--help", folder=tmp_path)
     assert code == 0
     assert f"Example: answerback {name}" in " ".join(out.split())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -21,6 +21,7 @@ from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import NotPossibleError
 from tests.fakes.discord.world import Channel
+from tests.ports import free_port
 
 pytestmark = pytest.mark.acceptance
 
@@ -49,7 +50,7 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Run]:
     mode, store = request.param
     with postgres.database_of(request, tmp_path, store) as database:
         server = None if store == "sqlite" else request.getfixturevalue("postgres_server")
-        yield Run(mode, database, tmp_path, postgres.free_port(), server)
+        yield Run(mode, database, tmp_path, free_port(), server)
 
 
 def environment(discord: FakeDiscord, run: Run) -> Mapping[str, str]:

@@ -11,8 +11,9 @@ import aiohttp
 import pytest
 
 from tests.acceptance.process import Process, serving
-from tests.caddy_sign_in import ADDS, HEADER, LOSES_THE_HOST, OUTGOING, STRIPS, caddy, free_port
+from tests.caddy_sign_in import ADDS, HEADER, LOSES_THE_HOST, OUTGOING, STRIPS, caddy
 from tests.person_keys import bearer
+from tests.ports import free_port
 from tests.unit.adapters.web.reader import Reader, reader
 
 Json = dict[str, Any]

@@ -19,7 +19,7 @@ from tests.fakes import long_timeouts
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.visible_message import look
-from tests.postgres import free_port
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]
 

@@ -21,6 +21,7 @@ from tests.fakes import long_timeouts
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
+from tests.ports import free_port
 
 LABELS = Labels()
 CHANNEL = "C0OPS"
@@ -101,7 +102,7 @@ async def town_in(
         if mode == "socket":
             environment["SLACK_APP_TOKEN"] = slack.app_token
         else:
-            port = postgres.free_port()
+            port = free_port()
             environment["SLACK_SIGNING_SECRET"] = slack.signing_secret
             environment["ANSWERBACK_PUBLIC__PORT"] = str(port)
             slack.deliver_to(f"http://127.0.0.1:{port}/slack/events")

@@ -12,8 +12,9 @@ import pytest
 
 from tests.acceptance.agents import eventually
 from tests.acceptance.process import command, serving
-from tests.acceptance.test_commands import FORM, form, free_port
+from tests.acceptance.test_commands import FORM, form
 from tests.person_keys import bearer
+from tests.ports import free_port
 
 pytestmark = pytest.mark.acceptance
 

@@ -22,7 +22,7 @@ from answerback.agents.bridges.openclaw_gateway import OpenclawGateway
 from tests.agents.conftest import BINARIES, LATE, PATIENCE, Home
 from tests.agents.model import Calls, Model, Says, scripted
 from tests.agents.test_opencode import last_word_of_line
-from tests.postgres import free_port
+from tests.ports import free_port
 from tests.recipes.conftest import Person
 
 TOKEN = "gateway-token"

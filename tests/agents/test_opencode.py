@@ -16,7 +16,7 @@ import pytest
 
 from tests.agents.conftest import LATE, PATIENCE, Home
 from tests.agents.model import Calls, Model, Says, scripted
-from tests.postgres import free_port
+from tests.ports import free_port
 from tests.recipes.conftest import Person
 
 QUESTION = {

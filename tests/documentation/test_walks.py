@@ -24,7 +24,7 @@ from answerback_client import AsyncClient
 from tests.acceptance.process import serving
 from tests.documentation.blocks import blocks
 from tests.meta.project import PYTHONPATH, ROOT
-from tests.postgres import free_port
+from tests.ports import free_port
 from tests.recipes.conftest import Person
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]

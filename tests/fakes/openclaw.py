@@ -12,6 +12,7 @@ from typing import Any, Final
 from aiohttp import WSMsgType, web
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from tests.ports import free_port
 from tests.service_support import WAIT
 
 Json = dict[str, Any]
@@ -24,7 +25,8 @@ class Openclaw:
     """The gateway: its pending requests, its connections, and the calls that it accepted."""
 
     def __init__(self) -> None:
-        self.url = ""
+        self._port = free_port()
+        self.url = f"ws://127.0.0.1:{self._port}"
         self.pending: dict[str, dict[str, Json]] = {kind: {} for kind in _KINDS}
         self.received: asyncio.Queue[tuple[str, Json]] = asyncio.Queue()
         """The method and parameters of every answer, message and abort that was accepted."""
@@ -42,14 +44,12 @@ class Openclaw:
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> None:
-        """Listen on a free port the first time, then on the same one."""
+        """Listen, each time on the same port."""
         app = web.Application()
         app.router.add_get("/", self._connect)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
-        port = int(self.url.rpartition(":")[2] or 0)
-        await web.TCPSite(self._runner, "127.0.0.1", port, reuse_address=True).start()
-        self.url = f"ws://127.0.0.1:{self._runner.addresses[0][1]}"
+        await web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_address=True).start()
 
     async def stop(self) -> None:
         """Stop the gateway and close all connections."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from aiohttp import encode_basic_auth, web
 
+from tests.ports import free_port
 from tests.service_support import WAIT
 
 Json = dict[str, Any]
@@ -18,7 +19,8 @@ class Opencode:
     """The server: its pending requests, its event streams, and the calls it received."""
 
     def __init__(self, password: str | None = None) -> None:
-        self.url = ""
+        self._port = free_port()
+        self.url = f"http://127.0.0.1:{self._port}"
         self.pending: dict[str, dict[str, Json]] = {"question": {}, "permission": {}}
         self.received: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         """The path with its query, and the body, of every answer, prompt and abort that was accepted."""
@@ -41,7 +43,7 @@ class Opencode:
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> None:
-        """Listen on a free port the first time, then on the same one."""
+        """Listen, each time on the same port."""
         app = web.Application()
         app.router.add_get("/event", self._event)
         app.router.add_get("/{kind:question|permission}", self._list)
@@ -54,9 +56,7 @@ class Opencode:
         app.router.add_post("/session/{id}/prompt_async", self._prompt)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
         await self._runner.setup()
-        port = int(self.url.rpartition(":")[2] or 0)
-        await web.TCPSite(self._runner, "127.0.0.1", port, reuse_address=True).start()
-        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        await web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_address=True).start()
 
     async def stop(self) -> None:
         """Stop the server and close all connections. Pending requests remain until they are dropped."""

@@ -16,6 +16,7 @@ from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres import connections, listen_notify, migrations
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
+from tests.ports import free_port
 from tests.proxy import Proxy, proxy
 from tests.stores.examples import answer_decision, read_only_decision
 
@@ -70,7 +71,7 @@ async def refused(url: str, match: str, kind: type[StoreError] = StoreError) -> 
 
 @pytest.mark.rule("DATA-5")
 async def test_a_server_that_cannot_be_reached_is_named_with_what_to_do() -> None:
-    port = postgres.free_port()
+    port = free_port()
     await refused(
         f"postgresql://ann@127.0.0.1:{port}/asks",
         rf"asks on 127\.0\.0\.1:{port}: it cannot be reached\. Check that the server runs",

@@ -14,6 +14,7 @@ from answerback_storage.postgres.connections import MAX_CONNECTIONS, Connection
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import pooler, program
+from tests.ports import free_port
 
 
 @pytest.fixture
@@ -98,7 +99,7 @@ async def test_a_newer_schema_or_an_unreachable_server_ends_the_checks(
     findings = await found(url)
     assert "newer Answerback" in (findings["database"].wrong or "")
     assert list(findings) == ["database"]
-    findings = await found(f"postgresql://{postgres.USER}@127.0.0.1:{postgres.free_port()}/asks")
+    findings = await found(f"postgresql://{postgres.USER}@127.0.0.1:{free_port()}/asks")
     assert "cannot be reached" in (findings["database"].wrong or "")
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from answerback.core.ask import Status
 from answerback.runtime.config import ServerSettings
+from tests.ports import free_port
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import (
     INITIALIZE,
@@ -253,8 +254,8 @@ async def test_people_see_what_the_agent_reported_earlier_about_the_tool_call(
 
 @pytest.mark.rule("ACP-5")
 async def test_an_answer_after_a_restart_of_the_service_counts(tmp_path: Path) -> None:
-    async with served(tmp_path) as service:
-        port = int(service.url.rpartition(":")[2])
+    port = free_port()
+    async with served(tmp_path, server=ServerSettings(port=port)) as service:
         url = service.url
     async with run_editor(url) as editor:
         async with served(tmp_path, server=ServerSettings(port=port)) as service:

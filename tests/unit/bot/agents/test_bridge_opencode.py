@@ -25,6 +25,7 @@ from answerback_client import AsyncClient
 from tests.acceptance.process import command
 from tests.fakes.opencode import Opencode
 from tests.meta.project import ROOT
+from tests.ports import free_port
 from tests.recipes.receiving import listening
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
@@ -276,8 +277,8 @@ async def test_a_lost_connection_loses_nothing(service: Served, opencode: Openco
 
 @pytest.mark.rule("CONNECT-4")
 async def test_a_restart_of_the_service_loses_nothing(tmp_path: Path, opencode: Opencode) -> None:
-    async with served(tmp_path) as service:
-        port = int(service.url.rpartition(":")[2])
+    port = free_port()
+    async with served(tmp_path, server=ServerSettings(port=port)) as service:
         bridge = bridging(service, opencode)
         await bridge.__aenter__()
         await opencode.ask(QUESTION)

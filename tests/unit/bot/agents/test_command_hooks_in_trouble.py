@@ -23,6 +23,7 @@ from answerback.core.ask import Status
 from answerback.runtime.config import ServerSettings
 from tests.acceptance.forked_process import Child, forked
 from tests.acceptance.process import PATIENCE
+from tests.ports import free_port
 from tests.recipes.receiving import listening
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
@@ -281,8 +282,8 @@ def test_a_hook_imports_next_to_nothing() -> None:
 @pytest.mark.rule("CONNECT-2")
 async def test_a_hook_keeps_waiting_across_a_restart_of_the_service(tmp_path: Path) -> None:
     running: asyncio.Task[Json | None]
-    async with served(tmp_path) as service:
-        port = int(service.url.rpartition(":")[2])
+    port = free_port()
+    async with served(tmp_path, server=ServerSettings(port=port)) as service:
         running = asyncio.create_task(asyncio.to_thread(piped, "copilot", COPILOT, service.url))
         ask = await service.newest()
         await service.wait_for_waiters(ask)

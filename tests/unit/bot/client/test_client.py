@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -38,6 +37,7 @@ from answerback_client import (
     verify_webhook,
 )
 from answerback_client.models import reason_of
+from tests.ports import free_port
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.outbox_support import SECRET
@@ -132,14 +132,14 @@ async def test_the_same_key_from_a_new_process_finds_the_first_ask(
 async def test_a_waiting_client_survives_a_restart_of_the_service(
     tmp_path: Path,
 ) -> None:
-    async with served(tmp_path) as first:
-        port = urlsplit(first.url).port
+    port = free_port()
+    async with served(tmp_path, server=ServerSettings(port=port)) as first:
         client = AsyncClient(first.url, patience=WAIT)
         asking = asyncio.create_task(client.ask("ask_user", GO))
         ask = await first.newest()
         await first.wait_for_waiters(ask)
     assert not asking.done()
-    async with served(tmp_path, server=ServerSettings(port=port or 0)) as second:
+    async with served(tmp_path, server=ServerSettings(port=port)) as second:
         await second.wait_for_waiters(ask)
         await second.act(ask, action="answer", value=True)
         assert (await asking).id == ask.id

@@ -21,6 +21,7 @@ from answerback.webhooks.address_policy import AddressRules, CallbackPolicy, gua
 from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits, WebhookDispatcher
 from answerback.webhooks.sender import WebhookSender
 from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
+from tests.ports import free_port
 from tests.service_support import WAIT, actor, ask_user, boolean
 from tests.unit.bot.outbox_support import SECRET, Outbox, outbox
 
@@ -104,12 +105,12 @@ async def test_a_receiver_that_times_out_is_retried(box: Outbox, receiver: Recei
 
 
 async def test_an_unreachable_receiver_is_retried(box: Outbox) -> None:
-    async with receiving() as gone:
+    port = free_port()
+    async with receiving(port=port) as gone:
         url = gone.url
     async with box.draining():
         ask = await box.answered(url)
         stored = await box.wait_for_tries(ask, 1)
-        port = int(url.split(":")[2].split("/")[0])
         async with receiving(port=port) as back:
             await box.clock.advance(RETRY_DELAYS[0])
             await back.until(1)
