@@ -113,7 +113,7 @@ async def test_a_wrong_token_is_reported_with_its_variable(
 
 
 async def test_a_hanging_service_does_not_hold_up_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "LOOKUP_PATIENCE", 0.2)
+    monkeypatch.setattr(exchange, "LOOKUP_PATIENCE", 1.0)
     asked, over = asyncio.Event(), asyncio.Event()
 
     async def hang(_request: web.Request) -> web.Response:

@@ -105,7 +105,7 @@ async def test_a_wait_that_times_out_leaves_an_open_ask_to_wait_for_again(
     service: Served, client: AsyncClient
 ) -> None:
     with pytest.raises(StillOpenError) as over:
-        await client.ask("ask_user", GO, timeout=0.5)
+        await client.ask("ask_user", GO, timeout=2.0)  # enough to submit it
     ask = over.value.ask
     assert ask.open
     assert ask.prompt is not None
@@ -269,7 +269,7 @@ async def test_the_blocking_client_works_in_a_thread_and_next_to_a_running_loop(
     def work() -> tuple[Ask, Ask, Ask]:
         with Client(service.url, patience=1.0) as client:
             with pytest.raises(StillOpenError) as over:
-                client.ask("ask_user", GO, timeout=0.5)
+                client.ask("ask_user", GO, timeout=2.0)  # enough to submit it
             ask = client.get(over.value.ask.id)
             gave_up.set()
             done = client.wait(ask.id, timeout=WAIT)

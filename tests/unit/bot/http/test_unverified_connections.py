@@ -134,7 +134,7 @@ async def test_a_client_that_sends_slowly_is_disconnected_too() -> None:
 
 
 async def test_a_verified_connection_stays_open() -> None:
-    async with serving(10, 0.2) as (connect, _):
+    async with serving(10, 1.0) as (connect, _):
         reader, writer = await connect(SIGNED)
         assert await read_response(reader) == b"HTTP/1.1 200 OK"
         stranger, _ = await connect()

@@ -56,7 +56,7 @@ async def test_a_client_with_a_short_timeout_that_asks_again_has_one_ask(
     async with client(service, mode) as mcp:
         for call in CASE["mcp"]["same_session_calls"]:
             with pytest.raises(Exception, match=r"(?i)timed? ?out"):
-                await mcp.call_tool(call["name"], call["arguments"], read_timeout_seconds=0.2)
+                await mcp.call_tool(call["name"], call["arguments"], read_timeout_seconds=1.0)
             await service.wait_for_waiters(await service.newest(), 0)
         (only,) = await stored(service)
         await service.act(only, action="answer", value="8420")

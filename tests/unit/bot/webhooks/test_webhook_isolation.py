@@ -25,6 +25,7 @@ from answerback.webhooks.address_policy import (
 from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits
 from answerback.webhooks.sender import WebhookSender, parse_retry_after
 from tests.fakes.receiver import Receiver, never, receiving, status
+from tests.ports import free_port
 from tests.service_support import WAIT, actor, ask_user
 from tests.unit.bot.outbox_support import SECRET, Outbox, outbox
 
@@ -264,7 +265,8 @@ async def only_interim_answers(writer: asyncio.StreamWriter) -> None:
 async def test_a_response_that_is_not_http_delays_nobody_and_is_reported_in_a_fixed_word(
     box: Outbox, receiver: Receiver, answer: Any, word: str | set[str]
 ) -> None:
-    async with answering(answer) as url, box.draining(timeout=0.5):
+    timeout = WAIT if word == "refused" else 0.5
+    async with answering(answer) as url, box.draining(timeout=timeout):
         odd = await box.answered(url)
         await box.wait_for_tries(await box.answered(receiver.url), 1)
         stored = await box.wait_for_tries(odd, 1)
@@ -284,13 +286,6 @@ async def test_a_compressed_response_body_is_not_decompressed(box: Outbox) -> No
     assert stored.state is DeliveryState.DELIVERED
 
 
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.mark.rule("WEBHOOK-9")
 async def test_an_agent_cannot_distinguish_closed_ports_odd_ports_and_private_addresses(
     box: Outbox,
@@ -299,7 +294,7 @@ async def test_an_agent_cannot_distinguish_closed_ports_odd_ports_and_private_ad
     box.names.answers["odd.example"] = [["not an address"]]
     box.names.answers["nowhere.example"] = [[]]
     async with answering(banner) as odd, box.draining():
-        urls = [odd, f"http://127.0.0.1:{closed_port()}/hook"]
+        urls = [odd, f"http://127.0.0.1:{free_port()}/hook"]
         urls += [f"http://{name}/hook" for name in box.names.answers]
         asks = [await box.answered(url) for url in urls]
         found = [await box.wait_for_tries(ask, 1) for ask in asks]
