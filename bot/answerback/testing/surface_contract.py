@@ -32,7 +32,7 @@ from answerback.testing.surface_people import PeopleContract
 from answerback.testing.surface_prefills import PrefillsContract
 from answerback.testing.surface_texts import TextsContract
 from answerback.testing.surface_too_late import TooLateContract
-from answerback.testing.surface_typing import TypingContract
+from answerback.testing.surface_typing import TypedAnswersContract, TypingContract
 from answerback.testing.surface_walks import RecordContract, WalksContract
 
 
@@ -73,6 +73,7 @@ class SurfaceContract(
     SharedSurfaceContract,
     WalksContract,
     PrefillsContract,
+    TypedAnswersContract,
     TextsContract,
     ButtonsContract,
     PeopleContract,
@@ -85,14 +86,18 @@ class SurfaceContract(
     """The behaviour of every surface."""
 
     @pytest.mark.rule("PLUGIN-2")
-    @pytest.mark.parametrize("capability", Capability)
     async def test_exactly_the_declared_capabilities_are_missing(
-        self, stage: Stage, ada: SimulatedPerson, capability: Capability
+        self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         """Leaving out the methods of a capability does not skip its tests: its absence must be declared."""
-        protocol: type = capability.value
-        driver = stage if Stage in protocol.__mro__ else ada
-        assert isinstance(driver, protocol) is (capability not in self.unsupported)
-        if capability is Capability.REMINDERS:
-            [surface] = stage.harness.service.surfaces.values()
-            assert isinstance(surface, SupportsReminders) is (capability not in self.unsupported)
+        missing = {
+            each for each in Capability if not isinstance(_driver(each, stage, ada), each.value)
+        }
+        assert missing == set(self.unsupported)
+        [surface] = stage.harness.service.surfaces.values()
+        can_remind = isinstance(surface, SupportsReminders)
+        assert can_remind is (Capability.REMINDERS not in self.unsupported)
+
+
+def _driver(capability: Capability, stage: Stage, ada: SimulatedPerson) -> Stage | SimulatedPerson:
+    return stage if Stage in capability.value.__mro__ else ada

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 import pytest
 
@@ -73,12 +74,13 @@ class GapsContract:
             Form(questions=(GO, WHY)), stage.place, (ada.user_id,)
         )
         await stage.add_bot()
+
+        async def looks_ended(ask: Ask) -> bool:
+            await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+            return not ada.available_actions()
+
         for ask in asks:
-            async with asyncio.timeout(_WAIT):
-                await ada.look_at(await stage.harness.wait_until_shown(ask.id))
-                while ada.available_actions():
-                    await asyncio.sleep(0.02)
-                    await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+            await _poll(partial(looks_ended, ask))
         if unseen.open:
             await _until(stage, unseen, lambda each: each.seen)
         again = await create_viewed_ask(stage, [GO, WHY], ada)
@@ -87,9 +89,22 @@ class GapsContract:
 
 
 async def _until(stage: Stage, ask: Ask, holds: Callable[[Ask], bool]) -> Ask:
+    async def is_stored() -> bool:
+        return holds(await _stored(stage, ask))
+
+    await _poll(is_stored)
+    return await _stored(stage, ask)
+
+
+async def _stored(stage: Stage, ask: Ask) -> Ask:
+    stored = await stage.harness.store.asks.get(ask.id)
+    assert stored is not None
+    return stored
+
+
+async def _poll(holds: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(_WAIT):
         while True:
-            stored = await stage.harness.store.asks.get(ask.id)
-            if stored is not None and holds(stored):
-                return stored
+            if await holds():
+                return
             await asyncio.sleep(0.02)

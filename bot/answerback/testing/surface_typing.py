@@ -27,8 +27,8 @@ from answerback.testing.surface_questions import AGAIN, GO, QUOTED, TYPED_ANSWER
 
 
 @requires_capability(Capability.TYPED_ANSWERS)
-class TypingContract:
-    """Typed messages count only if they are meant for the ask."""
+class TypedAnswersContract:
+    """How a typed message is read."""
 
     @pytest.mark.rule("TYPED-2", "TYPED-4", "TYPED-10", "TYPED-11")
     @pytest.mark.parametrize(
@@ -58,6 +58,11 @@ class TypingContract:
         ask = await create_viewed_ask(stage, [QUOTED], ada)
         assert not await ada.type_message(text)
         await wait_for_steps(stage, ask, ada, after=0)
+
+
+@requires_capability(Capability.TYPED_ANSWERS)
+class TypingContract:
+    """Typed messages count only if they are meant for the ask."""
 
     @pytest.mark.rule("TYPED-1")
     async def test_messages_between_people_are_never_answers(
