@@ -76,7 +76,7 @@ class Inbox:
         """Decide about what was ticked in the modal; returns how many asks are left undecided."""
         boxes = [each for each in used.inputs.values() if isinstance(each, list)]
         ticked = [str(tick) for each in boxes for tick in each]
-        batch = Batch(ticked, allow, used.delivery, inbox_view.shows_whole_context)
+        batch = Batch(ticked, allow, used.delivery, inbox_view.BATCH.shows_whole)
         return await self._asks.decide_batch(batch, _actor(used), fence=self._fence())
 
 

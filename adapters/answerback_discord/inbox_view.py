@@ -14,8 +14,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import Prompt, view_of
 from answerback.ports.store_values import Page
 from answerback.presentation import wording
-from answerback.presentation.batch_rows import BatchRow, shows_whole
-from answerback.presentation.batch_rows import batch_rows as rows_of
+from answerback.presentation.batch_rows import BatchRows
 from answerback_chat.control_codec import NO_ASK, Control, Verb, encode
 from answerback_chat.inbox_reader import is_empty
 from answerback_discord import components as c
@@ -57,24 +56,14 @@ def page(
         )
     entries = [_entry(number, ask, labels) for number, ask in enumerate(asks.rows, 1)]
     heading = c.text(f"**{escape(labels.inbox_title)}**")
-    rows = batch_rows(asks.rows)
-    several = [
-        _inbox_button(labels.allow_several, after, Verb.ALLOW_SEVERAL, c.ButtonStyle.PRIMARY)
-    ]
-    several = several if shows_whole(rows) else []
-    several += [_inbox_button(labels.deny_several, after, Verb.DENY_SEVERAL)] if rows else []
-    buttons = [*several, *_paging_buttons(asks.after, labels)]
+    rows, buttons = BATCH.of(asks.rows), []
+    if any(row.shown is not None for row in rows):
+        style = c.ButtonStyle.PRIMARY
+        buttons.append(_inbox_button(labels.allow_several, after, Verb.ALLOW_SEVERAL, style))
+    if rows:
+        buttons.append(_inbox_button(labels.deny_several, after, Verb.DENY_SEVERAL))
+    buttons += _paging_buttons(asks.after, labels)
     return c.message([*note, heading, *entries, *c.rows(buttons)], private=True)
-
-
-def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[str]]:
-    """Return the permissions that can be decided together; a row shows a whole context as Markdown."""
-    return rows_of(asks, _whole_context)
-
-
-def shows_whole_context(ask: Ask) -> bool:
-    """Whether the modal shows the whole context of an ask."""
-    return shows_whole(batch_rows([ask]))
 
 
 def _whole_context(prompt: Prompt) -> str | None:
@@ -84,9 +73,12 @@ def _whole_context(prompt: Prompt) -> str | None:
     return context.text if whole else None
 
 
+BATCH: Final = BatchRows(_whole_context)
+
+
 def batch_modal(asks: Page[Ask], control: Control, labels: Labels, *, allow: bool) -> Json | None:
     """Return the `data` of the modal in which permissions are ticked; None if there are none (any more)."""
-    rows = [row for row in batch_rows(asks.rows) if row.shown is not None or not allow]
+    rows = BATCH.decidable(asks.rows, allow=allow)
     if not rows:
         return None
     label = labels.allow_once if allow else labels.deny

@@ -130,7 +130,7 @@ class HomeTabs:
         ticked = [tick for tick, boxes in used.values.items() if boxes]
         allow = BATCH_VERBS[used.control.verb]
         left = await self._asks.decide_batch(
-            Batch(ticked, allow, used.delivery, inbox_view.shows_whole_context), used.actor
+            Batch(ticked, allow, used.delivery, inbox_view.BATCH.shows_whole), used.actor
         )
         # What was decided may be shown on another surface, which then updates no Home.
         self._enqueue(used.person.user_id, 0.0)

@@ -12,8 +12,7 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View, view_of
 from answerback.presentation import text_fitting, wording
-from answerback.presentation.batch_rows import BatchRow, shows_whole
-from answerback.presentation.batch_rows import batch_rows as rows_of
+from answerback.presentation.batch_rows import BatchRows
 from answerback.presentation.context_layout import fit_context
 from answerback.presentation.sanitize import one_line, visible
 from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb, encode
@@ -74,9 +73,8 @@ def build_home_view(
     blocks = [_heading(labels.inbox_title)]
     for ask in waiting:
         blocks += _waiting_blocks(ask, labels)
-    rows = batch_rows(waiting)
-    several = []
-    if shows_whole(rows):
+    rows, several = BATCH.of(waiting), []
+    if any(row.shown is not None for row in rows):
         several.append(_batch_button(labels.allow_several, Verb.ALLOW_SEVERAL, "primary"))
     if rows:
         several.append(_batch_button(labels.deny_several, Verb.DENY_SEVERAL))
@@ -98,16 +96,6 @@ def _batch_button(label: str, verb: Verb, style: ButtonStyle = None) -> Block:
     return button(label, str(verb), encode(NO_ASK, 0, verb), style)
 
 
-def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[list[Block]]]:
-    """Return the permissions that can be decided together; a row shows a whole context as blocks."""
-    return rows_of(asks, _whole_context)
-
-
-def shows_whole_context(ask: Ask) -> bool:
-    """Whether the modal shows the whole context of an ask."""
-    return shows_whole(batch_rows([ask]))
-
-
 def _whole_context(prompt: Prompt) -> list[Block] | None:
     fitted = fit_context(prompt, limits.SECTION_TEXT)
     shown = rich_text(fitted.blocks)
@@ -120,11 +108,14 @@ def _headline(text: str) -> str:
     return text_fitting.shorten(visible(text), _QUESTION_ROOM)
 
 
+BATCH: Final = BatchRows(_whole_context)
+
+
 def batch_modal(asks: Sequence[Ask], verb: Verb, labels: Labels) -> Block | None:
     """Build the modal in which permissions are ticked; None if there are none (any more)."""
     allow = BATCH_VERBS[verb]
     decision = labels.allow_once if allow else labels.deny
-    rows = [row for row in batch_rows(asks) if row.shown is not None or not allow]
+    rows = BATCH.decidable(asks, allow=allow)
     blocks: list[Block] = []
     for number, row in enumerate(rows, 1):
         asker = wording.asks_line(view_of(row.ask), labels, briefly=True)

@@ -34,7 +34,7 @@ class Inbox:
     fence: Callable[[], Fence | None]
 
     def __post_init__(self) -> None:
-        whole = inbox_view.shows_whole_context
+        whole = inbox_view.BATCH.shows_whole
         self._ticks = TickedInbox(SURFACE, self.asks, self.labels, whole, self.fence)
 
     async def send(self, typed: TypedMessage) -> None:

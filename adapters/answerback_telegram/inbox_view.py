@@ -17,8 +17,7 @@ from answerback.core.view import Prompt, view_of
 from answerback.ports.commands import COMMAND
 from answerback.ports.store_values import Page
 from answerback.presentation import wording
-from answerback.presentation.batch_rows import BatchRow, shows_whole
-from answerback.presentation.batch_rows import batch_rows as rows_of
+from answerback.presentation.batch_rows import BatchRow, BatchRows
 from answerback_chat.control_codec import NO_ASK, Verb
 from answerback_chat.inbox_reader import is_empty
 from answerback_chat.ticked_inbox import digest_of
@@ -60,7 +59,7 @@ def page(
             open_to_anyone, labels, escape, lambda to: destination_text(to, labels)
         )
         return compose([heading, text], [_paging_row(None, labels)])
-    rows = {row.ask.id: row for row in batch_rows(asks.rows)}
+    rows = {row.ask.id: row for row in BATCH.of(asks.rows)}
     entries = [
         _entry(number, ask, labels, rows.get(ask.id)) for number, ask in enumerate(asks.rows, 1)
     ]
@@ -81,11 +80,6 @@ def page(
     )
 
 
-def batch_rows(asks: Sequence[Ask]) -> list[BatchRow[str]]:
-    """Return the permissions that can be decided together; a row shows a whole context as HTML."""
-    return rows_of(asks, _whole_context)
-
-
 def _whole_context(prompt: Prompt) -> str | None:
     _, is_cut = shorten_line(prompt.question.text, _QUESTION_BUDGET)
     context = question_context.render_context(prompt, _CONTEXT_BUDGET)
@@ -93,9 +87,7 @@ def _whole_context(prompt: Prompt) -> str | None:
     return context.text if whole and context.text.count("</") <= _MOST_MARKS else None
 
 
-def shows_whole_context(ask: Ask) -> bool:
-    """Whether an ask's row shows its whole context."""
-    return shows_whole(batch_rows([ask]))
+BATCH: Final = BatchRows(_whole_context)
 
 
 def commands(labels: Labels, *, offered: bool) -> list[JsonValue]:
@@ -129,7 +121,7 @@ def _decision_row(
     """The buttons that decide about what is ticked; allowing only if some of that is shown whole."""
     chosen = [row for row in rows if row.tick in ticked]
     verbs = [(labels.deny, Verb.DENY_SEVERAL, keyboards.DANGER)] if chosen else []
-    if shows_whole(chosen):
+    if any(row.shown is not None for row in chosen):
         verbs.insert(0, (labels.allow_once, Verb.ALLOW_SEVERAL, ""))
     digest = digest_of(ticked)
     return [

@@ -13,8 +13,9 @@ from answerback.core.granting import describe_match
 from answerback.core.grants import Grant
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.presentation import answer_summary, batch_rows, durations, wording
+from answerback.presentation import answer_summary, durations, wording
 from answerback.presentation.attribution import utc_clock
+from answerback.presentation.batch_rows import BatchRows
 from answerback.presentation.list_row import row_detail
 from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.text_fitting import shorten
@@ -173,7 +174,7 @@ class _Decidable(TypedDict, total=False):
 
 def _decidable(ask: Ask, labels: Labels) -> _Decidable:
     """Return what a row needs so that its ask can be decided together with others."""
-    for row in batch_rows.batch_rows([ask], lambda prompt: prompt):
+    for row in BatchRows(lambda prompt: prompt).of([ask]):
         if row.shown is None:
             return {"pick": row.tick}
         context = question_context.render_context(row.shown, labels)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from answerback.core.ask import Ask
@@ -33,25 +34,34 @@ class BatchRow(NamedTuple, Generic[R]):
         return f"{self.ask.id}:{self.ask.revision}"
 
 
-def batch_rows(asks: Iterable[Ask], show: Callable[[Prompt], R | None]) -> list[BatchRow[R]]:
-    """Return the permissions among asks that can be decided together.
+@dataclass(frozen=True)
+class BatchRows(Generic[R]):
+    """How a surface lists permissions.
 
     Args:
         show: returns a whole context as the surface shows it in a row, or None if it does not fit.
     """
-    return [
-        BatchRow(
-            ask, question.text, None if (prompt := whole_prompt(ask)) is None else show(prompt)
-        )
-        for ask in asks
-        if (question := ask.question) is not None
-        and not isinstance(decide_in_batch(ask, allow=False), Refusal)
-    ]
 
+    show: Callable[[Prompt], R | None]
 
-def shows_whole(rows: Sequence[BatchRow[R]]) -> bool:
-    """Whether any of these rows holds a whole context, so that its permission can be allowed."""
-    return any(row.shown is not None for row in rows)
+    def of(self, asks: Iterable[Ask]) -> list[BatchRow[R]]:
+        """Return the permissions among asks that can be decided together."""
+        return [
+            BatchRow(
+                ask, question.text, self.show(prompt) if (prompt := whole_prompt(ask)) else None
+            )
+            for ask in asks
+            if (question := ask.question) is not None
+            and not isinstance(decide_in_batch(ask, allow=False), Refusal)
+        ]
+
+    def decidable(self, asks: Iterable[Ask], *, allow: bool) -> list[BatchRow[R]]:
+        """Return those that can be allowed in the list, or denied."""
+        return [row for row in self.of(asks) if row.shown is not None or not allow]
+
+    def shows_whole(self, ask: Ask) -> bool:
+        """Whether an ask's row shows its whole context, so that it can be allowed in the list."""
+        return bool(self.decidable([ask], allow=True))
 
 
 def whole_prompt(ask: Ask) -> Prompt | None:

@@ -97,4 +97,4 @@ def _check(asks: list[Ask], allow: bool) -> str:
     return json.dumps(modal, ensure_ascii=False)
 
 
-LISTED = ListedOn(inbox_view.ASKS_PER_PAGE, inbox_view.batch_rows, _check)
+LISTED = ListedOn(inbox_view.ASKS_PER_PAGE, inbox_view.BATCH.of, _check)

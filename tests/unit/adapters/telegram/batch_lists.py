@@ -87,7 +87,7 @@ async def run_town(port: int) -> AsyncIterator[Town]:
 
 
 def _check(asks: list[Ask], _allow: bool) -> str:
-    ticked = [row.tick for row in inbox_view.batch_rows(asks)]
+    ticked = [row.tick for row in inbox_view.BATCH.of(asks)]
     page = Page(tuple(asks), "d2FpdGluZzox")
     note = LABELS.selection_changed.format(submit=LABELS.allow_once)
     text = str(inbox_view.page(page, LABELS, (), ticked, note)["text"])
@@ -98,4 +98,4 @@ def _check(asks: list[Ask], _allow: bool) -> str:
     return text
 
 
-LISTED = ListedOn(inbox_view.ASKS_PER_PAGE, inbox_view.batch_rows, _check)
+LISTED = ListedOn(inbox_view.ASKS_PER_PAGE, inbox_view.BATCH.of, _check)
