@@ -8,12 +8,15 @@ that follows it literal.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import Final
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Final, TypeVar, cast
 
 from answerback.presentation import text_fitting
 from answerback.presentation.sanitize import one_line, visible
 from answerback_discord import limits
+
+_Render = TypeVar("_Render", bound=Callable[..., object])
 
 # `:` belongs to a scheme or an emoji's name only before a slash or a word; every mention begins with `@` or `<`.
 _MARKS: Final = re.compile(r"[\\*_~|`<@\[\]]|:(?=[/\w+-])")
@@ -26,52 +29,38 @@ _PIECE: Final = 900
 """Units of a text that are kept together on a page; escaping at most doubles them."""
 
 
+def _cached(render: _Render) -> _Render:
+    """Cache the results for short texts: the same few are on every message."""
+    cached = lru_cache(maxsize=2_048)(render)
+
+    @wraps(render)
+    def call(text: str, *most: int) -> object:
+        return (cached if len(text) <= _CACHED_LENGTH else render)(text, *most)
+
+    return cast("_Render", call)
+
+
+@_cached
 def fit_line(text: str, most: int) -> str:
     """Shorten a text to one line of at most ``most`` units, without escaping it."""
-    return (
-        _fit_short(text, most)
-        if len(text) <= _CACHED_LENGTH
-        else text_fitting.shorten(one_line(text), most)
-    )
-
-
-@lru_cache(maxsize=2_048)
-def _fit_short(text: str, most: int) -> str:
-    # The same few labels are on every message.
     return text_fitting.shorten(one_line(text), most)
 
 
-@lru_cache(maxsize=2_048)
+@_cached
 def fit_button(label: str) -> str:
-    """Shorten a label to fit a button. No form allows labels of more than a thousand characters."""
+    """Shorten a label to fit a button."""
     return text_fitting.shorten(one_line(label), limits.BUTTON_LABEL)
 
 
+@_cached
 def escape(text: str) -> str:
     """Escape a text as markdown that shows each character literally: no mention, link, list, heading or code."""
-    return _escape_short(text) if len(text) <= _CACHED_LENGTH else _escape_markdown(visible(text))
+    return _escape_visible(visible(text))
 
 
-@lru_cache(maxsize=2_048)
-def _escape_short(text: str) -> str:
-    return _escape_markdown(visible(text))
-
-
+@_cached
 def _escape_visible(visible_text: str) -> str:
     """Like `escape`, for a text that has been through `visible`; a second pass might lengthen a shortened text."""
-    return (
-        _escape_visible_short(visible_text)
-        if len(visible_text) <= _CACHED_LENGTH
-        else _escape_markdown(visible_text)
-    )
-
-
-@lru_cache(maxsize=2_048)
-def _escape_visible_short(visible_text: str) -> str:
-    return _escape_markdown(visible_text)
-
-
-def _escape_markdown(visible_text: str) -> str:
     escaped = _MARKS.sub(lambda mark: "\\" + mark[0], visible_text)  # faster than a template
     return _LINE_STARTS.sub(_escape_start, escaped)
 
@@ -83,17 +72,9 @@ def _escape_start(match: re.Match[str]) -> str:
     return f"{match[1]}\\{match[2]}"
 
 
+@_cached
 def shorten_line(text: str, most: int) -> tuple[str, bool]:
     """Like `shorten`, with the text on one line."""
-    return (
-        _shorten_line_short(text, most)
-        if len(text) <= _CACHED_LENGTH
-        else shorten(one_line(text), most)
-    )
-
-
-@lru_cache(maxsize=2_048)
-def _shorten_line_short(text: str, most: int) -> tuple[str, bool]:
     return shorten(one_line(text), most)
 
 
@@ -134,7 +115,7 @@ def _in_fence(body: str, language: str) -> str:
 def split_into_pieces(text: str) -> list[str]:
     """Split a text of any length into escaped pieces that each fit a page; only blanks at the cuts are lost."""
     parts = text_fitting.split_text(visible(text), _PIECE)
-    return [_escape_markdown(part.strip()) for part in parts if part.strip()]
+    return [_escape_visible(part.strip()) for part in parts if part.strip()]
 
 
 def split_into_pages(text: str, most: int) -> list[str]:
