@@ -27,7 +27,7 @@ from answerback.ports.surface import Shown
 from answerback_chat.control_codec import object_of, text_of
 from answerback_chat.live_message import LiveMessages, Save, Uneditable
 from answerback_chat.selection_drafts import SelectionDrafts
-from answerback_slack import errors, parse, people_text, reminders
+from answerback_slack import errors, parse, people_text, private_notes
 from answerback_slack.api_client import SlackApi
 from answerback_slack.channel_history import Conversation, event_payload, messages_between
 from answerback_slack.fallback_text import fallback_text
@@ -267,7 +267,7 @@ class Posting(LiveMessages[MessageRef, Message]):
 
     async def post_reminder(self, ask: Ask, ref: MessageRef, number: int) -> None:
         url = await self._url(ask, ref)
-        message = reminders.build_reminder(ask, number, url, self._labels)
+        message = private_notes.reminder(ask, number, url, self._labels)
         payload = {"ask_id": ask.id, "number": number}
         await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, payload)
 

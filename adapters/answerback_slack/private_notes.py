@@ -1,4 +1,4 @@
-"""Notes that only one person sees."""
+"""Notes that only one person sees, and reminders."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Final
 
 import aiohttp
 
+from answerback.core.ask import Ask
 from answerback.core.errors import NotDoneError, PlatformError, PlatformUnavailableError
 from answerback.core.labels import Labels
+from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Rejected
-from answerback.presentation import wording
+from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat
 from answerback_chat import message_texts
 from answerback_chat.control_codec import Verb, command_control
@@ -25,14 +27,24 @@ from answerback_slack.blocks import (
     actions_block,
     button,
     date_mrkdwn,
+    escape,
     escape_within,
+    mrkdwn,
+    section,
     sections,
 )
-from answerback_slack.mentions import mention
+from answerback_slack.mentions import is_id, mention, mentions
 from answerback_slack.parse import MessageLocation
+from answerback_slack.render import Message
 
 _NOTE_ROOM: Final = 2_000
 """Units of a note without the names in it; a section holds both."""
+MAX_REMINDED: Final = 40
+"""The most responders that a reminder mentions, so that it stays one message: Slack splits longer texts."""
+_REMINDER_ROOM: Final = 1_000
+"""Units of a reminder's own text; names and the link have the rest of `limits.SECTION_TEXT`."""
+_QUESTION_ROOM: Final = 300
+"""Units of the question in a reminder."""
 _NO_RESPONSE: Final = frozenset({"timeout", "connection"})
 """The codes of calls without a response, whose outcome is unknown."""
 
@@ -153,3 +165,14 @@ def note_with_button(text: str, label: str, control: str, value: str) -> list[Bl
         value: the button's own value.
     """
     return [*sections(text), actions_block(control, [button(label, "use", value)])]
+
+
+def reminder(ask: Ask, number: int, url: str | None, labels: Labels) -> Message:
+    """A reminder: mentions, who is waiting, a link to the live message, and the question."""
+    recipients, message = wording.reminder(ask, number, labels)
+    text = escape_within(message, _REMINDER_ROOM)
+    ids = [each for each in recipients if is_id(each)]
+    link = [f"<{url}>"] if url else []
+    first = mrkdwn(" ".join([*mentions(ids, MAX_REMINDED), text, *link]))
+    about = text_fitting.shorten(wording.subject(view_of(ask), labels), _QUESTION_ROOM)
+    return Message(f"{text}\n{escape(about)}", [{"type": "section", "text": first}, section(about)])

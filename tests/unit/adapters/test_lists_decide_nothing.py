@@ -14,7 +14,7 @@ from answerback.ports.store_values import Page
 from answerback_chat.control_codec import Verb
 from answerback_discord import inbox_view as discord_inbox
 from answerback_slack import inbox_view as slack_inbox
-from answerback_slack.reminders import build_reminder
+from answerback_slack.private_notes import reminder
 from tests.unit.adapters.all_surfaces import asked
 
 LABELS = Labels()
@@ -41,7 +41,7 @@ def test_nothing_is_decided_where_only_the_headline_is_shown(place: str) -> None
     ask = shortened()
     shown: dict[str, object] = {
         "Slack's Home tab": slack_inbox.build_home_view([ask], [], LABELS),
-        "Slack's reminder": build_reminder(ask, 0, "https://x.example", LABELS),
+        "Slack's reminder": reminder(ask, 0, "https://x.example", LABELS),
         "Discord's inbox": discord_inbox.page(Page((ask,), None), LABELS),
     }
     text = json.dumps(shown[place], default=str)

@@ -16,8 +16,9 @@ from answerback.core.walker import Phase
 from answerback.ports.store_values import Page
 from answerback.testing.example_asks import new_ask
 from answerback_discord import inbox_view as discord_inbox
-from answerback_slack import fallback_text, reminders
+from answerback_slack import fallback_text
 from answerback_slack import inbox_view as slack_home
+from answerback_slack import private_notes as slack_notes
 from answerback_web import inbox_view as web_inbox
 
 LISTS: Final[dict[str, Callable[[Ask], object]]] = {
@@ -26,7 +27,7 @@ LISTS: Final[dict[str, Callable[[Ask], object]]] = {
         [ask] if ask.open else [], [] if ask.open else [ask], ENGLISH
     ),
     "Slack's fallback text": lambda ask: fallback_text.fallback_text(view_of(ask), ENGLISH),
-    "Slack's reminder": lambda ask: reminders.build_reminder(ask, 0, None, ENGLISH),
+    "Slack's reminder": lambda ask: slack_notes.reminder(ask, 0, None, ENGLISH),
     "Discord's inbox": lambda ask: discord_inbox.page(Page((ask,), None), ENGLISH),
 }
 

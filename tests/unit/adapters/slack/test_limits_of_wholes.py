@@ -23,7 +23,7 @@ from answerback.core.view import View, view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Rejected, RejectReason
 from answerback_chat.control_codec import Control, Verb
-from answerback_slack import fallback_text, modals, people_text, private_notes, reminders
+from answerback_slack import fallback_text, modals, people_text, private_notes
 from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.interactions import Ack
 from answerback_slack.message_layout import MessageBuilder
@@ -137,7 +137,7 @@ def test_a_reminder_is_a_single_message_whoever_asked() -> None:
         ask = ask_of(ask.form.model_copy(update={"tool": label}))
         ask = replace(ask, responders=("@S0" + "X" * 29,) * 99)
         url = f"https://example.slack.com/archives/{'x' * 120}"
-        message = reminders.build_reminder(ask, 0, url, LABELS)
+        message = private_notes.reminder(ask, 0, url, LABELS)
         assert is_accepted(*message.blocks, text=message.text)
 
 
