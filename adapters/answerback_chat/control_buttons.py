@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from answerback.core.form import AnswerType, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Prompt, View
+from answerback.presentation.option_controls import OptionLimits, chosen_indexes
+from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_fitting import shorten
 from answerback_chat.control_codec import Verb
 
 
@@ -16,9 +21,53 @@ class PlannedButton(NamedTuple):
     verb: Verb
     argument: str = ""
     is_primary: bool = False
+    is_danger: bool = False
 
 
-def yes_no_buttons(prompt: Prompt, labels: Labels) -> list[PlannedButton]:
+def answer_buttons(prompt: Prompt, labels: Labels) -> list[PlannedButton]:
+    """Return what answers a question without options, or opens the input for its answer."""
+    match prompt.question.answer_type:
+        case AnswerType.BOOLEAN:
+            return _yes_no_buttons(prompt, labels)
+        case AnswerType.TEXT:
+            return [PlannedButton(labels.answer, Verb.WRITE, is_primary=True)]
+        case AnswerType.SCHEMA:
+            return [PlannedButton(labels.fill_in, Verb.FILL, is_primary=True)]
+        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+            return []
+
+
+def option_buttons(prompt: Prompt, limits: OptionLimits) -> list[PlannedButton]:
+    """Return a button for each option; the message shows in full what is too long for one."""
+    question, chosen = prompt.question, chosen_indexes(prompt)
+    names = limits.option_labels(question, range(len(question.options)))
+    return [
+        option_button(question, shorten(one_line(name), limits.button), i, chosen)
+        for i, name in enumerate(names)
+    ]
+
+
+def option_button(
+    question: Question, name: str, index: int, chosen: Sequence[int]
+) -> PlannedButton:
+    """Return what answers with an option."""
+    denies = question.options[index].kind is OptionKind.DENY
+    return PlannedButton(name, Verb.ANSWER, str(index), index in chosen, denies)
+
+
+def free_text_buttons(prompt: Prompt, labels: Labels, *, takes_note: bool) -> list[PlannedButton]:
+    """Return what opens the input for an answer that is no option, or for a note with the choice."""
+    planned = []
+    if prompt.question.other:
+        is_primary = prompt.other_text is not None
+        planned.append(PlannedButton(prompt.other_label(labels), Verb.OTHER, "", is_primary))
+    if takes_note:
+        is_primary = prompt.note is not None
+        planned.append(PlannedButton(labels.answer_with_note, Verb.NOTE, "", is_primary))
+    return planned
+
+
+def _yes_no_buttons(prompt: Prompt, labels: Labels) -> list[PlannedButton]:
     """Return what answers a boolean question."""
     yes, no = labels.yes_no(consent=prompt.question.consent)
     planned = [

@@ -5,11 +5,11 @@ What a person has done to a list without answering yet (a page, a search, a sele
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from answerback.core.form import OptionKind, Question
+from answerback.core.form import Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.presentation.option_controls import (
@@ -21,6 +21,12 @@ from answerback.presentation.option_controls import (
     selection_digest,
 )
 from answerback_chat import control_codec
+from answerback_chat.control_buttons import (
+    PlannedButton,
+    free_text_buttons,
+    option_button,
+    option_buttons,
+)
 from answerback_chat.control_codec import Verb
 from answerback_chat.text_blocks import TextBlock
 from answerback_discord import components as c
@@ -45,6 +51,7 @@ class ListState:
 
 _MAX_SEARCH_WORDS: Final = 20
 """Maximum words of a search; each of them is looked up in every option."""
+_STYLES: Final = {True: ButtonStyle.PRIMARY, False: ButtonStyle.SECONDARY}
 _DEFAULT_STATE: Final = ListState()
 SELECTION_BUDGET: Final = 400
 """Units for the selected options of all pages of a menu, as the message names them."""
@@ -72,6 +79,20 @@ def button(
     """Render a button of a view; its label is shortened to fit."""
     custom_id = control_codec.encode(view.ask_id, view.revision, verb, str(argument))
     return c.button(fit_button(label), custom_id, style)
+
+
+def buttons(view: View, planned: Iterable[PlannedButton]) -> list[Json]:
+    """Render buttons."""
+    return [
+        button(
+            view,
+            label,
+            verb,
+            argument,
+            ButtonStyle.DANGER if is_danger else _STYLES[is_primary],
+        )
+        for label, verb, argument, is_primary, is_danger in planned
+    ]
 
 
 def search_options(question: Question, query: str) -> tuple[int, ...]:
@@ -143,26 +164,11 @@ def sections(view: View, prompt: Prompt, labels: Labels, texts: Sequence[str]) -
     Args:
         texts: the texts of `option_text_blocks`, fitted to the message.
     """
-    names = OPTIONS.option_labels(prompt.question, range(len(prompt.question.options)))
-    chosen = chosen_indexes(prompt)
     rendered = [
-        c.section(
-            "".join(texts[2 * i : 2 * i + 2]),
-            option_button(view, prompt.question, fit_line(name, OPTIONS.button), i, chosen),
-        )
-        for i, name in enumerate(names)
+        c.section("".join(texts[2 * i : 2 * i + 2]), each)
+        for i, each in enumerate(buttons(view, option_buttons(prompt, OPTIONS)))
     ]
     return [*rendered, *c.rows(_free_text_buttons(view, prompt, labels))]
-
-
-def option_button(
-    view: View, question: Question, name: str, index: int, chosen: Sequence[int]
-) -> Json:
-    """Render the button that answers with an option."""
-    style = ButtonStyle.PRIMARY if index in chosen else ButtonStyle.SECONDARY
-    if question.options[index].kind is OptionKind.DENY:
-        style = ButtonStyle.DANGER
-    return button(view, name, Verb.ANSWER, index, style)
 
 
 def render_option_controls(
@@ -175,12 +181,7 @@ def render_option_controls(
     question = prompt.question
     other = _free_text_buttons(view, prompt, labels)
     if OPTIONS.fits_buttons(question):
-        chosen = chosen_indexes(prompt)
-        buttons = [
-            option_button(view, question, fit_line(name, OPTIONS.button), i, chosen)
-            for i, name in enumerate(OPTIONS.option_labels(question, range(len(question.options))))
-        ]
-        return c.rows([*buttons, *other])
+        return c.rows([*buttons(view, option_buttons(prompt, OPTIONS)), *other])
     several = is_several(prompt)
     shown = indexes_on_page(question, state)
     answers = (
@@ -226,10 +227,13 @@ def _prefilled_button(view: View, prompt: Prompt) -> list[Json]:
     # (https://github.com/discord/discord-api-docs/issues/4801), so the prefilled option is a button.
     first = chosen_indexes(prompt)[:1]
     names = OPTIONS.option_labels(prompt.question, first)
-    return [
-        option_button(view, prompt.question, name, i, first)
-        for i, name in zip(first, names, strict=True)
-    ]
+    return buttons(
+        view,
+        [
+            option_button(prompt.question, name, i, first)
+            for i, name in zip(first, names, strict=True)
+        ],
+    )
 
 
 def _submit_button(view: View, prompt: Prompt, labels: Labels, state: ListState) -> list[Json]:
@@ -238,15 +242,8 @@ def _submit_button(view: View, prompt: Prompt, labels: Labels, state: ListState)
 
 
 def _free_text_buttons(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
-    """The buttons for answers with free text."""
-    buttons = []
-    if prompt.question.other:
-        style = ButtonStyle.SECONDARY if prompt.other_text is None else ButtonStyle.PRIMARY
-        buttons.append(button(view, prompt.other_label(labels), Verb.OTHER, style=style))
-    if allows_note(prompt.question):
-        style = ButtonStyle.SECONDARY if prompt.note is None else ButtonStyle.PRIMARY
-        buttons.append(button(view, labels.answer_with_note, Verb.NOTE, style=style))
-    return buttons
+    takes_note = allows_note(prompt.question)
+    return buttons(view, free_text_buttons(prompt, labels, takes_note=takes_note))
 
 
 def _paging_row(view: View, question: Question, labels: Labels, state: ListState) -> list[Json]:
@@ -261,9 +258,5 @@ def _paging_row(view: View, question: Question, labels: Labels, state: ListState
 
 def paging_buttons(view: View, verb: Verb, page: int, total: int, labels: Labels) -> list[Json]:
     """Render Previous and Next, each only if there is such a page."""
-    buttons = []
-    if page > 0:
-        buttons.append(button(view, labels.previous, verb, page - 1))
-    if page < total - 1:
-        buttons.append(button(view, labels.next, verb, page + 1))
-    return buttons
+    turns = [button(view, labels.previous, verb, page - 1)] if page > 0 else []
+    return [*turns, button(view, labels.next, verb, page + 1)] if page < total - 1 else turns

@@ -7,23 +7,16 @@ shown in full and long ones share the rest; if anything was shortened, the messa
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final, assert_never
+from typing import Final
 
 from answerback.core.ask import Status
-from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, wording
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.text_fitting import utf16_length
 from answerback_chat import message_texts
-from answerback_chat.control_buttons import (
-    PlannedButton,
-    more_buttons,
-    walk_buttons,
-    yes_no_buttons,
-)
+from answerback_chat.control_buttons import answer_buttons, more_buttons, walk_buttons
 from answerback_chat.control_codec import Verb
 from answerback_chat.message_texts import ASIDES_BUDGET
 from answerback_chat.text_blocks import TextBlock
@@ -37,7 +30,7 @@ from answerback_discord import (
 from answerback_discord.components import ButtonStyle, Json
 from answerback_discord.markdown_text import shorten, shorten_line
 from answerback_discord.message_layout import FITTER, TEXT_BUDGET
-from answerback_discord.option_controls import ListState, button
+from answerback_discord.option_controls import ListState, button, buttons
 from answerback_discord.people_text import MARKUP
 
 HEADER_BUDGET: Final = 240
@@ -58,7 +51,6 @@ _COLORS: Final = {
     Status.WITHDRAWN: GREY,
     Status.FAILED: RED,
 }
-_STYLES: Final = {True: ButtonStyle.PRIMARY, False: ButtonStyle.SECONDARY}
 
 
 def message(view: View, labels: Labels, list_state: ListState | None = None) -> Json:
@@ -138,21 +130,9 @@ def _answer_controls(
     view: View, prompt: Prompt, labels: Labels, list_state: ListState
 ) -> list[Json]:
     """The controls that answer a prompt."""
-    match prompt.question.answer_type:
-        case AnswerType.BOOLEAN:
-            return c.rows(_planned(view, yes_no_buttons(prompt, labels)))
-        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return option_controls.render_option_controls(view, prompt, labels, list_state)
-        case AnswerType.TEXT:
-            return c.rows([_modal_button(view, Verb.WRITE, labels.answer)])
-        case AnswerType.SCHEMA:
-            return c.rows([_modal_button(view, Verb.FILL, labels.fill_in)])
-        case _:
-            assert_never(prompt.question.answer_type)
-
-
-def _modal_button(view: View, verb: Verb, label: str) -> Json:
-    return button(view, label, verb, style=ButtonStyle.PRIMARY)
+    if planned := answer_buttons(prompt, labels):
+        return c.rows(buttons(view, planned))
+    return option_controls.render_option_controls(view, prompt, labels, list_state)
 
 
 def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
@@ -161,14 +141,7 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     Args:
         more: the label of the button that shows everything in full; None for no button.
     """
-    return _planned(view, [*walk_buttons(view, labels), *more_buttons(view, labels, more)])
-
-
-def _planned(view: View, planned: Iterable[PlannedButton]) -> list[Json]:
-    return [
-        button(view, each.label, each.verb, each.argument, _STYLES[each.is_primary])
-        for each in planned
-    ]
+    return buttons(view, [*walk_buttons(view, labels), *more_buttons(view, labels, more)])
 
 
 def _render_summary(view: View, labels: Labels, list_state: ListState) -> Json:

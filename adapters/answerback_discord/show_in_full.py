@@ -10,6 +10,7 @@ from answerback.core.view import Prompt, View
 from answerback.presentation.full_text import Kind, Part, full_text
 from answerback.presentation.option_controls import chosen_indexes
 from answerback.presentation.text_fitting import utf16_length
+from answerback_chat.control_buttons import PlannedButton, option_button
 from answerback_chat.control_codec import Verb
 from answerback_chat.text_blocks import pages_of
 from answerback_discord import components as c
@@ -19,8 +20,7 @@ from answerback_discord.markdown_text import escape, shorten_line, split_into_pi
 from answerback_discord.option_controls import (
     OPTIONS,
     ListState,
-    button,
-    option_button,
+    buttons,
     paging_buttons,
     selection_text,
 )
@@ -65,13 +65,14 @@ def _render_preview(view: View, prompt: Prompt, number: int, labels: Labels) -> 
     if len(pages) > 1:
         where = labels.page_of.format(page=number + 1, pages=len(pages))
         parts.append(c.text(f"-# {escape(where)}"))
-    buttons = paging_buttons(view, Verb.PREVIEW, number, len(pages), labels)
+    planned = []
     if prompt.question.answer_type is AnswerType.SELECT:
         [name] = OPTIONS.option_labels(prompt.question, [index])
-        buttons.append(option_button(view, prompt.question, name, index, chosen_indexes(prompt)))
+        planned.append(option_button(prompt.question, name, index, chosen_indexes(prompt)))
     # Show in full has the same preview as its author wrote it.
-    buttons.append(button(view, labels.details, Verb.SHOW_IN_FULL, "0"))
-    return c.message([*parts, *c.rows(buttons)], private=True)
+    planned.append(PlannedButton(labels.details, Verb.SHOW_IN_FULL, "0"))
+    turns = paging_buttons(view, Verb.PREVIEW, number, len(pages), labels)
+    return c.message([*parts, *c.rows([*turns, *buttons(view, planned)])], private=True)
 
 
 def _preview_pages(prompt: Prompt, title: str, preview: str) -> list[str]:

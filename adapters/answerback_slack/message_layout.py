@@ -6,7 +6,7 @@ shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from answerback.core.labels import Labels
@@ -14,6 +14,7 @@ from answerback.core.view import Prompt, View
 from answerback.presentation import attribution, text_fitting
 from answerback.presentation.context_layout import fit_asides, fit_context
 from answerback.presentation.sanitize import visible
+from answerback_chat.control_buttons import PlannedButton
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack import limits, people_text
 from answerback_slack.blocks import (
@@ -70,12 +71,20 @@ class MessageBuilder:
         argument: str | int = "",
         *,
         primary: bool = False,
-        danger: bool = False,
     ) -> Block:
         """A button that triggers ``verb``."""
-        name = f"{verb}.{argument}" if argument != "" else str(verb)
-        style: ButtonStyle = "danger" if danger else "primary" if primary else None
+        return self.button(PlannedButton(label, verb, str(argument), primary))
+
+    def button(self, planned: PlannedButton) -> Block:
+        """A button."""
+        label, verb, argument, is_primary, is_danger = planned
+        name = f"{verb}.{argument}" if argument else str(verb)
+        style: ButtonStyle = "danger" if is_danger else "primary" if is_primary else None
         return button(label, name, self.encode_control(verb, argument), style)
+
+    def buttons(self, planned: Iterable[PlannedButton]) -> list[Block]:
+        """Buttons, each as `button`."""
+        return [self.button(each) for each in planned]
 
     def controls_row(self, name: str, elements: Sequence[Block]) -> Block:
         """A row of controls. Its block_id is new for every revision, as Slack requires."""

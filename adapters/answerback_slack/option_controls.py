@@ -10,12 +10,13 @@ from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from answerback.core.form import AnswerType, Option, OptionKind, Question
+from answerback.core.form import AnswerType, Option, Question
 from answerback.core.view import Prompt
 from answerback.presentation import text_fitting
 from answerback.presentation.option_controls import OptionLimits, chosen_indexes
 from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.text_fitting import fits_line
+from answerback_chat.control_buttons import free_text_buttons, option_buttons
 from answerback_chat.control_codec import Verb
 from answerback_slack import limits
 from answerback_slack.blocks import (
@@ -49,7 +50,7 @@ def build_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[B
             *_row(builder, _text_buttons(builder, prompt)),
         ]
     if OPTION_LIMITS.fits_buttons(question):
-        buttons = _option_buttons(builder, prompt)
+        buttons = builder.buttons(option_buttons(prompt, OPTION_LIMITS))
         return _row(builder, [*buttons, *_text_buttons(builder, prompt)])
     selection = _initial_selection(builder, prompt)
     in_message = option_inputs(question, selection, builder.encode_control, builder.labels.choose)
@@ -187,45 +188,19 @@ def _row(builder: MessageBuilder, buttons: Sequence[Block]) -> list[Block]:
     return [builder.controls_row("answer", buttons)] if buttons else []
 
 
-def _option_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
-    """A button for each option; a long label is shortened, because the message lists it in full."""
-    question, chosen = prompt.question, chosen_indexes(prompt)
-    names = OPTION_LIMITS.option_labels(question, range(len(question.options)))
-    return [
-        builder.control_button(
-            text_fitting.shorten(one_line(name), OPTION_LIMITS.button),
-            Verb.ANSWER,
-            i,
-            primary=i in chosen,
-            danger=question.options[i].kind is OptionKind.DENY,
-        )
-        for i, name in enumerate(names)
-    ]
-
-
 def _option_sections(builder: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
     """Each option's text with its button next to it; long texts share the space."""
     options = prompt.question.options
     numbered = OPTION_LIMITS.needs_text_list(prompt.question)
     texts = numbered_options(prompt.question) if numbered else list(map(option_text, options))
     share = min(room // len(texts), limits.SECTION_TEXT)
-    buttons = _option_buttons(builder, prompt)
+    buttons = builder.buttons(option_buttons(prompt, OPTION_LIMITS))
     return [
         section(builder.fit(text, share), each) for text, each in zip(texts, buttons, strict=True)
     ]
 
 
 def _text_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
-    """The buttons that open a text input: for an answer in free text, or for a note to go with the selection."""
-    buttons = []
-    if prompt.question.other:
-        other = builder.control_button(
-            prompt.other_label(builder.labels), Verb.OTHER, primary=prompt.other_text is not None
-        )
-        buttons.append(other)
-    if prompt.question.notes:
-        note = builder.control_button(
-            builder.labels.answer_with_note, Verb.NOTE, primary=prompt.note is not None
-        )
-        buttons.append(note)
-    return buttons
+    """The buttons that open a text input."""
+    planned = free_text_buttons(prompt, builder.labels, takes_note=prompt.question.notes)
+    return builder.buttons(planned)

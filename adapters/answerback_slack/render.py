@@ -6,9 +6,9 @@ Everything that an agent sent is plain text, in which nothing is live.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, assert_never
+from typing import Final
 
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
@@ -16,11 +16,7 @@ from answerback.core.view import Line, Prompt, View
 from answerback.presentation import answer_summary, text_fitting, wording
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import as_json, one_line, visible
-from answerback_chat.control_buttons import (
-    PlannedButton,
-    walk_buttons,
-    yes_no_buttons,
-)
+from answerback_chat.control_buttons import answer_buttons, walk_buttons
 from answerback_chat.control_codec import Verb
 from answerback_slack import fallback_text, limits, option_controls, people_text
 from answerback_slack.blocks import (
@@ -149,35 +145,21 @@ def _add_answers_so_far(builder: MessageBuilder) -> None:
 
 def _answer_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
     question = prompt.question
-    match question.answer_type:
-        case AnswerType.BOOLEAN:
-            return [
-                builder.controls_row(
-                    "answer", _planned(builder, yes_no_buttons(prompt, builder.labels))
-                )
-            ]
-        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return [
-                *_prefill_note(builder, prompt),
-                *option_controls.build_controls(builder, prompt, room),
-                *option_controls.preview_buttons(builder, question),
-            ]
-        case AnswerType.TEXT:
-            buttons = [builder.control_button(builder.labels.answer, Verb.WRITE, primary=True)]
-            return [
-                *_prefill_note(builder, prompt),
-                builder.controls_row("answer", buttons + _submit_unedited(builder, prompt)),
-            ]
-        case AnswerType.SCHEMA:
-            if not shows_schema_in_full(builder.view, builder.labels):
-                builder.shortened = True
-            buttons = [builder.control_button(builder.labels.fill_in, Verb.FILL, primary=True)]
-            return [
-                *_prefill_note(builder, prompt),
-                builder.controls_row("answer", buttons + _submit_unedited(builder, prompt)),
-            ]
-        case _:
-            assert_never(question.answer_type)
+    buttons = builder.buttons(answer_buttons(prompt, builder.labels))
+    if not buttons:
+        return [
+            *_prefill_note(builder, prompt),
+            *option_controls.build_controls(builder, prompt, room),
+            *option_controls.preview_buttons(builder, question),
+        ]
+    if question.answer_type is AnswerType.BOOLEAN:
+        return [builder.controls_row("answer", buttons)]
+    if question.answer_type is AnswerType.SCHEMA:
+        builder.shortened |= not shows_schema_in_full(builder.view, builder.labels)
+    return [
+        *_prefill_note(builder, prompt),
+        builder.controls_row("answer", buttons + _submit_unedited(builder, prompt)),
+    ]
 
 
 def _prefill_note(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
@@ -200,26 +182,21 @@ def prefill_fits_modal(prompt: Prompt) -> bool:
 
 
 def _navigation(builder: MessageBuilder) -> Block:
-    made = _planned(builder, walk_buttons(builder.view, builder.labels))
+    made = [
+        builder.button(each)
+        | (_confirmation(builder, each.label) if each.verb is Verb.END_TURN else {})
+        for each in walk_buttons(builder.view, builder.labels)
+    ]
     if builder.shortened or builder.view.approval:
         made.append(builder.control_button(builder.more, Verb.SHOW_IN_FULL))
     return builder.controls_row("walk", made)
 
 
-def _planned(builder: MessageBuilder, planned: Iterable[PlannedButton]) -> list[Block]:
-    return [
-        _end_turn(builder)
-        if each.verb is Verb.END_TURN
-        else builder.control_button(each.label, each.verb, each.argument, primary=each.is_primary)
-        for each in planned
-    ]
-
-
-def _end_turn(builder: MessageBuilder) -> Block:
+def _confirmation(builder: MessageBuilder, label: str) -> Block:
+    """The confirmation of a button that ends the turn."""
     labels = builder.labels
     text = wording.end_turn_text(builder.view.label, labels, deny=builder.view.approval)
-    label = labels.reply_and_end(deny=builder.view.approval)[1]
-    return builder.control_button(label, Verb.END_TURN) | {
+    return {
         "confirm": {
             "title": plain_text(labels.end_turn_title, limits.CONFIRM_TITLE),
             "text": plain_text(text, limits.CONFIRM_TEXT),

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from pydantic import JsonValue
 
 from answerback.core.view import View
+from answerback_chat.control_buttons import PlannedButton
 from answerback_chat.control_codec import Verb, control_prefix, control_suffix
 from answerback_telegram import limits
 from answerback_telegram.html_text import fit_line
@@ -31,6 +32,14 @@ Row: TypeAlias = list[Json]
 def button(view: View, label: str, verb: Verb, argument: str | int = "", style: str = "") -> Json:
     """Return a button for a control of an ask."""
     return control_button(view.ask_id, view.revision, label, verb, argument, style)
+
+
+def buttons(view: View, planned: Iterable[PlannedButton]) -> list[Json]:
+    """Return planned buttons."""
+    return [
+        button(view, label, verb, argument, DANGER if is_danger else PRIMARY if is_primary else "")
+        for label, verb, argument, is_primary, is_danger in planned
+    ]
 
 
 def control_button(

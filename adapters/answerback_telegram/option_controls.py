@@ -24,6 +24,7 @@ from answerback.presentation.option_controls import (
 )
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import fits_line
+from answerback_chat.control_buttons import free_text_buttons
 from answerback_chat.control_codec import Verb
 from answerback_chat.text_blocks import TextBlock
 from answerback_telegram import keyboards
@@ -152,14 +153,12 @@ def _option_button(
 
 
 def _free_text_buttons(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
-    buttons = []
+    taken = []
     if prompt.other_text is not None and not is_several(prompt):
-        buttons.append(button(view, labels.submit, Verb.ANSWER, style=keyboards.PRIMARY))
-    if prompt.question.other:
-        buttons.append(button(view, prompt.other_label(labels), Verb.OTHER))
-    if offers_note(prompt.question, SELECTION_LIMITS):
-        buttons.append(button(view, labels.answer_with_note, Verb.NOTE))
-    return buttons
+        taken = [button(view, labels.submit, Verb.ANSWER, style=keyboards.PRIMARY)]
+    takes_note = offers_note(prompt.question, SELECTION_LIMITS)
+    planned = free_text_buttons(prompt, labels, takes_note=takes_note)
+    return [*taken, *(button(view, each.label, each.verb) for each in planned)]
 
 
 def paging_row(view: View, verb: Verb, page: int, total: int, labels: Labels) -> Row:

@@ -7,7 +7,7 @@ full and long ones share the rest; if anything was shortened, the message has a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple, assert_never
+from typing import Final, NamedTuple
 
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
@@ -17,9 +17,9 @@ from answerback.presentation.header_tag import header_tag
 from answerback_chat import message_texts
 from answerback_chat.control_buttons import (
     PlannedButton,
+    answer_buttons,
     more_buttons,
     walk_buttons,
-    yes_no_buttons,
 )
 from answerback_chat.control_codec import Verb
 from answerback_chat.message_texts import ASIDES_BUDGET, Markup
@@ -155,24 +155,19 @@ def _needs_full_view(prompt: Prompt) -> bool:
 
 def _answer_rows(view: View, prompt: Prompt, labels: Labels, state: ListState) -> list[Row]:
     """The controls that answer a prompt."""
-    match prompt.question.answer_type:
-        case AnswerType.BOOLEAN:
-            planned = (
-                each._replace(label=f"{CHOSEN}{each.label}") if each.is_primary else each
-                for each in yes_no_buttons(prompt, labels)
-            )
-            return _planned(view, planned, 2)
-        case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return option_controls.option_rows(view, prompt, labels, state)
-        case AnswerType.TEXT:
-            write = button(view, labels.answer, Verb.WRITE, style=keyboards.PRIMARY)
-            empty = button(view, labels.none_chosen, Verb.ANSWER, keyboards.EMPTY)
-            return [[*_prefilled(view, prompt, labels), write, empty]]
-        case AnswerType.SCHEMA:
-            fill = button(view, labels.fill_in, Verb.FILL, style=keyboards.PRIMARY)
-            return [[*_prefilled(view, prompt, labels), fill]]
-        case _:
-            assert_never(prompt.question.answer_type)
+    planned = answer_buttons(prompt, labels)
+    if not planned:
+        return option_controls.option_rows(view, prompt, labels, state)
+    if prompt.question.answer_type is AnswerType.BOOLEAN:
+        marked = (
+            each._replace(label=f"{CHOSEN}{each.label}") if each.is_primary else each
+            for each in planned
+        )
+        return _planned(view, marked, 2)
+    row = [*_prefilled(view, prompt, labels), *keyboards.buttons(view, planned)]
+    if prompt.question.answer_type is AnswerType.TEXT:
+        row.append(button(view, labels.none_chosen, Verb.ANSWER, keyboards.EMPTY))
+    return [row]
 
 
 def _prefilled(view: View, prompt: Prompt, labels: Labels) -> Row:
@@ -181,11 +176,7 @@ def _prefilled(view: View, prompt: Prompt, labels: Labels) -> Row:
 
 
 def _planned(view: View, planned: Iterable[PlannedButton], across: int = 4) -> list[Row]:
-    buttons = [
-        button(view, label, verb, argument, keyboards.PRIMARY if is_primary else "")
-        for label, verb, argument, is_primary in planned
-    ]
-    return keyboards.rows(buttons, across)
+    return keyboards.rows(keyboards.buttons(view, planned), across)
 
 
 def _controls(view: View, labels: Labels, more: str | None) -> list[Row]:
