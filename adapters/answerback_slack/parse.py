@@ -71,31 +71,42 @@ class MessageLocation:
 
 
 @dataclass(frozen=True, slots=True)
-class Click:
-    """A click on a button or a choice in a menu."""
+class _Interaction:
+    """What a person did with our controls."""
 
     control: Control
     person: Person
     trigger_id: str
-    response_url: str | None
     where: MessageLocation | None
-    view_id: str | None
-    view_hash: str | None
-    wanted: RequestedAction | None
-    values: Values = field(default_factory=dict)
-    clicked_at: float | None = None
-    """When it was clicked, by Slack's clock."""
-    received_at: float = field(default_factory=time.monotonic)
+    values: Values
 
     @property
     def actor(self) -> Actor:
-        """Who clicked."""
+        """Who did it."""
         return Actor(self.person)
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it only shows what everybody may read."""
+        """Whether it acts on no ask by itself."""
         return self.control.verb in _READ_ONLY_VERBS
+
+    @property
+    def delivery(self) -> str:
+        """The id under which it counts once."""
+        return f"slack:{self.trigger_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Click(_Interaction):
+    """A click on a button or a choice in a menu; or a command, which is equivalent to a click."""
+
+    response_url: str | None = None
+    view_id: str | None = None
+    view_hash: str | None = None
+    wanted: RequestedAction | None = None
+    clicked_at: float | None = None
+    """When it was clicked, by Slack's clock."""
+    received_at: float = field(default_factory=time.monotonic)
 
     @property
     def used_message(self) -> MessageLocation:
@@ -117,33 +128,13 @@ class Click:
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(_Interaction):
     """A submitted modal."""
 
-    control: Control
-    person: Person
-    trigger_id: str
-    where: MessageLocation | None
-    values: Values
     lines: tuple[str, ...] = ()
     """The contents of its inputs as the person sees them: one line per input, with its label; options by theirs."""
     wanted: None = None
     at: None = None
-
-    @property
-    def actor(self) -> Actor:
-        """Who submitted it."""
-        return Actor(self.person)
-
-    @property
-    def is_read_only(self) -> bool:
-        """Whether it has nothing to submit."""
-        return self.control.verb in _READ_ONLY_VERBS
-
-    @property
-    def delivery(self) -> str:
-        """The id under which it counts once."""
-        return f"slack:{self.trigger_id}"
 
 
 def parse_interaction(
@@ -242,11 +233,8 @@ def _parse_command(body: Mapping[str, object], team: str | None) -> Click | None
         control=Control(NO_ASK, 0, Verb.COMMAND, text_of(body.get("text"))),
         person=person,
         trigger_id=text_of(body.get("trigger_id")),
-        response_url=None,
         where=None,
-        view_id=None,
-        view_hash=None,
-        wanted=None,
+        values={},
     )
 
 
