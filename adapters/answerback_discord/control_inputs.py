@@ -127,13 +127,14 @@ class ControlHandler:
         verb, page = self._control.verb, self._control.number or 0
         if verb in MODAL_VERBS:
             return await self._open_modal(page)
+        several = self._view.prompt if self._is_several() else None
         match verb:
-            case Verb.CHOOSE if self._is_several():
-                return await self._select()
+            case Verb.CHOOSE if several is not None:
+                return await self._select(several)
             case Verb.CHOOSE:
                 return Choose(self._used.places or None)
-            case Verb.SUBMIT_SELECTION if self._is_several():
-                return await self._submit_selection()
+            case Verb.SUBMIT_SELECTION if several is not None:
+                return await self._submit_selection(several)
             case Verb.PAGE:
                 return await self._show_list(ListState(page=page))
             case Verb.END_TURN if self._control.argument == KEEP_GOING:
@@ -185,12 +186,8 @@ class ControlHandler:
             return await self._not_found()
         if verb is Verb.SEARCH:
             return await self._search(form_inputs.typed_text(self._used.inputs))
-        several = len(spec.pages()) > 1
-        values = (
-            {**(await self._drafts.of()), **self._used.inputs}
-            if several
-            else dict(self._used.inputs)
-        )
+        is_divided = len(spec.pages()) > 1
+        values = await self._drafts.merged_values() if is_divided else dict(self._used.inputs)
         if page + 1 < len(spec.pages()):
             await self._drafts.keep(values)
             entered = form_inputs.decode_values(values)
@@ -212,10 +209,7 @@ class ControlHandler:
 
     # --- long lists ------------------------------------------------------------------------------
 
-    async def _select(self) -> InteractionResponse:
-        prompt = self._view.prompt
-        if prompt is None:
-            return await self._not_found()
+    async def _select(self, prompt: Prompt) -> InteractionResponse:
         before = await self._selections.load(self._ask)
         offered = {
             index for value in self._used.offered if (index := parse_index(value)) is not None
@@ -235,10 +229,7 @@ class ControlHandler:
             render.message(view_of(latest, self._labels), self._labels, list_state), latest
         )
 
-    async def _submit_selection(self) -> RequestedAction | InteractionResponse:
-        prompt = self._view.prompt
-        if prompt is None:
-            return await self._not_found()
+    async def _submit_selection(self, prompt: Prompt) -> RequestedAction | InteractionResponse:
         chosen = await self._selections.load(self._ask)
         selected = selected_indexes(prompt, chosen)
         if self._control.argument != selection_digest(selected):
