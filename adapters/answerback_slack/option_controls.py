@@ -6,7 +6,6 @@ values are indexes.
 
 from __future__ import annotations
 
-from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -106,69 +105,47 @@ def option_inputs(
     label_length: int = limits.OPTION_TEXT,
 ) -> list[Block]:
     """Inputs for all options, which send nothing until a button is pressed; ``chosen`` are selected initially."""
-    multi = question.answer_type is AnswerType.MULTI_SELECT
+    several = question.answer_type is AnswerType.MULTI_SELECT
     made = _options(question, label_length)
     if len(made) <= limits.BOXES:
-        kind = "checkboxes" if multi else "radio_buttons"
-        return [_input(kind, made, chosen, control, 0, placeholder)]
-    if not multi or len(made) <= limits.MENU_OPTIONS:
-        kind = "multi_static_select" if multi else "static_select"
-        return [_input(kind, made, chosen, control, 0, placeholder)]
-    starts = range(0, len(made), limits.MENU_OPTIONS)
-    return [
-        _input("multi_static_select", made, chosen, control, part, placeholder, _span(made, start))
-        for part, start in enumerate(starts)
-    ]
+        kind = "checkboxes" if several else "radio_buttons"
+        return [_input(kind, placeholder, made, chosen, control(Verb.CHOOSE, 0))]
+    if not several:
+        return [_input("static_select", placeholder, made, chosen, control(Verb.CHOOSE, 0))]
+    menus = []
+    for part, start in enumerate(range(0, len(made), limits.MENU_OPTIONS)):
+        shown = made[start : start + limits.MENU_OPTIONS]
+        inside = [i - start for i in chosen]
+        menu = _input("multi_static_select", placeholder, shown, inside, control(Verb.CHOOSE, part))
+        if len(shown) < len(made):
+            span = f"{placeholder} {start + 1}–{start + len(shown)}"
+            menu["label"] = plain_text(span, limits.INPUT_LABEL)
+        menus.append(menu)
+    return menus
 
 
 def modal_option_inputs(
     question: Question, chosen: Sequence[int], control: Callable[[Verb, int], str], placeholder: str
 ) -> list[Block]:
-    """`option_inputs` for a modal, with the longest labels that fit."""
-    made: dict[int, list[Block]] = {}
-
-    def fits_line(length: int) -> bool:
-        made[length] = option_inputs(question, chosen, control, placeholder, length)
-        return json_bytes(made[length]) <= limits.MODAL_BYTES * 3 // 4
-
-    longest, *shorter = _LABEL_LENGTHS
-    if fits_line(longest):
-        return made[longest]
-    # Shorter labels make a smaller modal, so a binary search over the lengths is enough.
-    length = shorter[min(bisect(shorter, False, key=fits_line), len(shorter) - 1)]
-    return made.get(length) or option_inputs(question, chosen, control, placeholder, length)
-
-
-def _span(made: Sequence[Block], start: int) -> tuple[int, int]:
-    return start, min(start + limits.MENU_OPTIONS, len(made))
+    """`option_inputs` for a modal, with the longest labels that fit, or else the shortest."""
+    made: list[Block] = []
+    for length in _LABEL_LENGTHS:
+        made = option_inputs(question, chosen, control, placeholder, length)
+        if json_bytes(made) <= limits.MODAL_BYTES * 3 // 4:
+            break
+    return made
 
 
 def _input(
-    kind: str,
-    made: Sequence[Block],
-    chosen: Sequence[int],
-    control: Callable[[Verb, int], str],
-    part: int,
-    placeholder: str,
-    span: tuple[int, int] | None = None,
+    kind: str, label: str, options: Sequence[Block], chosen: Sequence[int], block_id: str
 ) -> Block:
-    first, last = span or (0, len(made))
-    element: Block = {
-        "type": kind,
-        "action_id": str(Verb.CHOOSE),
-        **options_or_groups(made[first:last]),
-    }
-    initial = [made[i] for i in chosen if first <= i < last]
-    if kind in {"checkboxes", "multi_static_select"} and initial:
-        element["initial_options"] = initial
-    elif initial:
-        element["initial_option"] = initial[0]
-    label = placeholder
-    if "select" in kind:
-        element["placeholder"] = plain_text(placeholder, limits.PLACEHOLDER)
-        label = f"{placeholder} {first + 1}–{last}" if span else placeholder
+    element: Block = {"type": kind, "action_id": str(Verb.CHOOSE), **options_or_groups(options)}
     several = kind in {"checkboxes", "multi_static_select"}
-    return input_block(label, control(Verb.CHOOSE, part), element, optional=several)
+    if initial := [options[i] for i in chosen if 0 <= i < len(options)]:
+        element |= {"initial_options": initial} if several else {"initial_option": initial[0]}
+    if "select" in kind:
+        element["placeholder"] = plain_text(label, limits.PLACEHOLDER)
+    return input_block(label, block_id, element, optional=several)
 
 
 def _options(question: Question, length: int) -> list[Block]:
