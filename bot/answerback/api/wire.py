@@ -17,7 +17,7 @@ from answerback.service.record_wire import DeliveryBody, EntryBody
 class Wire(BaseModel):
     """The base of models that allow no further members."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class ContextBody(Wire):
@@ -108,7 +108,7 @@ class ProofBody(Wire):
 class ProblemBody(BaseModel):
     """A problem document (RFC 9457)."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", defer_build=True)
 
     type: str
     title: str
