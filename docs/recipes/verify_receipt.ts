@@ -1,4 +1,4 @@
-// Check a receipt without Answerback and with nothing to install: node verify_receipt.js receipt.json keys.json
+// Check a receipt without Answerback: node verify_receipt.ts receipt.json keys.json (before Node.js 22.18: npx tsx …)
 import { createHash, createPublicKey, verify, type JsonWebKey, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import process from "node:process";
