@@ -39,13 +39,15 @@ class Proxy:
             app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True
         )
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.url = "http://{}:{}".format(*runner.addresses[0][:2])
-        connector = aiohttp.TCPConnector(limit=0, force_close=True)
-        async with aiohttp.ClientSession(connector=connector, auto_decompress=False) as http:
-            self._http = http
-            yield self
-        await runner.cleanup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            self.url = "http://{}:{}".format(*runner.addresses[0][:2])
+            connector = aiohttp.TCPConnector(limit=0, force_close=True)
+            async with aiohttp.ClientSession(connector=connector, auto_decompress=False) as http:
+                self._http = http
+                yield self
+        finally:
+            await runner.cleanup()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()

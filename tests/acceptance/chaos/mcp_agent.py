@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+import anyio
 import httpx2
 from mcp.shared.exceptions import MCPError
 
@@ -13,6 +14,8 @@ from tests.mcp_clients import mcp_client
 
 _PATIENCE: Final = 5.0
 """Seconds that a call may take before it is made again, at the next replica."""
+_FAILURES: Final = (MCPError, httpx2.HTTPError, TimeoutError, anyio.BrokenResourceError)
+"""How a call fails; the last one if its response arrives in the moment in which the client gives up."""
 _WAIT: Final = 2.0
 """Seconds for which a call waits for an answer."""
 
@@ -52,6 +55,6 @@ class McpAgent:
                     if not result.is_error:
                         assert result.structured_content is not None
                         return dict(result.structured_content)
-            except* (MCPError, httpx2.HTTPError, TimeoutError):
+            except* _FAILURES:
                 pass
             await asyncio.sleep(0.1)
