@@ -105,7 +105,7 @@ async def ask_and_give_up(client: Client, service: Service) -> str:
         messages.append(message or "")
 
     with pytest.raises(MCPError, match=r"(?i)timed? ?out"):
-        await client.call_tool("ask_user", GO, read_timeout_seconds=1.0, progress_callback=progress)
+        await client.call_tool("ask_user", GO, read_timeout_seconds=3.0, progress_callback=progress)
     ask_id: str = (await service.newest())["id"]
     assert ask_id in messages[0]
     pending = await client.call_tool("wait_for_answer", {"ask_id": ask_id, "wait_seconds": 0.1})

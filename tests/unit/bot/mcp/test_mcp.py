@@ -154,7 +154,7 @@ async def test_progress_names_the_ask_at_once_if_the_client_asks_for_it(
 async def test_an_ask_outlives_the_client_that_gave_up_on_it(service: Served, mode: str) -> None:
     async with client(service, mode) as mcp:
         with pytest.raises(Exception, match=r"(?i)timed? ?out"):
-            await mcp.call_tool("ask_user", GO, read_timeout_seconds=0.3)
+            await mcp.call_tool("ask_user", GO, read_timeout_seconds=1.0)
         ask = await service.newest()
         assert ask.open
         await service.act(ask, action="answer", value=True)

@@ -132,7 +132,7 @@ async def test_the_answer_to_a_cancelled_call_is_late(service: Served, mode: str
     async with client(service, mode) as mcp:
         if how == "timeout":
             with pytest.raises(Exception, match=r"(?i)timed? ?out"):
-                await mcp.call_tool("ask_user", call, read_timeout_seconds=0.3)
+                await mcp.call_tool("ask_user", call, read_timeout_seconds=1.0)
             ask = await service.newest()
         else:
             calling = asyncio.create_task(mcp.call_tool("ask_user", call))
