@@ -36,6 +36,8 @@ class Opencode:
         """Set once a client has listed the sessions."""
         self.failing = 0
         """The number of calls that are still to fail."""
+        self.failing_prompts = 0
+        """The number of prompts that are still to fail."""
         self.connections = 0
         self._connected = asyncio.Condition()
         self._password = password
@@ -168,6 +170,9 @@ class Opencode:
 
     async def _prompt(self, request: web.Request) -> web.Response:
         body = await request.json()
+        if self.failing_prompts:
+            self.failing_prompts -= 1
+            raise web.HTTPServiceUnavailable
         if request.match_info["id"] not in self.running:
             self.refused.append(request.match_info["id"])
             return web.json_response({"name": "NotFoundError"}, status=404)

@@ -209,8 +209,10 @@ class ServerBridge(ABC, Generic[S]):
                     self.report(f"{self.host} no longer waits for {name}.")
                     return
             if (session := request.conversation) is not None and session in self._waiting:
-                with contextlib.suppress(ServerUnavailableError):
+                try:
                     await self._deliver(session)
+                except ServerUnavailableError:
+                    self._interrupted.add(session)
 
         self.pending.forward(
             request.id,

@@ -168,9 +168,11 @@ async def test_people_read_in_which_project_a_session_works(
 
 
 @pytest.mark.rule("CONNECT-4", "LATE-6")
+@pytest.mark.parametrize("failures", [0, 1])
 async def test_a_session_that_waits_for_an_answer_gets_a_late_one_after_it(
-    service: Served, opencode: Opencode
+    service: Served, opencode: Opencode, failures: int
 ) -> None:
+    opencode.failing_prompts = failures
     async with bridging(service, opencode):
         await opencode.ask(QUESTION)
         ask = await service.newest()
