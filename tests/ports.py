@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import secrets
 import socket
 from typing import Final
@@ -9,7 +10,6 @@ from typing import Final
 _FIRST: Final = 10_000
 _LAST: Final = 32_767
 """Above it are the ports that Linux gives to whoever asks for any, so a port there may be taken at any moment."""
-_reserved: Final[list[socket.socket]] = []
 
 
 def free_port() -> int:
@@ -24,5 +24,5 @@ def free_port() -> int:
         except OSError:
             reservation.close()
         else:
-            _reserved.append(reservation)
+            atexit.register(reservation.close)  # until then, it is held
             return port
