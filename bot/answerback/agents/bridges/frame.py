@@ -6,10 +6,9 @@ A bridge adds what is its host's own: how requests and answers look, and how it 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
@@ -233,7 +232,7 @@ class ServerBridge(ABC, Generic[S]):
     async def _deliver_late_answers(self) -> None:
         """Deliver to the interrupted sessions until cancelled."""
         while True:
-            with contextlib.suppress(ServerUnavailableError):
+            with suppress(ServerUnavailableError):
                 waiting = [*self._interrupted]
                 self._interrupted -= {each for each in waiting if await self._deliver(each)}
             await asyncio.sleep(_LATE_ANSWER_INTERVAL)
