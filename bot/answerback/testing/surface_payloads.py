@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -47,10 +46,15 @@ class PayloadsContract:
         await ada.answer(GO, True)
         await wait_for_steps(stage, ask, ada, after=1)
         caplog.set_level(logging.INFO)
-        odd = {json.dumps(each): each for sent in stage.payloads() for each in odd_payloads(sent)}
+        changes = [
+            (payload, path, value)
+            for payload in stage.payloads()
+            for path in _paths(payload)
+            for value in (*_ODD_VALUES, ...)
+        ]
         async with _responsive_loop():
-            for each in random.Random(7).sample([*odd.values()], min(_SAMPLE, len(odd))):
-                await stage.send_payload(each)
+            for change in random.Random(7).sample(changes, min(_SAMPLE, len(changes))):
+                await stage.send_payload(_odd_payload(*change))
             await ada.answer(WHERE, "p")
             stored = await wait_for_steps(stage, ask, ada, after=2)
         assert answered_values(stored) == [True, "p"]
@@ -58,19 +62,17 @@ class PayloadsContract:
         assert [each.getMessage() for each in defects] == []
 
 
-def odd_payloads(payload: JsonValue) -> Iterator[JsonValue]:
-    """Yield copies of a payload in which one part has a value of another kind, or is missing."""
-    for path in _paths(payload):
-        for value in (*_ODD_VALUES, ...):
-            odd: Any = copy.deepcopy(payload)
-            part = odd
-            for key in path[:-1]:
-                part = part[key]
-            if value is ...:
-                del part[path[-1]]
-            else:
-                part[path[-1]] = value
-            yield odd
+def _odd_payload(payload: JsonValue, path: Sequence[str | int], value: Any) -> Any:
+    """Return a copy of a payload in which one part has another value, or is missing if that is ``...``."""
+    odd: Any = copy.deepcopy(payload)
+    part = odd
+    for key in path[:-1]:
+        part = part[key]
+    if value is ...:
+        del part[path[-1]]
+    else:
+        part[path[-1]] = value
+    return odd
 
 
 def _paths(value: JsonValue) -> Iterator[tuple[str | int, ...]]:

@@ -65,13 +65,14 @@ class Person:
     def _newest(self, channel: Channel | None = None) -> list[Message]:
         world = self._discord.world
         channels = [channel] if channel else list(world.channels.values())
-        found = [
-            message
-            for place in channels
-            if world.sees(place, self.id)
-            for message in place.messages.values()
-            if message.author_id == self._discord.bot.id and self._is_shown(message)
-        ]
+        found: list[Message] = []
+        for place in channels:
+            shown = [
+                message
+                for message in place.messages.values()
+                if message.author_id == self._discord.bot.id and self._is_shown(message)
+            ]
+            found += shown if shown and world.sees(place, self.id) else ()
         return sorted(found, key=lambda each: each.id, reverse=True)[:SCREENFUL]
 
     def notes(self) -> list[Sight]:

@@ -26,6 +26,7 @@ TOLERATED_KEYS = {
 # Names of schemas whose strings are labels and ids of components. How Discord counts those is not published;
 # UTF-16 units never count less than code points, so they are the safe side.
 COUNTED_IN_UTF16 = re.compile(r"Component|OptionForRequest|ModalInteractionCallbackRequestData")
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 LINK_SCHEMES = {"http", "https", "discord", "attachment"}
 JSON_TYPES: dict[str, Callable[[object], bool]] = {
     "null": lambda value: value is None,
@@ -36,6 +37,10 @@ JSON_TYPES: dict[str, Callable[[object], bool]] = {
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
 }
+
+
+MEMBERS_BY_TYPE: dict[int, dict[int, Payload]] = {}
+"""By the identity of a union's members in `schemas`, which lives as long as the process."""
 
 
 def utf16_units(text: str) -> int:
@@ -121,8 +126,7 @@ def _check_union(
     choices = [member for member in members if member.get("type") != "null"]
     if value is None and len(choices) < len(members):
         return
-    by_type = {kind: member for member in choices for kind in _type_values(member)}
-    if isinstance(value, dict) and by_type:
+    if isinstance(value, dict) and (by_type := _members_by_type(members)):
         yield from _check_typed(by_type, value, path, count)
         return
     attempts = [list(_check(member, value, path, count, "")) for member in choices]
@@ -147,6 +151,15 @@ def _check_typed(
         yield from _check(by_type[kind], value, path, count, "")
 
 
+def _members_by_type(members: list[Payload]) -> dict[int, Payload]:
+    """The members of a union by the values of `type` that mark them; computed once for each union of the document."""
+    found = MEMBERS_BY_TYPE.get(id(members))
+    if found is None:
+        found = {kind: member for member in members for kind in _type_values(member)}
+        MEMBERS_BY_TYPE[id(members)] = found
+    return found
+
+
 def _type_values(member: Payload) -> list[int]:
     """The values of `type` that mark this member of a union; none where it has no such mark."""
     _, schema = _named(member)
@@ -168,7 +181,7 @@ def _check_text(
         address = urlsplit(value)
         if address.scheme not in LINK_SCHEMES or not (address.netloc or address.path):
             yield Problem(path, "URL_TYPE_INVALID_URL", "Not a well formed URL.")
-    if any("\ud800" <= character <= "\udfff" for character in value):
+    if LONE_SURROGATE.search(value):
         yield Problem(path, "BASE_TYPE_BAD_STRING", "Lone surrogates are not text.")
 
 

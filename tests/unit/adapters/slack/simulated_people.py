@@ -216,14 +216,12 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         return notes()
 
     def mentions_and_links(self) -> list[str]:
-        sights = [look(m) for m in self._slack.messages(CHANNEL) if self._is_about(m)]
+        live = self._live().ts
+        about = [m for m in self._slack.messages(CHANNEL) if live in (m.ts, m.thread_ts)]
+        sights = [look(m) for m in about]
         mentions = [whom for sight in sights for whom in sight.mentions]
         disguised = [to for sight in sights for text, to in sight.links if text != to]
         return [whom for whom in (*mentions, *disguised) if whom != self.user_id]
-
-    def _is_about(self, message: Message) -> bool:
-        live = self._live()
-        return live.ts in (message.ts, message.thread_ts)
 
     async def count_reminders(self, count: int) -> int:
         live = self._live()
