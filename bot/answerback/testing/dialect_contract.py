@@ -148,8 +148,7 @@ class DialectContract:
     @pytest.mark.rule("PLUGIN-5")
     def test_its_definition_fits_its_calls(self) -> None:
         """The definition's schema is usable and accepts the valid calls of the vectors."""
-        tool = self.dialect.tool
-        if tool is not None:
+        for tool in filter(None, [self.dialect.tool]):  # not every dialect has one
             schemas.require_usable(tool.parameters)
             for case in self.cases:
                 if "invalid" not in case and case["call"]["name"] == tool.name:

@@ -61,8 +61,7 @@ class NaiveWalk:
     def prefill(self) -> JsonValue:
         """What the open question is filled in with: the earlier answer, else its default."""
         current = self.current()
-        if current is None:
-            return None
+        assert current is not None
         return current.default if self.again is None else self.again.value
 
     @property

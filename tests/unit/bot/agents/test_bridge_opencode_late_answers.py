@@ -188,3 +188,35 @@ async def test_a_session_that_waits_for_an_answer_gets_a_late_one_after_it(
         assert path == "/question/que_other/reply"
         assert ask.id in await prompted(opencode)
         await wait_until_undelivered(service)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_a_session_that_asks_once_all_is_caught_up_gets_nothing_but_its_answer(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        async with asyncio.timeout(WAIT):
+            await opencode.listed.wait()
+        for number in (1, 2):
+            request_id = f"que_{number}"
+            properties = {**QUESTION["properties"], "id": request_id}
+            await opencode.ask({**QUESTION, "properties": properties})
+            await service.act(await service.newest(number), **YES)
+            path, _ = await next_answer(opencode)
+            assert request_id in path
+
+
+@pytest.mark.rule("CONNECT-4")
+async def test_what_opencode_answers_itself_before_its_folder_is_known_waits_for_nobody(
+    service: Served, opencode: Opencode
+) -> None:
+    opencode.failing_folders = 10**6
+    async with bridging(service, opencode):
+        await opencode.ask(PERMISSION)
+        async with asyncio.timeout(WAIT):
+            while opencode.failing_folders == 10**6:  # noqa: ASYNC110 - nothing tells
+                await asyncio.sleep(0.005)
+        asked = PERMISSION["properties"]
+        replied = {"sessionID": SESSION, "requestID": asked["id"], "reply": "once"}
+        await opencode.send({"id": "evt_2", "type": "permission.replied", "properties": replied})
+        await ended(service, await service.newest(), Status.WITHDRAWN)
