@@ -125,7 +125,6 @@ class AgentSessions:
             status = await self._status(ask, session)
             await self._set(session, status, turn)
             if status is SessionStatus.PROCESSING:
-                self._processing.add(session)
                 await asyncio.sleep(PROCESSING_SECONDS)
                 await self._set(session, SessionStatus.ACTIVE, turn)
 
@@ -155,10 +154,14 @@ class AgentSessions:
         method = self._calls.client.agents_sessions_setStatus
 
         async def set_status() -> None:
-            if self._turns.get(session) is turn:
-                await self._calls.call(method, channel_id=channel, thread_ts=thread, status=status)
+            if self._turns.get(session) is not turn:
+                return
+            if status is SessionStatus.PROCESSING:
+                self._processing.add(session)  # a call that a stop interrupts may be carried out
+            else:
+                self._processing.discard(session)
+            await self._calls.call(method, channel_id=channel, thread_ts=thread, status=status)
 
-        self._processing.discard(session)
         try:
             await retry(set_status)
             self._agent.confirm_supported()

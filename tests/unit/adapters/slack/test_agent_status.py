@@ -178,3 +178,17 @@ async def test_a_stopping_process_leaves_no_session_processing(tmp_path: Path) -
         await until(up, thread, "suspended", "processing")
         await up.app.surface.stop()
         assert statuses(up, thread)[-1] == "active"
+
+
+@pytest.mark.rule("SLACK-12")
+async def test_a_stop_ends_processing_even_if_slack_has_not_confirmed_it(tmp_path: Path) -> None:
+    async with rig(tmp_path) as up:
+        up.slack.is_agent = True
+        ask = await up.submit(APPLY)
+        thread = up.live(ask).ts
+        await until(up, thread, "suspended")
+        up.slack.faults.add("agents.sessions.setStatus", hang=True, when="after")
+        await answered(up, ask)
+        await until(up, thread, "suspended", "processing")
+        await up.app.surface.stop()
+        await until(up, thread, "suspended", "processing", "active")
