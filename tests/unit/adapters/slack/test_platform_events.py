@@ -210,6 +210,10 @@ async def test_a_channel_that_gets_another_id_stays_the_same_channel(up: Rig) ->
     limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3)
     submitting = asyncio.create_task(up.submit(APPLY, to="slack:G0PRIVATE"))
     await up.slack.until(lambda: limited.hits)
+    # Until it is stored that nothing was posted, the event would change the pending post instead.
+    async with asyncio.timeout(WAIT):
+        while await _messages_besides(up, ask, "G0PRIVATE"):  # noqa: ASYNC110 nothing signals it
+            await asyncio.sleep(0.01)
     admin.renumber(up.slack, "G0PRIVATE", "C0PRIVATE")
     await _all_delivered(up)
     moved = await up.app.store.asks.get(ask.id)
@@ -222,6 +226,14 @@ async def test_a_channel_that_gets_another_id_stays_the_same_channel(up: Rig) ->
     assert up.live(later).channel == "C0PRIVATE", "a post that had to wait goes there too"
     assert ask.shown_revision == ask.revision == 2
     assert "A note?" in up.ada.sees(up.live(ask)).text
+
+
+async def _messages_besides(up: Rig, ask: Ask, channel: str) -> list[object]:
+    """The stored messages of the other open asks in a channel, including those that are being posted."""
+    others = [
+        each async for each in up.app.service.each_open("slack", channel) if each.id != ask.id
+    ]
+    return [each.message for each in others if each.message]
 
 
 @pytest.mark.rule("SLACK-8")
