@@ -21,7 +21,7 @@ from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.unit.adapters.web.examples import CLAUDE, FLAT, JSON_ONLY, MANY, REVIEWED, TEXT
 from tests.unit.adapters.web.test_people import ALICE, ALICES
 
-pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
+pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session"), pytest.mark.long]
 CONTEXT: Final = (
     """# The migration
 

@@ -25,7 +25,10 @@ _EXTERNAL = re.compile(
     re.IGNORECASE,
 )
 
-pytestmark = pytest.mark.browser  # all tests on one worker, which builds the site once
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.long,
+]  # all on one worker, which builds the site once
 
 
 @pytest.fixture(scope="module")
