@@ -110,7 +110,7 @@ class BoltDispatcher:
         logging.getLogger("slack_bolt.AsyncApp").addFilter(_is_worth_logging)
         # `http_endpoint` checks signatures and answers challenges before anything is parsed.
         self._app = AsyncApp(
-            name="answerback",
+            name="slack_bolt.app",  # of its logger, whose level Bolt fixes to that of the root
             authorize=authorize,
             process_before_response=True,
             request_verification_enabled=False,
