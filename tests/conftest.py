@@ -20,6 +20,8 @@ import pytest
 from blockbuster import BlockBuster
 from coverage import Coverage
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from answerback.runtime.plugins import installed_plugins
 from tests import chromium as chromium_browser
@@ -28,6 +30,10 @@ from tests.meta.project import PACKAGES, variable_prefixes
 
 pytest_plugins = ["answerback.testing.pytest_plugin"]
 pytest.register_assert_rewrite("tests.stores")
+
+# Hypothesis also draws the literals of every module that a process has imported, so that what a derandomised test drew
+# depended on the tests that ran in the same worker before.
+providers._get_local_constants = Constants
 
 settings.register_profile(
     "ci",

@@ -72,24 +72,25 @@ def _needed() -> regex.Pattern[str]:
     """
     import regex
 
-    joined = "".join(
+    scripts = "".join(
         rf"\p{{scx={script}}}"
         for script in (
             "Arab", "Beng", "Deva", "Gujr", "Guru", "Khmr", "Knda", "Mlym", "Mong", "Mymr", "Nko", "Orya", "Sinh",
             "Syrc", "Taml", "Telu", "Tibt",
         )
     )  # fmt: skip
+    joined = rf"[[{scripts}]--[\u180b-\u180f]]"
     needed = (
         # parts of one emoji, and how it is drawn: https://www.unicode.org/reports/tr51/#Definitions
         r"(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?\ufe0f?)\u200d(?=\p{Extended_Pictographic})",
         r"(?<=[\p{Emoji}--[#*0-9]])[\ufe0e\ufe0f]",
         r"(?<=[#*0-9])\ufe0f(?=\u20e3)",
         # joiners between letters, and after one that would be joined
-        rf"(?<=[{joined}])\u200c(?=[{joined}])",
-        rf"(?<=[{joined}])\u200d(?![\u200c\u200d])",
+        rf"(?<={joined})\u200c(?={joined})",
+        rf"(?<={joined})\u200d(?![\u200c\u200d])",
         # variants of ideographs and letters
         r"(?<=\p{Han})[\ufe00-\ufe02\U000e0100-\U000e01ef]",
-        r"(?<=\p{Mongolian})[\u180b-\u180d\u180f]",
+        r"(?<=[\p{Mongolian}&&\p{L}])[\u180b-\u180d\u180f]",
         r"(?<=[\p{Myanmar}\p{Phags_Pa}])\ufe00",
     )
     return regex.compile("|".join(needed), regex.V1)

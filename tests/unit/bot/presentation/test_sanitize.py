@@ -8,6 +8,8 @@ import unicodedata
 
 import pytest
 import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from answerback.core.invisible_characters import INVISIBLE
 from answerback.presentation.sanitize import (
@@ -22,6 +24,11 @@ from answerback.presentation.sanitize import (
 DRAWN = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
 """Format characters (Cf) that are drawn."""
 BLANK_LETTERS = {0x115F, 0x1160, 0x3164, 0xFFA0, 0x2800}
+NEIGHBOURS = (
+    "a# 1\n\x85\u00ad\u0300\u0645\u0dca\u1820\u180b\u180d\u180f\u1000"
+    "\u200c\u200d\u2764\u845b\ufe00\ufe0e\ufe0f"
+)
+"""Characters that belong next to some of the others only."""
 IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 
 
@@ -91,10 +98,19 @@ def test_what_an_emoji_or_a_script_needs_is_left(text: str) -> None:
         ("\u0645\u200d\u200d\u0645", "\u0645⟨U+200D⟩⟨U+200D⟩\u0645"),
         ("\U0001f3f4\U000e0061", "\U0001f3f4⟨U+E0061⟩"),
         ("\u2764\ufe0f\u00ad", "\u2764\ufe0f⟨U+00AD⟩"),
+        ("\u1820\u180b\u180d", "\u1820\u180b⟨U+180D⟩"),
+        ("x\u180d\u180f", "x⟨U+180D⟩⟨U+180F⟩"),
     ],
 )
 def test_what_no_emoji_or_script_needs_is_shown_next_to_one_too(text: str, shown: str) -> None:
     assert visible(text) == shown
+
+
+@pytest.mark.rule("TEXT-3")
+@settings(max_examples=500)
+@given(st.text(NEIGHBOURS, max_size=6))
+def test_what_is_shown_hides_nothing_that_is_found_when_it_is_shown_again(text: str) -> None:
+    assert visible(visible(text)) == visible(text)
 
 
 @pytest.mark.rule("TEXT-3")
