@@ -6,6 +6,7 @@ values are indexes.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -128,12 +129,18 @@ def modal_option_inputs(
     question: Question, chosen: Sequence[int], control: Callable[[Verb, int], str], placeholder: str
 ) -> list[Block]:
     """`option_inputs` for a modal, with the longest labels that fit, or else the shortest."""
-    made: list[Block] = []
-    for length in _LABEL_LENGTHS:
-        made = option_inputs(question, chosen, control, placeholder, length)
-        if json_bytes(made) <= limits.MODAL_BYTES * 3 // 4:
-            break
-    return made
+    made: dict[int, list[Block]] = {}
+
+    def fits(length: int) -> bool:
+        made[length] = option_inputs(question, chosen, control, placeholder, length)
+        return json_bytes(made[length]) <= limits.MODAL_BYTES * 3 // 4
+
+    longest, *shorter = _LABEL_LENGTHS
+    if fits(longest):
+        return made[longest]
+    # Building a long list takes milliseconds. Shorter labels make a smaller modal, so a binary search finds the length.
+    length = shorter[min(bisect(shorter, False, key=fits), len(shorter) - 1)]
+    return made.get(length) or option_inputs(question, chosen, control, placeholder, length)
 
 
 def _input(

@@ -28,7 +28,9 @@ def fits_line(text: str, limit: int) -> bool:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return the text if it has at most ``limit`` units, else its beginning and an ellipsis."""
+    """Return the text if it has at most ``limit`` units, else its beginning and an ellipsis, or nothing if none fits."""
+    if limit <= 0:
+        return ""
     if utf16_length(text) <= limit:
         return text
     return text[: _cut(text, limit - 1)].rstrip() + ELLIPSIS

@@ -38,6 +38,12 @@ def test_a_character_longer_than_the_space_for_it_is_cut() -> None:
 
 
 @pytest.mark.rule("TEXT-2")
+@pytest.mark.parametrize("limit", [0, -1, -2])
+@pytest.mark.parametrize("text", ["", "a", "a b", "\U0001f600"])
+def test_nothing_is_left_where_there_is_no_room(text: str, limit: int) -> None:
+    assert shorten(text, limit) == ""
+
+
 @given(
     st.text(st.sampled_from(f"ab \n\u0301{FLAG}{FAMILY}{SYLLABLE}"), max_size=60),
     st.integers(4, 20),
