@@ -42,16 +42,14 @@ TEST_FILES := $(shell find tests -name 'test_*.py' -not -path 'tests/agents/*' -
 	@touch $@
 
 .PHONY: test
-test: venv .venv/tests.stamp ## Run all tests but long ones and those with real agents (ARGS="-k word" selects; ANSWERBACK_SYSTEM_PACKAGES=no installs no browser, no database)
+test: venv .venv/tests.stamp ## Run all tests but those with real agents (ARGS="-k word" selects; ANSWERBACK_SYSTEM_PACKAGES=no installs no browser, no database)
 	@.ci/system-packages
 	@$(COMPILE)
-	@$(BIN)/python -m $(PYTEST) -m 'not long' $(ARGS)
+	@$(BIN)/python -m $(PYTEST) $(ARGS)
 
-.PHONY: test-long
-test-long: venv .venv/tests.stamp ## Run the tests that take long: killed processes, chaos, wheels, the documentation's walks, accessibility of every state
-	@.ci/system-packages
-	@$(COMPILE)
-	@$(BIN)/python -m $(PYTEST) -m long $$(grep --files-with-matches 'mark\.long' $(TEST_FILES)) $(ARGS)
+.PHONY: test-quick
+test-quick: ARGS := -m 'not long' $(ARGS)
+test-quick: test ## Run the same without the tests that take ten seconds or more
 
 .PHONY: test-agents
 test-agents: venv ## Run the tests with real agents and frameworks, installed into .venv, and scripted models
@@ -60,7 +58,7 @@ test-agents: venv ## Run the tests with real agents and frameworks, installed in
 	@timeout 1200 $(BIN)/python -m $(PYTEST) --numprocesses=auto --maxprocesses=4 --timeout=300 --durations=5 tests/agents tests/recipes/frameworks $(ARGS)
 
 .PHONY: check
-check: style types imports docs audit test test-long mutants-quick test-agents ## Run every check that a change has to pass: what .ci/run runs
+check: style types imports docs audit test mutants-quick test-agents ## Run every check that a change has to pass: what .ci/run runs
 
 .PHONY: style
 style: venv ## Check formatting and lint

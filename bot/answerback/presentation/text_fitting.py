@@ -28,7 +28,7 @@ def fits_line(text: str, limit: int) -> bool:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return the text if it has at most ``limit`` units, else its beginning and an ellipsis, or nothing if none fits."""
+    """Return the text if it has at most ``limit`` units, else its beginning and an ellipsis; without room, nothing."""
     if limit <= 0:
         return ""
     if utf16_length(text) <= limit:
