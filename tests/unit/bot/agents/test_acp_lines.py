@@ -154,8 +154,9 @@ async def test_a_signal_is_forwarded_to_the_agent() -> None:
         await editor.send(notice("_ready"))
         await editor.agent_received()
         editor.process.send_signal(signal.SIGTERM)
+        async with asyncio.timeout(PATIENCE):
+            assert await editor.process.wait() == 128 + signal.SIGTERM
         await editor.end()
-        assert editor.process.returncode == 128 + signal.SIGTERM
 
 
 @pytest.mark.rule("ACP-1")
