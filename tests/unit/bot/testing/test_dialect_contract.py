@@ -1,0 +1,20 @@
+"""Dialects of our own meet the contract that plug-ins are tested by: one with a tool, and one without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from answerback.dialects import approval, ask_user_form
+from answerback.testing.dialect_contract import DialectContract
+
+VECTORS = Path(__file__).parents[3] / "data" / "vectors"
+
+
+class TestAskUserForm(DialectContract):
+    dialect = ask_user_form.DIALECT
+    vectors = VECTORS / "ask_user_form.json"
+
+
+class TestApproval(DialectContract):
+    dialect = approval.DIALECT
+    vectors = VECTORS / "approval.json"
