@@ -56,7 +56,6 @@ SUITES: Final = {
     ),
     "bot/answerback/runtime/*.py": (f"{_BOT}/runtime",),
     "bot/answerback/service/*.py": (f"{_BOT}/service", f"{_BOT}/api"),
-    "bot/answerback/testing/dialect_contract.py": ("tests/acceptance/test_third_party_dialect.py",),
     "bot/answerback/testing/*.py": (_ADAPTERS,),
     "bot/answerback/webhooks/*.py": (f"{_BOT}/webhooks", f"{_ADAPTERS}/web/test_push_*.py"),
     "bot/answerback/workers/*.py": (f"{_BOT}/workers",),
