@@ -81,8 +81,7 @@ class GapsContract:
 
         for ask in asks:
             await _poll(partial(looks_ended, ask))
-        if unseen.open:
-            await _until(stage, unseen, lambda each: each.seen)
+        await _until(stage, unseen, lambda each: each.seen or not each.open)
         again = await create_viewed_ask(stage, [GO, WHY], ada)
         await ada.answer(GO, True)
         await wait_for_steps(stage, again, ada, after=1)
