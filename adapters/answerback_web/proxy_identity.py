@@ -88,10 +88,7 @@ class TrustedProxies:
 
 def _peer(request: web.Request) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """Return the connection's peer address; an IPv4-mapped IPv6 address becomes its IPv4 address."""
-    name = request.transport.get_extra_info("peername") if request.transport else None
-    if not isinstance(name, tuple):
-        return None  # the connection is closed
-    address = ipaddress.ip_address(name[0])
+    address = ipaddress.ip_address(request.remote) if request.remote else None
     return getattr(address, "ipv4_mapped", None) or address
 
 

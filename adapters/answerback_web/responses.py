@@ -184,8 +184,10 @@ async def send_one_event(
     response = event_stream()
     try:
         await response.prepare(request)
-        async with response:
+        try:
             await response.send("", event=await event())
+        finally:
+            response.stop_streaming()
     except (ConnectionResetError, StoreError):
         pass  # the browser has left, or will reconnect in a moment
     return response

@@ -41,9 +41,11 @@ async def read(up: Site, path: str = f"{ANNS}/accounts") -> Document:
         return Document(await response.text(), response.status)
 
 
-async def post(up: Site, form: dict[str, str], inbox: str = ANNS, **headers: str) -> int:
+async def post(
+    up: Site, form: dict[str, str], inbox: str = ANNS, listener: str = "", **headers: str
+) -> int:
     own = {"Origin": up.url, "Sec-Fetch-Site": "same-origin"} | headers
-    address = f"{up.url}{inbox}/accounts"
+    address = f"{listener or up.url}{inbox}/accounts"
     async with (
         aiohttp.ClientSession() as http,
         http.post(address, data=form, headers=own, allow_redirects=False) as response,
@@ -97,7 +99,8 @@ async def test_nothing_is_done_for_strangers_other_sites_and_the_operator(
     assert "/answerback link" not in (await read(up, f"{operators}/accounts")).text
     assert await post(up, {"do": "start"}, f"/inbox/{'0' * 32}") == 403
     foreign = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
-    assert await post(up, {"do": "start"}, ANNS, **foreign) == 403
+    for listener in (up.url, up.public_url):
+        assert await post(up, {"do": "start"}, ANNS, listener, **foreign) == 403
     assert await post(up, {"do": "else"}) == 422
     assert LABELS.link_start in (await read(up)).text
 

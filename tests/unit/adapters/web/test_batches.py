@@ -130,6 +130,9 @@ async def test_an_unknown_button_and_another_sites_post_decide_nothing(
     foreign = {"Origin": "https://evil.example"}
     page = await visitor.press(page, INBOX, "allow_once", chosen, headers=foreign)
     assert page.status == 403
+    async with reader(shared.public_url) as far:
+        page = await far.press(page, ALICES, "allow_once", chosen, headers=foreign)
+        assert page.status == 403
     many = [("ask", f"ask_{n}:1") for n in range(101)]
     await visitor.press(page, INBOX, "deny", [*chosen, *many])
     assert await decisions(shared, ask) == [[]]

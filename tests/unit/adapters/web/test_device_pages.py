@@ -222,6 +222,17 @@ async def test_others_enter_their_key_first(rig: Rig) -> None:
     assert forged.status == 403
 
 
+@pytest.mark.rule("AUTH-15")
+@pytest.mark.parametrize(
+    "headers", [{"X-User": ""}, {"X-User": " "}, {"X-User": "kim", "Host": "127.0.0.1:99999"}]
+)
+async def test_a_proxy_that_names_nobody_or_another_host_signs_nobody_in(
+    rig: Rig, headers: dict[str, str]
+) -> None:
+    page = await rig.get("/inbox/me/device", headers | OWN)
+    assert (page.status, page.action) == (403, "../../device")
+
+
 @pytest.mark.rule("ONBOARD-3")
 async def test_where_nobody_can_have_an_inbox_there_is_no_door(tmp_path: Path) -> None:
     async with rig_of(tmp_path, {KEY: OPERATOR}) as rig:

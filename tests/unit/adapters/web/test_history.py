@@ -167,6 +167,13 @@ def test_a_line_of_the_record_without_a_text_says_only_who_did_it(
     assert line.by is not None
 
 
+def test_the_record_says_whether_a_webhook_was_delivered() -> None:
+    entry = RecordEntry(at=1.0, kind="delivery", body={"state": "delivered", "status": 204})
+    [line] = record_lines([StoredEntry(1, entry)], new_ask(), Labels())
+    assert (line.what, line.said, line.by) == ("Webhook", None, None)
+    assert line.raw == '{\n  "state": "delivered",\n  "status": 204\n}'
+
+
 async def answer(shared: Site, ask_id: str, value: str) -> None:
     from answerback.core.actions import Answer
     from answerback.ports.surface import Acted, Actor

@@ -6,17 +6,18 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from answerback.core.actions import Answer
 from answerback.core.ask import Destination
+from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.store import Write
 from answerback.testing.example_asks import new_ask
-from tests.browser.site import INBOX, Site, site
+from tests.browser.site import INBOX, KEY, Site, site
 from tests.unit.adapters.web.examples import CLAUDE, FLAT, TEXT, path
 from tests.unit.adapters.web.reader import Document, Reader, reader
 from tests.unit.adapters.web.test_people import ALICE, ALICES, BOB, KEYS, asks_in
@@ -329,3 +330,20 @@ async def test_a_list_says_briefly_that_an_agent_has_moved_on(
     page = await visitor.open(HISTORY)
     assert "Assistant asked" in page.text
     assert "has moved on" not in page.text
+
+
+async def test_keys_that_cannot_be_read_let_nobody_in_and_are_said_to_be_unreadable(
+    tmp_path: Path,
+) -> None:
+    class Unreadable(dict[str, Person]):
+        def items(self) -> NoReturn:
+            raise StoreError("the key file cannot be read")
+
+    async with site(tmp_path, keys=Unreadable()) as broken, reader(broken.url) as person:
+        door = await person.open("/")
+        for page in (
+            await person.open(f"/?key={KEY}"),
+            await person.press(door, "/", "", {"key": KEY}),
+        ):
+            assert page.status == 503
+            assert "cannot read its database just now" in page.text

@@ -327,7 +327,9 @@ async def test_a_store_that_cannot_write_loses_nothing_that_was_typed(
 
 async def test_an_unavailable_store_is_reported_in_words(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(TEXT)
+    events = events_of(await visitor.open(path(ask)), path(ask))
     await web_site.service.store.close()
+    assert await read_event(visitor, events) == "", "the page connects again"
     for address in (INBOX, path(ask)):
         page = await visitor.open(address)
         assert page.status == 503

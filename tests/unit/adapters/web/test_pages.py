@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +14,8 @@ from aiohttp import hdrs
 
 from answerback.core.actions import Answer
 from answerback.core.ask import Status
+from answerback.core.labels import Labels
+from answerback.testing.example_asks import new_ask
 from tests.browser.site import Site
 from tests.unit.adapters.web.examples import (
     CLAUDE,
@@ -106,10 +111,13 @@ async def test_a_multi_select_takes_any_boxes_in_the_order_of_the_options(
     assert value(await web_site.stored(ask), "m") == stored
 
 
-async def test_a_select_without_a_choice_is_rejected_with_a_message(
-    web_site: Site, visitor: Reader
+@pytest.mark.parametrize(
+    "question", [{"answer_type": "select", "options": ["a"]}, {"answer_type": "boolean"}]
+)
+async def test_a_question_without_a_choice_is_rejected_with_a_message(
+    web_site: Site, visitor: Reader, question: dict[str, Any]
 ) -> None:
-    ask = await web_site.ask({"id": "q", "text": "?", "answer_type": "select", "options": ["a"]})
+    ask = await web_site.ask({"id": "q", "text": "?", **question})
     page = await visitor.open(path(ask))
     refused = await visitor.press(page, path(ask), "answer")
     assert refused.status == 422
@@ -363,3 +371,18 @@ async def test_the_record_says_which_answers_are_defaults(web_site: Site, visito
     record = page.text[page.text.index("Record") :]
     assert record.count("Answered") == record.count("Default used") == 1
     assert record.index("Answered") < record.index("Default used")
+
+
+@pytest.mark.parametrize("do", ["answer", "end_turn_now"])
+async def test_a_post_to_a_page_without_an_ask_is_answered_as_the_page_is(
+    tmp_path: Path, web_site: Site, visitor: Reader, do: str
+) -> None:
+    page = await visitor.open(path(await web_site.ask(TEXT)))
+    gone = path(new_ask(404))
+    missing = await visitor.open(gone)
+    assert (missing.status, Labels().page_missing in missing.text) == (404, True)
+    with closing(sqlite3.connect(tmp_path / "answerback.db", isolation_level=None)) as other:
+        for statement in ("BEGIN IMMEDIATE", "ROLLBACK"):
+            other.execute(statement)
+            answer = await visitor.press(page, gone, do, {"text": "mine"})
+            assert (answer.status, answer.text) == (404, missing.text)

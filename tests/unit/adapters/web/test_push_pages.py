@@ -58,6 +58,8 @@ async def test_nothing_is_done_for_strangers_and_other_sites(rig: Rig) -> None:
         headers = {"Sec-Fetch-Site": "cross-site"}
         async with rig.http.post(f"{rig.inbox()}/{path}", data=form, headers=headers) as response:
             assert response.status == 403
+        async with rig.http.post(f"{rig.inbox()}/{path}", json=form) as response:
+            assert response.status == 415
     assert await rig.desk.list_for("ann") == []
 
 
