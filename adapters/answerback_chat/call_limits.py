@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 Window: TypeAlias = tuple[str, int, float]
@@ -13,33 +13,33 @@ _MAX_KEYS: Final = 10_000
 
 
 class CallLimits:
-    """The calls made lately, and the pauses that the platform asked for."""
+    """The calls that count toward limits now, and the pauses that the platform asked for."""
 
     def __init__(self) -> None:
         self._closed_until: dict[str, float] = {}
         """In loop time, by key."""
-        self._made: dict[str, deque[float]] = {}
+        self._counted: dict[str, deque[float]] = {}
+        """Until when each call counts, in loop time, by what it counts toward."""
 
     def wait_for(self, key: str, windows: Iterable[Window]) -> float:
         """Return the seconds until a call is taken that counts toward these windows."""
         now = asyncio.get_running_loop().time()
         until = self._closed_until.get(key, now)
-        for name, most, seconds in windows:
-            made = self._made.get(name, deque())
-            while made and made[0] <= now - seconds:
-                made.popleft()
-            if len(made) >= most:
-                until = max(until, made[0] + seconds)
+        for name, most, _ in windows:
+            counted = self._counted.get(name, deque())
+            while counted and counted[0] <= now:
+                counted.popleft()
+            if len(counted) >= most:
+                until = max(until, counted[0])
         return max(until - now, 0.0)
 
-    def count(self, windows: Collection[Window]) -> None:
+    def count(self, windows: Iterable[Window]) -> None:
         """Count a call."""
         now = asyncio.get_running_loop().time()
-        if len(self._made) >= _MAX_KEYS:
-            since = now - max(seconds for _, _, seconds in windows)
-            self._made = {k: made for k, made in self._made.items() if made and made[-1] > since}
-        for name, _, _ in windows:
-            self._made.setdefault(name, deque()).append(now)
+        if len(self._counted) >= _MAX_KEYS:
+            self._counted = {k: each for k, each in self._counted.items() if each and each[-1] > now}
+        for name, _, seconds in windows:
+            self._counted.setdefault(name, deque()).append(now + seconds)
 
     def close(self, key: str, seconds: float) -> None:
         """Record that the platform takes none for so long."""
