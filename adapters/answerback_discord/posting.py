@@ -271,7 +271,10 @@ class Posting(JsonMessages):
             thread_id = str(thread.get("id"))
             is_recent = int(thread_id) > int(str(ref["since"]))
             if thread.get("parent_id") == ref["parent"] and is_recent:
-                first = await self._calls.get(f"/channels/{thread_id}/messages/{thread_id}")
+                try:
+                    first = await self._calls.get(f"/channels/{thread_id}/messages/{thread_id}")
+                except DestinationGoneError:  # a post stays without its first message
+                    continue
                 if self._is_ours(object_of(first)) and self._is_of(ask, object_of(first)):
                     return thread_id
         return None

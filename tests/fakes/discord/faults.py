@@ -100,6 +100,10 @@ class Faults:
         refusal = RefusalError(0, status=status, extra={"message": f"{status}: Server Error"})
         return self._add(Fault(place, kind, refusal, {}, times))
 
+    def page(self, place: str, *, times: int = 1) -> Fault:
+        """Answer 200 with a page of HTML before anything happened, as a proxy on the way may."""
+        return self._add(Fault(place, "page", times=times))
+
     def code(self, place: str, code: int, *, times: int = 1) -> Fault:
         """Answer with one of Discord's error codes."""
         headers = (

@@ -137,9 +137,12 @@ class FakeDiscord(Discord):
             if request.transport:
                 request.transport.abort()
             return web.Response()
+        call.status = response.status
+        if response.content_type == "text/html":
+            self.bell.ring()
+            return response
         response.headers.update(headers)
         response.headers.setdefault("Via", "1.1 google")
-        call.status = response.status
         raw = response.body if isinstance(response, web.Response) else None
         call.answer = json.loads(raw) if isinstance(raw, bytes) and raw else None
         self.bell.ring()
@@ -216,6 +219,8 @@ def _refused(refusal: RefusalError) -> web.Response:
 
 
 def _on_purpose(fault: Fault | None) -> web.Response:
+    if fault is not None and fault.kind == "page":
+        return web.Response(text="<html>Sign in to this network", content_type="text/html")
     if fault is None or fault.refusal is None:
         raise AssertionError("a fault without an answer came through")
     response = _refused(fault.refusal)

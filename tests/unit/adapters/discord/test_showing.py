@@ -51,27 +51,13 @@ async def test_a_post_of_unknown_outcome_is_never_duplicated(
     assert ask.thread.id == (ask.message or {})["id"]
 
 
-@pytest.mark.rule("PLACE-5")
-async def test_a_post_is_not_duplicated_when_discord_has_forgotten_the_nonce(up: Rig) -> None:
-    up.discord.faults.drop(POST, after=True)
-    up.discord.faults.server_error("GET /channels/*/messages")
+async def test_an_ask_that_ended_before_its_place_was_found_is_not_posted(up: Rig) -> None:
+    up.discord.faults.server_error("GET /channels/*", times=1_000)
     ask = await up.submit(ONE)
-    await up.discord.faults.called(POST)
-    up.discord.clock.advance(600)
-    assert (await up.until_current(ask)).open
-    assert posts(up) == 1
-
-
-async def test_a_post_is_found_among_hundreds_of_other_messages(up: Rig) -> None:
-    for number in range(250):
-        up.ann.types(up.channel, f"chat {number}")
-    up.discord.faults.drop(POST, after=True)
-    up.discord.faults.server_error("GET /channels/*/messages")
-    ask = await up.submit(ONE)
-    await up.discord.faults.called(POST)
-    up.discord.clock.advance(600)
-    assert (await up.until_current(ask)).open
-    assert posts(up) == 1
+    await up.discord.faults.called("GET /channels/*")
+    await up.service.withdraw(ask.id)
+    stored = await up.until_current(ask)
+    assert (stored.status, stored.message, up.discord.faults.count(POST)) == ("withdrawn", None, 0)
 
 
 @pytest.mark.parametrize("place", ["channel", "forum"])
@@ -251,26 +237,6 @@ async def test_an_ask_stays_in_the_channel_if_no_thread_can_be_created(up: Rig, 
     assert (await up.shown(ask)).status == "answered"
 
 
-async def test_a_forum_gets_exactly_one_post(up: Rig) -> None:
-    forum = up.discord.add_forum(up.guild)
-    up.discord.faults.drop("POST /channels/*/threads", after=True)
-    ask = await up.until_current(await up.submit(TWO, to=f"discord:{forum.id}"))
-    threads = [each for each in up.discord.world.channels.values() if each.parent_id == forum.id]
-    assert len(threads) == 1
-    assert ask.thread is not None
-    assert (ask.thread.channel, ask.thread.id) == (str(forum.id), str(threads[0].id))
-    assert (await up.ann.click("Yes")).answered
-    await up.until_current(ask)
-    assert "Why so?" in up.ann.latest(threads[0]).text
-
-
-async def test_a_forum_that_requires_tags_is_reported_to_the_operator(up: Rig) -> None:
-    forum = up.discord.add_forum(up.guild, tags=("help",), requires_tag=True)
-    stored = await up.until_current(await up.submit(ONE, to=f"discord:{forum.id}"))
-    assert stored.outcome is not None
-    assert "tag" in (stored.outcome.message or "")
-
-
 async def test_a_person_is_asked_in_direct_messages(up: Rig) -> None:
     ask = await up.submit(ONE, to=f"discord:@{up.ann.id}", responders=None)
     await up.shown(ask)
@@ -334,6 +300,21 @@ async def test_a_moved_message_becomes_a_note_and_its_old_copy_links_to_the_new_
     await up.surface.retire_message(ask, ask.message or {}, _to(other))
     assert up.ann.sees(old).controls == []
     assert f"<#{other.id}>" in up.ann.sees(old).text
+
+
+async def test_a_reminder_in_a_deleted_place_says_that_it_is_gone(up: Rig) -> None:
+    thread = up.discord.add_thread(up.channel)
+    ask = await up.shown(await up.submit(ONE, to=f"discord:{up.channel.id}/{thread.id}"))
+    up.discord.remove_channel(thread)
+    with pytest.raises(DestinationGoneError):
+        await up.surface.remind(ask, 0)
+
+
+async def test_somebody_whose_name_is_unknown_is_mentioned(up: Rig) -> None:
+    ask = await up.shown(await up.submit(ONE))
+    await up.service.act(ask.id, _yes(), Actor(Person(surface="discord", user_id=str(up.ann.id))))
+    await up.until_current(ask)
+    assert f"<@{up.ann.id}>" in up.ann.latest(up.channel).text
 
 
 async def test_an_unknown_channel_counts_as_deleted(up: Rig) -> None:
