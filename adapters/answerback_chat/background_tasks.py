@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Coroutine
+from typing import Any
 
 from answerback.core.errors import PlatformError
 
@@ -22,15 +23,14 @@ class BackgroundTasks:
         self._limit = limit
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def spawn(self, what: str, work: Awaitable[object]) -> None:
+    def spawn(self, what: str, work: Coroutine[Any, Any, object]) -> None:
         """Start ``work``; a failure is logged under ``what``."""
         if self._limit is not None and len(self._tasks) >= self._limit:
-            if asyncio.iscoroutine(work):
-                work.close()  # it never starts, so nobody would await it
+            work.close()  # it never starts, so nobody would await it
             extra = {"action": "dropped"}
             logger.error("Too many background tasks: a %s was dropped", what, extra=extra)
             return
-        task = asyncio.ensure_future(self._run(what, work))
+        task = asyncio.create_task(self._run(what, work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -42,7 +42,7 @@ class BackgroundTasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _run(self, what: str, work: Awaitable[object]) -> None:
+    async def _run(self, what: str, work: Coroutine[Any, Any, object]) -> None:
         try:
             await work
         except PlatformError as error:

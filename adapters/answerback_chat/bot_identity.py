@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from answerback.core.errors import PlatformError, RateLimitedError
+from answerback_chat.background_tasks import BackgroundTasks
 from answerback_client.backoff import Backoff
 
 _FIRST_PAUSE: Final = 1.0
@@ -26,7 +27,7 @@ class IdentityResolver:
     """Asks the platform who we are until it answers.
 
     Args:
-        platform: the platform's name, for the task.
+        platform: the platform's name, for the log.
         ask: asks once, and stores the identity.
         failed: called with the error of a failed attempt; returns whether to try again.
     """
@@ -40,22 +41,17 @@ class IdentityResolver:
         self._platform = platform
         self._ask = ask
         self._failed = failed
-        self._task: asyncio.Task[None] | None = None
-        self._tried = asyncio.Event()
+        self._asking = BackgroundTasks()
 
     def start(self) -> asyncio.Event:
-        """Start asking, unless already started; returns an event that is set after the first attempt."""
-        if self._task is None or self._task.done():
-            self._tried = asyncio.Event()
-            name = f"{self._platform} identity"
-            self._task = asyncio.create_task(self._run(self._tried), name=name)
-        return self._tried
+        """Start asking; returns an event that is set after the first attempt."""
+        tried = asyncio.Event()
+        self._asking.spawn(f"{self._platform} identity", self._run(tried))
+        return tried
 
     async def stop(self) -> None:
         """Stop asking."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._asking.stop(0.0)
 
     async def _run(self, tried: asyncio.Event) -> None:
         backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)

@@ -37,7 +37,9 @@ class CallLimits:
         """Count a call."""
         now = asyncio.get_running_loop().time()
         if len(self._counted) >= _MAX_KEYS:
-            self._counted = {k: each for k, each in self._counted.items() if each and each[-1] > now}
+            self._counted = {
+                k: each for k, each in self._counted.items() if each and each[-1] > now
+            }
         for name, _, seconds in windows:
             self._counted.setdefault(name, deque()).append(now + seconds)
 

@@ -53,7 +53,7 @@ class LeaderLease:
         self._end = end
         self._epoch = 0
         self._until = float("-inf")
-        self._beginning: asyncio.Task[None] | None = None
+        self._beginning: set[asyncio.Task[None]] = set()
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -77,8 +77,8 @@ class LeaderLease:
             return
         await self._take_or_renew(self._shared)
         self._task = asyncio.create_task(self._run(self._shared), name=f"lease {self._name}")
-        if self._beginning is not None:
-            await asyncio.wait({self._beginning})
+        if self._beginning:
+            await asyncio.wait(self._beginning)
 
     async def stop(self) -> None:
         """Stop the work and release the lease, so that another process need not wait for it to expire."""
@@ -128,16 +128,16 @@ class LeaderLease:
             logger.info(
                 "This process holds the lease %s", self._name, extra={"action": "lease_held"}
             )
-            self._beginning = asyncio.create_task(self._begin(), name=f"begin {self._name}")
+            self._beginning = {asyncio.create_task(self._begin(), name=f"begin {self._name}")}
 
     async def _lose(self) -> None:
         self._until = float("-inf")
         logger.warning(
             "This process no longer holds the lease %s", self._name, extra={"action": "lease_lost"}
         )
-        if self._beginning is not None:
-            self._beginning.cancel()
-            await asyncio.gather(self._beginning, return_exceptions=True)
+        for beginning in self._beginning:
+            beginning.cancel()
+        await asyncio.gather(*self._beginning, return_exceptions=True)
         try:
             async with asyncio.timeout(_END_TIMEOUT):
                 await self._end()

@@ -40,9 +40,8 @@ def create_missed_message_reader(
             for message in page:
                 after_id = str(message["id"])
                 last = parse.snowflake_time(after_id)
-                if last is not None and last > after:
-                    event = _as_gateway_event(message, place)
-                    await call_patiently(partial(listener.handle_message, event))
+                event = _as_gateway_event(message, place)
+                await call_patiently(partial(listener.handle_message, event))
             if len(page) < limits.MESSAGES_PER_PAGE:
                 return last
 

@@ -57,13 +57,9 @@ class ChannelDirectory:
             PlatformError: the lookup failed.
         """
         known = self._known.get(channel_id)
-        if known is not None:
-            self._known.move_to_end(channel_id)
-        else:
-            body = await self._calls.get(f"/channels/{channel_id}")
-            known = self.remember(object_of(body))
         if known is None:
-            raise PlatformUnavailableError(f"Discord returned no data about channel {channel_id}.")
+            return self._remember(object_of(await self._calls.get(f"/channels/{channel_id}")))
+        self._known.move_to_end(channel_id)
         return known
 
     async def resolve_destination(self, to: Destination) -> Place:
@@ -75,19 +71,14 @@ class ChannelDirectory:
         if to.user is not None:
             body: Json = {"recipient_id": to.user}
             opened = await self._calls.request("POST", "/users/@me/channels", body)
-            place = self.remember(object_of(opened))
-            if place is None:
-                raise PlatformUnavailableError(
-                    f"Discord did not open direct messages with {to.user}."
-                )
-            return place
+            return self._remember(object_of(opened))
         return await self.get_place(to.thread or to.channel or "")
 
-    def remember(self, channel: Json) -> Place | None:
+    def _remember(self, channel: Json) -> Place:
         """Remember a channel from Discord's description of it."""
         channel_id, number = channel.get("id"), channel.get("type")
         if not isinstance(channel_id, str) or not isinstance(number, int):
-            return None
+            raise PlatformUnavailableError("Discord's description of a channel has no id or type.")
         kind = ChannelKind.CHANNEL
         if number in THREADS:
             kind = ChannelKind.THREAD

@@ -83,9 +83,9 @@ def select(
     custom_id: str,
     options: Sequence[Json],
     *,
+    placeholder: str,
     least: int = 1,
     most: int = 1,
-    placeholder: str = "",
     required: bool | None = None,
 ) -> Json:
     """A menu of 1 to 25 options; ``required`` only applies in modals."""
@@ -95,9 +95,8 @@ def select(
         "options": [*options],
         "min_values": least,
         "max_values": most,
+        "placeholder": placeholder,
     }
-    if placeholder:
-        menu["placeholder"] = placeholder
     if required is not None:
         menu["required"] = required
     return menu

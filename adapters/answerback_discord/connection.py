@@ -20,8 +20,9 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 from pydantic import JsonValue
 
-from answerback.core.errors import PlatformError
+from answerback.core.errors import PlatformError, PlatformUnavailableError
 from answerback.ports.outage_log import Outage
+from answerback_chat.control_codec import object_of, text_of
 from answerback_client.backoff import Backoff
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
@@ -194,9 +195,10 @@ class GatewayClient:
     async def _configure_library(self) -> None:
         """Point discord.py at the API in use, which it keeps once for the whole process."""
         Route.BASE = self._calls.url
-        body = await self._calls.get("/gateway")
-        if isinstance(body, dict) and isinstance(body.get("url"), str):
-            DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(str(body["url"]))
+        url = text_of(object_of(await self._calls.get("/gateway")).get("url"))
+        if not url:
+            raise PlatformUnavailableError("Discord's answer to GET /gateway has no URL")
+        DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(url)
 
     def _create_client(self) -> discord.Client:
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)

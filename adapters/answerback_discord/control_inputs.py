@@ -131,8 +131,6 @@ class ControlHandler:
         match verb:
             case Verb.CHOOSE if several is not None:
                 return await self._select(several)
-            case Verb.CHOOSE:
-                return Choose(self._used.places or None)
             case Verb.SUBMIT_SELECTION if several is not None:
                 return await self._submit_selection(several)
             case Verb.PAGE:

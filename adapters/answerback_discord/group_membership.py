@@ -127,18 +127,19 @@ async def _gather(
     """Look roles up in several servers, a few at a time; return all that were found, and the first error."""
     slots = asyncio.Semaphore(_MAX_CONCURRENT)
 
-    async def look_in(server: str) -> frozenset[str]:
+    async def look_in(server: str) -> frozenset[str] | PlatformError:
         async with slots:
-            return await look_up(server)
+            try:
+                return await look_up(server)
+            except PlatformError as error:
+                return error
 
-    results = await asyncio.gather(*map(look_in, servers), return_exceptions=True)
+    results = await asyncio.gather(*map(look_in, servers))
     found: set[str] = set()
     failed: PlatformError | None = None
     for result in results:
         if isinstance(result, PlatformError):
             failed = failed or result
-        elif isinstance(result, BaseException):
-            raise result
         else:
             found |= result
     return frozenset(found), failed

@@ -93,10 +93,8 @@ class ResponseBuilder:
             return None
         return ListState(initial_page(prompt), await self.selections.load(ask))
 
-    async def acted(self, result: Acted | Rejected, used: Interaction) -> InteractionResponse:
-        """Respond to an action with the message in its current state, or with why nothing changed."""
-        if isinstance(result, Rejected):
-            return await self.rejected(result, used)
+    async def acted(self, result: Acted, used: Interaction) -> InteractionResponse:
+        """Respond to an action with the message in its current state."""
         if used.private:
             return note_response(private_notes.action_taken_note(result.ask, self._labels), used)
         if not (result.repeated or result.ask.asides):  # nobody can have selected anything yet

@@ -106,16 +106,13 @@ class InteractionHandler:
             return await self._replies.rejected(rejected, used)
         drafts = FormDraft(self._asks, used)
         values = await drafts.merged_values()
-        if (
-            rejected.why is RejectReason.INVALID
-            and used.is_modal_submit
-            and rejected.ask is not None
-        ):
-            view = view_of(rejected.ask)
-            if (spec := form_inputs.modal_spec(view, used.control.verb, self._labels)) is not None:
-                await drafts.keep(values)
-                note = problems_note(view, used.control, rejected.problems, spec, self._labels)
-                return note_response(note, used)
+        is_wrong = rejected.why is RejectReason.INVALID and used.is_modal_submit
+        view = view_of(rejected.ask) if is_wrong and rejected.ask else None
+        spec = form_inputs.modal_spec(view, used.control.verb, self._labels) if view else None
+        if view is not None and spec is not None:
+            await drafts.keep(values)
+            note = problems_note(view, used.control, rejected.problems, spec, self._labels)
+            return note_response(note, used)
         entered = private_notes.TypedInput(form_inputs.typed_text(values), used.control)
         if used.inputs and len(entered.pages()) > 1:
             await drafts.keep(values)

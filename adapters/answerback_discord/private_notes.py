@@ -72,7 +72,7 @@ def typed_input_note(entered: TypedInput, number: int, labels: Labels, sentence:
     """Render a page of what was typed, below a sentence of markdown, with Previous and Next."""
     pages = entered.pages()
     if not pages:
-        return note(sentence or escape(labels.not_found))
+        return note(escape(labels.not_found))
     number = number if 0 <= number < len(pages) else 0
     above = f"{text_fitting.shorten(sentence, _SENTENCE_BUDGET)}\n" if sentence else ""
     parts = [c.text(f"{above}-# {escape(labels.entered)}\n>>> {pages[number]}")]
@@ -112,9 +112,7 @@ def rejection_note(
 def rejection_text(why: Rejected, labels: Labels, reader: str) -> str:
     """Return why a typed message was not accepted, as markdown, below the question and with a link to it."""
     sentence = message_texts.rejection(why, labels, NOTE_MARKS, reader)
-    if why.ask is None or not (link := _link_to(why.ask)):
-        return sentence
-    return message_texts.about_rejected(why, sentence, link, MARKUP)
+    return message_texts.about_rejected(why, sentence, _link_to(why.ask) if why.ask else "", MARKUP)
 
 
 def mention_list(responders: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.ports.commands import COMMAND, Command
+from answerback_chat.control_codec import object_of
 from answerback_chat.retry import retry
 from answerback_discord import limits
 from answerback_discord.api_client import DiscordApi
@@ -96,9 +97,8 @@ async def register_with_retry(calls: DiscordApi, wanted: Sequence[Json]) -> None
     """Call `register`, with a few retries; if it fails, asking and answering work all the same."""
 
     async def attempt() -> None:
-        application = await calls.get("/applications/@me")
-        if isinstance(application, dict):
-            await register(calls, wanted, str(application.get("id")))
+        application = object_of(await calls.get("/applications/@me"))
+        await register(calls, wanted, str(application.get("id")))
 
     try:
         await retry(attempt)

@@ -248,7 +248,7 @@ class Gateway:
                 "v": 10,
                 "user": self._discord.me(),
                 "session_id": session.id,
-                "shard": [number, count],
+                **({"shard": [number, count]} if data.get("shard") else {}),
                 "guilds": [{"id": str(each.id), "unavailable": True} for each in guilds],
                 "session_type": "normal",
                 "resume_gateway_url": self.url,

@@ -89,11 +89,16 @@ async def test_late_text_does_not_answer_a_newer_question(
     assert [a.value for a in (await up.shown(ask)).walk.answers] == [True, "and now"]
 
 
-async def test_an_interaction_delivered_twice_counts_once(up: Rig) -> None:
-    ask = await up.shown(await up.submit(TWO))
-    await up.ann.click("Yes")
+@pytest.mark.parametrize("entered", [False, True], ids=["click", "modal"])
+async def test_an_interaction_delivered_twice_counts_once(up: Rig, entered: bool) -> None:
+    ask = await up.shown(await up.submit([*TEXT, *TWO[:1]] if entered else TWO))
+    await up.ann.click("Answer" if entered else "Yes")
+    if entered:
+        up.ann.fill("Your answer", "because")
+        await up.ann.submit()
+    called = up.discord.faults.count("POST /interactions/*/*/callback")
     up.discord.gateway.repeat("INTERACTION_CREATE", count=3)
-    await up.discord.faults.called("POST /interactions/*/*/callback", 4)
+    await up.discord.faults.called("POST /interactions/*/*/callback", called + 3)
     assert (await up.shown(ask)).revision == ask.revision + 1
     assert up.ann.notes() == []
 
@@ -190,6 +195,30 @@ async def test_a_wrong_token_is_reported_with_an_explanation(tmp_path: Path) -> 
             assert discord.gateway.identifies == []
 
 
+@pytest.mark.rule("PLACE-3")
+async def test_a_token_that_only_the_gateway_refuses_is_reported_with_an_explanation(
+    tmp_path: Path,
+) -> None:
+    async with FakeDiscord() as discord:
+        discord.faults.server_error("GET /users/@me")
+        up = run_surface(discord, tmp_path / "a.db", "gateway", bot_token="1.not.it")
+        async with up as (surface, *_):
+            assert "set discord.bot_token" in (surface.unready_reason() or "")
+            assert discord.gateway.identifies == []
+
+
+async def test_a_gateway_whose_address_is_not_told_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
+    async with FakeDiscord() as discord:
+        discord.faults.page("GET /gateway")
+        async with run_surface(discord, tmp_path / "a.db", "gateway") as (surface, *_):
+            assert surface.unready_reason() is None
+            assert discord.faults.count("GET /gateway") == 2
+    assert "GET /gateway has no URL" in caplog.text
+
+
 async def test_several_shards_share_the_servers(tmp_path: Path) -> None:
     async with rig(tmp_path, shards=2) as up:
         await up.discord.gateway.connected(2)
@@ -206,10 +235,30 @@ async def test_several_shards_share_the_servers(tmp_path: Path) -> None:
         assert (await up.shown(first)).status == (await up.shown(other)).status == "answered"
 
 
+@pytest.mark.rule("DISCORD-10")
+async def test_every_shard_resumes_its_own_session(tmp_path: Path) -> None:
+    async with rig(tmp_path, shards=2) as up:
+        await up.discord.gateway.connected(2)
+        ask = await up.shown(await up.submit(TEXT))
+        await up.discord.gateway.disconnect(4000)
+        await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "into the gap"))
+        await up.ann.until(lambda: up.discord.gateway.resumes == 2, timeout=20)
+        assert up.surface.unready_reason() is None
+        assert len(up.discord.gateway.identifies) == 2
+
+
 async def test_a_malformed_event_without_a_handler_is_ignored(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     odd = {"guild_id": str(up.guild.id), "role": {"id": "1"}}
     assert up.discord.gateway.dispatch("GUILD_ROLE_CREATE", odd, 0, up.guild.id) == 1
+    anything: list[tuple[Any, Any]] = [
+        (["MESSAGE_CREATE"], odd),
+        ("MESSAGE_CREATE", [odd]),
+        ("MESSAGE_CREATE", {"id": "newest"}),
+        ("INTERACTION_CREATE", {"type": 3, "id": "1"}),
+    ]
+    for name, data in anything:
+        assert up.discord.gateway.dispatch(name, data, 0, up.guild.id) == 1
     assert (await up.ann.click("Yes")).answered
     assert (await up.shown(ask)).revision == ask.revision + 1
     assert len(up.discord.gateway.identifies) == 1
@@ -220,6 +269,7 @@ async def test_an_unexpected_connection_failure_is_logged_and_the_connection_res
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
     monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(connection, "_LONGEST_PAUSE", 0.0)
     async with rig(tmp_path, shards=shards) as up:
         ask = await up.shown(await up.submit(TWO))
         no_data: Any = None

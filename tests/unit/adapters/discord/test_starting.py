@@ -11,10 +11,11 @@ import pytest
 
 from answerback.core.errors import PayloadRejectedError, UnauthorizedError
 from answerback_chat import bot_identity, chat_surface
+from answerback_client.backoff import Backoff
 from answerback_discord import connection
 from tests.fakes.discord.server import FakeDiscord
 from tests.service_support import WAIT
-from tests.unit.adapters.discord.rig import run_surface
+from tests.unit.adapters.discord.rig import rig, run_surface
 
 ME = "GET /users/@me"
 
@@ -77,6 +78,33 @@ async def test_an_unreachable_discord_is_retried_ever_less_often_and_logged_once
     [begins, ends] = outage_messages(caplog)
     assert "Discord cannot be reached" in begins
     assert "Discord can be reached again" in ends
+
+
+async def test_text_typed_before_discord_says_who_the_bot_is_is_read_once_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = asyncio.Event()
+
+    class Held(Backoff):
+        async def wait(self, least: float = 0.0) -> None:
+            await known.wait()
+
+    monkeypatch.setattr(bot_identity, "Backoff", Held)
+    async with FakeDiscord() as discord, rig(tmp_path, "http", discord, gateway=False) as up:
+        text = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
+        ask = await up.shown(await up.submit(text))
+        await up.surface.stop()
+        discord.application.interactions_endpoint_url = None
+        discord.faults.server_error(ME)
+        async with run_surface(discord, tmp_path / "answerback.db", "gateway") as (surface, *_):
+            [message] = up.channel.messages.values()
+            said = up.ann.replies(message, "because")
+            async with asyncio.timeout(WAIT):
+                while not surface._background._tasks:  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0)
+            known.set()
+            await up.ann.until(lambda: "✅" in said.reactions)
+        assert (await up.shown(ask)).walk.answers[0].value == "because"
 
 
 def when_logged(caplog: pytest.LogCaptureFixture, text: str) -> asyncio.Event:

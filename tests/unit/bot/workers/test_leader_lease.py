@@ -151,6 +151,15 @@ async def test_a_failure_to_take_or_release_the_lease_is_only_logged(
     assert "cannot be released now: the server is starting" in caplog.text
 
 
+@pytest.mark.rule("CLAIM-10")
+async def test_a_process_that_stops_before_it_started_leaves_the_lease_to_its_holder(
+    ann: Holder, ben: Holder
+) -> None:
+    await ann.leading.start()
+    await ben.leading.stop()
+    assert (ann.leading.is_held, ann.calls, ben.calls) == (True, ["began"], [])
+
+
 async def test_stopping_does_not_wait_for_a_callback_that_hangs(
     leases: FaultyLeases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
