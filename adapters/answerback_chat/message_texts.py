@@ -120,10 +120,9 @@ def rejection(
 
 def about_rejected(why: Rejected, sentence: str, link: str, markup: Markup) -> str:
     """Return why a typed message was not accepted, below the question and with a link to it."""
-    if why.ask is None:
-        return sentence
-    view = view_of(why.ask)
-    asked = view.prompt.question if view.prompt else view.lines[-1].question if view.lines else None
+    view = view_of(why.ask) if why.ask else None
+    about = view and (view.prompt or next(reversed(view.lines), None))
+    asked = about and about.question
     named = markup.bold_line(asked.text, QUESTION_BUDGET)[0] if asked else ""
     return _lines(named, f"{sentence}{link}")
 

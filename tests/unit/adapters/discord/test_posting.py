@@ -76,11 +76,11 @@ async def test_a_forum_post_is_not_mistaken_for_another(up: Rig) -> None:
     forum = up.discord.add_forum(up.guild)
     up.discord.add_thread(up.channel)
     await up.until_current(await up.submit(TWO, to=f"discord:{forum.id}"))
-    for text in ("ours", "deleted since"):
-        thread = up.discord.add_thread(forum)
-        first = Message(thread.id, thread.id, up.ann.id, up.discord.clock.now(), content=text)
-        thread.messages[thread.id] = first
-    first.deleted = True
+    kept, emptied = up.discord.add_thread(forum), up.discord.add_thread(forum)
+    for each in (kept, emptied):
+        first = Message(each.id, each.id, up.ann.id, up.discord.clock.now(), content="Mine")
+        each.messages[each.id] = first
+    emptied.messages[emptied.id].deleted = True
     up.discord.faults.drop("POST /channels/*/threads", after=False)
     ask = await up.until_current(await up.submit(TWO, to=f"discord:{forum.id}"))
     assert ask.open
