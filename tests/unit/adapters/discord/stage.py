@@ -14,6 +14,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from answerback_chat import missed_changes
+from answerback_discord import api_client
 from answerback_discord.api_client import USER_AGENT
 from answerback_discord.http_endpoint import PATH
 from tests.fakes import long_timeouts
@@ -107,6 +108,8 @@ class DiscordStage:
 
     async def add_bot(self) -> None:
         self.discord.add_bot_again(self.guild)
+        # The starts in later tests are not just after it, or each would show all earlier asks again.
+        self.guild.joined_at = Guild.joined_at
 
     async def restart_after_gap(self) -> None:
         with pytest.MonkeyPatch.context() as patch:
@@ -138,6 +141,7 @@ async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
     """Run a fake Discord with one service, or with several behind a load balancer."""
     with pytest.MonkeyPatch.context() as patch:
         long_timeouts.discord(patch)
+        patch.setattr(api_client, "PER_SECOND", 1_000_000)
         async with FakeDiscord() as discord:
             stage = DiscordStage(discord, setup, mode)
             try:
