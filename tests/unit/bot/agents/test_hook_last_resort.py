@@ -69,7 +69,7 @@ async def test_every_host_is_refused_whatever_answers(content: bytes) -> None:
 
 @pytest.mark.rule("CONNECT-6")
 async def test_the_command_prints_the_refusal_and_ends_well() -> None:
-    async with garbage(b"\x00" * 100 + b"\r\n") as url:
+    async with garbage(GARBAGE[-1]) as url:  # which is not tried again
         for agent, event in (("copilot", COPILOT), ("codex", recorded("codex-UserPromptSubmit"))):
             late = event is not COPILOT
             process = await spawned(json.dumps(event).encode(), agent, "--url", url, "--wait", "0")
