@@ -145,7 +145,7 @@ class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, Sup
         return self._routes
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        return (destination.user,) if destination.user else self._responders
+        return self._responders
 
     def is_leader(self) -> bool | None:
         return self._leadership.is_held if self._leadership.is_shared else None

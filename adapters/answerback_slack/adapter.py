@@ -84,7 +84,7 @@ class SlackSurface(ChatSurface):
         platform = InteractionHandler(*parts, self._listener, self._homes, selections, now)
         interactions = Interactions[Click | Submission, Ack](asks, platform, self.name)
         bolt = BoltDispatcher(settings.token, identity, interactions.receive, self._on_event)
-        app_token, secret = reveal(settings.app_token), reveal(settings.signing_secret)
+        app_token = reveal(settings.app_token)
         self._receiving = app_token is None
         if app_token is not None:
             self._source = SocketModeConnections(
@@ -95,8 +95,8 @@ class SlackSurface(ChatSurface):
                 on_lost=self._connection_lost,
                 on_restored=self._connection_restored,
             )
-        elif secret is not None:
-            endpoint = HttpEndpoint(secret, interactions.receive, bolt.dispatch, now)
+        else:
+            endpoint = HttpEndpoint(settings.secret, interactions.receive, bolt.dispatch, now)
             self._routes = [web.post(EVENTS_PATH, endpoint.handle)]
 
     async def start(self) -> None:
@@ -126,8 +126,7 @@ class SlackSurface(ChatSurface):
             shown = await super().show(ask, save)
         finally:
             self._homes.refresh_for(ask)
-        if isinstance(shown, Shown):
-            self._sessions.update(ask, shown)
+        self._sessions.update(ask, shown)
         return shown
 
     async def retire_message(
@@ -138,12 +137,8 @@ class SlackSurface(ChatSurface):
         return at
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """See `answerback.ports.surface.Surface.default_responders`: a direct message is for its recipient."""
-        if destination.user is not None:
-            return (destination.user,)
-        if (destination.channel or "").startswith("D"):
-            return (ANYONE,)
-        return self._responders
+        """See `answerback.ports.surface.Surface.default_responders`: whoever reads a direct message may act."""
+        return (ANYONE,) if (destination.channel or "").startswith("D") else self._responders
 
     def destination_problem(self, destination: Destination) -> str | None:
         if destination.user is not None:

@@ -15,11 +15,11 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from answerback.core.actions import EndTurn
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import Ask, Status, Thread
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
-from answerback.ports.surface import Actor, Asks, Rejected, Shown
+from answerback.ports.surface import Actor, Asks, Rejected, RetryLater, Shown
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
 from answerback_slack import private_notes
@@ -91,15 +91,15 @@ class AgentSessions:
             async with asyncio.timeout(_STOP_SECONDS):
                 await asyncio.gather(*ending, return_exceptions=True)
 
-    def update(self, ask: Ask, shown: Shown) -> None:
+    def update(self, ask: Ask, shown: Shown | RetryLater) -> None:
         """Update the session of an ask whose message was just updated."""
-        channel, thread = shown.thread.channel, shown.thread.id
-        if not self._agent.is_on or not channel or not thread:
+        place = Thread() if isinstance(shown, RetryLater) else shown.thread
+        if not self._agent.is_on or not place.channel or not place.id:
             return
         ended = ask.outcome.at if ask.outcome else self._now()
         if (ask.open and ask.seen) or self._now() - ended > PROCESSING_SECONDS:
             return  # the session is suspended already, or the ask ended long ago
-        self._work.spawn("session status", self._follow(ask, AgentSession(channel, thread)))
+        self._work.spawn("session status", self._follow(ask, AgentSession(place.channel, place.id)))
 
     async def end_turns(self, session: AgentSession, user: str, delivery: str) -> None:
         """Handle Slack's Stop button: end the turn of every ask that is open in the thread.

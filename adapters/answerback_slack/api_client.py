@@ -95,17 +95,18 @@ class SlackApi:
         method: str,
         call: Callable[[], Awaitable[AsyncSlackResponse]],
         channel: str = "",
-        timeout: float = CALL_SECONDS,
+        timeout: float | None = None,
     ) -> Mapping[str, object]:
         """Make one call of a method with this name in Slack's API; see `call`.
 
         Args:
             channel: the channel that it posts to.
-            timeout: the seconds to wait for the response.
+            timeout: the seconds to wait for the response; None: as long as for any.
         """
         self.raise_if_limited(method, channel)
+        seconds = CALL_SECONDS if timeout is None else timeout
         try:
-            async with asyncio.timeout(timeout):
+            async with asyncio.timeout(seconds):
                 response = await call()
         except SlackApiError as error:
             raised = errors.error_from_exception(method, error)
@@ -116,7 +117,7 @@ class SlackApi:
             raise raised from error
         except TimeoutError as error:
             raise PlatformUnavailableError(
-                f"Slack did not answer {method} within {timeout:.1f} s", code="timeout"
+                f"Slack did not answer {method} within {seconds:.1f} s", code="timeout"
             ) from error
         except aiohttp.ClientConnectorError as error:
             raise NotDoneError(

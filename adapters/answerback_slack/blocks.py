@@ -181,17 +181,11 @@ def input_block(
     return block | {"hint": plain_text(hint, limits.INPUT_HINT)} if hint else block
 
 
-def text_length(value: object) -> int:
+def text_length(blocks: Block | Sequence[object]) -> int:
     """Count the characters of text in blocks, as `limits.BLOCKS_TEXT` does."""
-    if isinstance(value, dict):
-        own = value.get("text")
-        total = text_fitting.utf16_length(own) if isinstance(own, str) else 0
-        value = value.values()
-    elif isinstance(value, list):
-        total = 0
-    else:
-        return 0
-    for item in value:
+    own = blocks.get("text") if isinstance(blocks, dict) else None
+    total = text_fitting.utf16_length(own) if isinstance(own, str) else 0
+    for item in blocks.values() if isinstance(blocks, dict) else blocks:
         if isinstance(item, (dict, list)):
             total += text_length(item)
     return total

@@ -86,7 +86,8 @@ class _Client(SocketModeClient):
     def is_usable(self) -> bool:
         """Whether messages can be sent and received over the connection."""
         session = self.current_session
-        return session is not None and not session.closed and not self.closed
+        is_open = session is not None and not session.closed and not self.closed
+        return is_open and not self.too_many
 
     def is_receiving(self) -> bool:
         """Whether Slack still sends payloads over the connection."""

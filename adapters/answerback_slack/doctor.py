@@ -60,8 +60,7 @@ async def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIter
         yield _commands(granted)
     yield _SLACK.check_clock(headers.get("date"), SIGNATURE_SECONDS)
     yield await _delivery(settings, calls, checkup)
-    for finding in await _home(calls, str(answer.get("user_id"))):
-        yield finding
+    yield await _home(calls, str(answer.get("user_id")))
     for channel in checkup.channels:
         call = partial(calls.call, calls.client.conversations_history, channel=channel, limit=1)
         yield await _SLACK.check_call(f"channel {channel}", call)
@@ -147,21 +146,21 @@ def _commands(granted: Collection[str]) -> Finding:
     return replace(problem, warning=True)
 
 
-async def _home(calls: SlackApi, bot_user: str) -> list[Finding]:
+async def _home(calls: SlackApi, bot_user: str) -> Finding:
     """Check that the Home tab is on, by publishing the bot's own Home, which nobody sees."""
     view = inbox_view.build_home_view((), (), Labels())
     try:
         await calls.call(calls.client.views_publish, user_id=bot_user, view=view)
     except PlatformError as error:
         if error.code != inbox_view.NOT_ENABLED_CODE:
-            return []
+            return replace(_SLACK.call_failed("Home tab", error), warning=True)
         problem = _SLACK.problem(
             "Home tab",
             "it is off, so people cannot see there what is waiting for them",
             "Switch it on under App Home, and subscribe to the event app_home_opened (the manifest has both).",
         )
-        return [replace(problem, warning=True)]
-    return [_SLACK.ok("Home tab")]
+        return replace(problem, warning=True)
+    return _SLACK.ok("Home tab")
 
 
 async def _socket(calls: SlackApi, token: str, http: aiohttp.ClientSession) -> Finding:

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
 from answerback.core.ask import Ask
-from answerback.core.errors import PlatformError, StoreError
+from answerback.core.errors import PlatformError
 from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -23,7 +23,7 @@ from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback.presentation import wording
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.control_codec import BATCH_VERBS, Verb
+from answerback_chat.control_codec import BATCH_VERBS, Verb, object_of, text_of
 from answerback_chat.retry import retry
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import inbox_view, modals, parse, private_notes, show_in_full
@@ -74,13 +74,15 @@ class InteractionHandler:
         return contextlib.nullcontext()
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> Ack:
-        """Handle a control of a Home tab; answer a click on an unknown control with a note, rather than ignore it."""
+        """Handle a control of a Home tab; say that any other is unknown, and give back what was entered in a modal."""
         if await self.homes.handle_click(payload):
             return _ACKNOWLEDGED
-        url, user = payload.get("response_url"), parse.user_id_of(payload)
-        is_click = payload.get("type") == "block_actions"
-        if is_click and isinstance(url, str) and user is not None:
-            text = escape(self.labels.not_found)
+        text = escape(self.labels.not_found)
+        if payload.get("type") == "view_submission":
+            typed = "\n".join(parse.entered_lines(object_of(payload.get("view"))))
+            return _update(modals.rejected_submission_modal(None, text, typed, self.labels))
+        url, user = text_of(payload.get("response_url")), parse.user_id_of(payload)
+        if url and user is not None:
             self.later.spawn("note", self.notes.send(text, user, None, url))
         return _ACKNOWLEDGED
 
@@ -88,8 +90,7 @@ class InteractionHandler:
         """Mark a typed message that was used as the answer. The ask's message is updated elsewhere."""
         if isinstance(used, Click) and used.control.verb is Verb.USE_MESSAGE:
             self.later.spawn("mark", retry(lambda: self.listener.mark_taken(used)))
-            if used.response_url is not None:
-                self.later.spawn("note", self.notes.dismiss(used.response_url))
+            self.later.spawn("note", self.notes.dismiss(used.response_url))
         return _ACKNOWLEDGED
 
     async def respond_to_rejected(self, rejected: Rejected, used: Click | Submission) -> Ack:
@@ -102,34 +103,29 @@ class InteractionHandler:
             isinstance(used, Submission)
             and rejected.why is RejectReason.INVALID
             and ask is not None
+            and (errors := modals.errors_by_block(used, ask, rejected.problems, self.labels))
         ):
-            shown = view_of(ask, self.labels)
-            if errors := modals.errors_by_block(used, shown, rejected.problems, self.labels):
-                return _errors(errors)
+            return _errors(errors)
         if ask is not None and rejected.why in {RejectReason.STALE, RejectReason.ENDED}:
             # They saw an outdated version of the message.
             self.later.spawn("refresh", retry(lambda: self.asks.show_again(ask.id)))
         copy = wording.ActedOnVersion(used.control.revision, self.now())
         reason = private_notes.rejection_mrkdwn(rejected, used.person, self.labels, copy)
         if isinstance(used, Submission):
-            view = modals.rejected_submission_modal(
-                used.control, reason, modals.text_to_give_back(used), self.labels
-            )
-            return Ack(body={"response_action": "update", "view": view})
+            typed = modals.text_to_give_back(used)
+            entry = used.control.entry
+            return _update(modals.rejected_submission_modal(entry, reason, typed, self.labels))
         self._send_note(reason, used)
         return _ACKNOWLEDGED
 
     async def respond_to_failure(self, error: Exception, used: Click | Submission | None) -> Ack:
         """Notify the person; a modal keeps what was typed. A payload that is not acknowledged may be sent again."""
-        status = HTTPStatus.INTERNAL_SERVER_ERROR
-        if isinstance(error, StoreError):
-            status = HTTPStatus.SERVICE_UNAVAILABLE
-            sentence = self.labels.save_error_message(error)
-            if isinstance(used, Submission) and used.values:
-                return _errors({next(iter(used.values)): sentence})
-            if isinstance(used, Click):
-                self._send_note(escape(sentence), used)
-        return Ack(status)
+        sentence = self.labels.save_error_message(error)
+        if isinstance(used, Submission) and used.values:
+            return _errors({next(iter(used.values)): sentence})
+        if isinstance(used, Click):
+            self._send_note(escape(sentence), used)
+        return Ack(HTTPStatus.SERVICE_UNAVAILABLE)
 
     # --- modals ----------------------------------------------------------------------------------
 
@@ -137,6 +133,8 @@ class InteractionHandler:
         """Open a modal, or parse a submitted one."""
         if isinstance(used, Submission):
             parsed = modals.parse_submission(used, view_of(ask, self.labels), self.labels)
+            if parsed is None:
+                return await self.respond_to_rejected(Rejected(RejectReason.STALE, ask), used)
             return _errors(parsed) if isinstance(parsed, dict) else parsed
         if used.control.verb is Verb.USE_MESSAGE:
             self.later.spawn("use", self._find_and_use(ask, used))
@@ -147,9 +145,7 @@ class InteractionHandler:
         """Open a modal with what does not fit in the message, or turn its pages; or decide about several asks."""
         if used.control.verb in BATCH_VERBS:
             return await self._decide_several(used)
-        if isinstance(used, Submission):
-            return _ACKNOWLEDGED
-        if ask is None:
+        if ask is None or isinstance(used, Submission):
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), used)
         if used.control.verb is Verb.PAGE:
             return await self._turn_page(ask, used)
@@ -188,7 +184,7 @@ class InteractionHandler:
             return _ACKNOWLEDGED
         left = await self.homes.decide_batch(used)
         notice = inbox_view.batch_notice(labels.batch_left.format(count=left), labels)
-        return Ack(body={"response_action": "update", "view": notice}) if left else _ACKNOWLEDGED
+        return _update(notice) if left else _ACKNOWLEDGED
 
     def _open_later(self, click: Click, modal: Block) -> None:
         call = partial(self.calls.client.views_open, trigger_id=click.trigger_id, view=modal)
@@ -201,15 +197,12 @@ class InteractionHandler:
         self.later.spawn("modal", self._show_modal(click, open_view))
 
     async def _turn_page(self, ask: Ask, click: Click) -> Ack:
-        view_id, view_hash = click.view_id, click.view_hash
-        if view_id is None:
-            return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), click)
         metadata = click.where.encode() if click.where else ""
         view = show_in_full.full_text_modal(
             view_of(ask, self.labels), self.labels, click.control.number or 0, metadata
         )
-        update = self.calls.client.views_update
-        call = partial(self.calls.call, update, view_id=view_id, hash=view_hash, view=view)
+        update, view_id = self.calls.client.views_update, click.view_id
+        call = partial(self.calls.call, update, view_id=view_id, hash=click.view_hash, view=view)
         self.later.spawn("page", self._show_modal(click, call))
         return _ACKNOWLEDGED
 
@@ -244,3 +237,8 @@ class InteractionHandler:
 def _errors(errors: dict[str, str]) -> Ack:
     """The acknowledgement that shows errors at the inputs of a modal."""
     return Ack(body={"response_action": "errors", "errors": errors})
+
+
+def _update(view: Block) -> Ack:
+    """The acknowledgement that replaces a modal."""
+    return Ack(body={"response_action": "update", "view": view})

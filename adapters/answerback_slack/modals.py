@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
+from answerback.core.ask import Ask
 from answerback.core.errors import Problem
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
-from answerback.core.view import View
+from answerback.core.view import View, view_of
 from answerback.presentation import text_fitting
 from answerback.presentation.attribution import fill
 from answerback.presentation.divided_texts import join_texts
@@ -60,21 +61,23 @@ def build_modal(
     )
 
 
-def rejected_submission_modal(control: Control, reason: str, typed: str, labels: Labels) -> Block:
+def rejected_submission_modal(
+    entry: Entry | None, reason: str, typed: str, labels: Labels
+) -> Block:
     """The modal that replaces one whose submission was rejected: the reason, and what was typed, to be copied.
 
     ``reason`` is mrkdwn, so that it can show people's names. Everything that was typed is shown, unless it exceeds what
     Slack accepts in one view.
 
     Args:
-        control: the control that opened the modal, whose name stays its title.
+        entry: what the modal asked for, which stays its title; None if this version does not know it.
     """
     about = fill(labels.not_sent, escape, reason=reason) if typed.strip() else reason
     shown = mrkdwn(text_fitting.shorten(about, limits.SECTION_TEXT))
     blocks: list[Block] = [{"type": "section", "text": shown, "expand": True}]
     blocks += [small_text(labels.entered)] if typed.strip() else []
     rest, more = sections(typed), small_text(text_fitting.ELLIPSIS)
-    title = form_title(control.entry, labels)
+    title = form_title(entry, labels)
     frame = modal_view(title, "ab1:notice", "", blocks, close=labels.close)
     room = limits.MODAL_BYTES - json_bytes(frame)
     if sum(map(_item_bytes, rest)) > room:
@@ -98,12 +101,12 @@ def text_to_give_back(submission: Submission) -> str:
 
 def parse_submission(
     submission: Submission, view: View, labels: Labels
-) -> RequestedAction | dict[str, str]:
-    """The action that a submitted modal requests, or the errors by block_id."""
+) -> RequestedAction | dict[str, str] | None:
+    """The action that a submitted modal requests, or the errors by block_id; None if this view has no such form."""
     control = submission.control
     spec = form_inputs.form_of(view, control, labels)
     if spec is None:
-        return {}
+        return None
     values = form_inputs.decode_values(spec, submission)
     chosen = values.get("0")
     if spec.entry in {Entry.CHOICE, Entry.NOTE}:
@@ -118,10 +121,10 @@ def parse_submission(
 
 
 def errors_by_block(
-    submission: Submission, view: View, problems: Sequence[Problem], labels: Labels
+    submission: Submission, ask: Ask, problems: Sequence[Problem], labels: Labels
 ) -> dict[str, str]:
     """Group the service's problems by the block_id that shows them."""
-    spec = form_inputs.form_of(view, submission.control, labels)
+    spec = form_inputs.form_of(view_of(ask, labels), submission.control, labels)
     return _errors(spec, problems, submission) if spec else {}
 
 

@@ -100,7 +100,8 @@ class _Interaction:
 class Click(_Interaction):
     """A click on a button or a choice in a menu; or a command, which is equivalent to a click."""
 
-    response_url: str | None = None
+    response_url: str = ""
+    """Where a note about it can be sent; empty if it was not in a message."""
     view_id: str | None = None
     view_hash: str | None = None
     wanted: RequestedAction | None = None
@@ -181,9 +182,7 @@ def selected_indexes(control: Control, values: Values) -> list[int] | None:
     has_menu = False
     for block_id, entry in values.items():
         menu = decode(block_id)
-        if menu is None or menu.verb is not Verb.CHOOSE:
-            continue
-        if (menu.ask_id, menu.revision) == (control.ask_id, control.revision):
+        if menu is not None and menu[:3] == (control.ask_id, control.revision, Verb.CHOOSE):
             has_menu = True
             indexes += entry if isinstance(entry, list) else []
     return sorted(indexes) if has_menu else None
@@ -206,7 +205,7 @@ def _parse_click(body: Mapping[str, object], team: str | None) -> Click | None:
         control=control,
         person=person,
         trigger_id=text_of(body.get("trigger_id")),
-        response_url=text_of(body.get("response_url")) or None,
+        response_url=text_of(body.get("response_url")),
         where=_where(body) if not view else _metadata(view),
         view_id=text_of(view.get("id")) or None,
         view_hash=text_of(view.get("hash")) or None,

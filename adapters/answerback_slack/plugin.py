@@ -38,6 +38,13 @@ class SlackSettings(ChatSettings):
             return None
         return "slack.signing_secret without slack.app_token"
 
+    @property
+    def secret(self) -> str:
+        """The signing secret of a surface that receives clicks by HTTP."""
+        if self.signing_secret is None:
+            raise AssertionError("without an app token there is a signing secret")
+        return self.signing_secret.get_secret_value()
+
     def connection(self) -> str:
         return "Socket Mode" if self.app_token else "HTTP"
 

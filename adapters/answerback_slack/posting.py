@@ -44,7 +44,6 @@ _EventPayload = Mapping[str, object]
 
 ASK_EVENT: Final = "answerback_ask"
 REMINDER_EVENT: Final = "answerback_reminder"
-_MAX_DIRECT_CHANNELS: Final = 1_000
 _SKEW_SECONDS: Final = 300
 """How far Slack's clock and ours may differ when we search for a message by the time it was posted."""
 
@@ -152,8 +151,6 @@ class Posting(LiveMessages[MessageRef, Message]):
         if (known := self._direct_channels.get(user)) is not None:
             return MessageRef(known, None, destination.thread)
         answer = await self._calls.call(self._calls.client.conversations_open, users=user)
-        while len(self._direct_channels) >= _MAX_DIRECT_CHANNELS:
-            del self._direct_channels[next(iter(self._direct_channels))]
         self._direct_channels[user] = text_of(object_of(answer.get("channel")).get("id"))
         return MessageRef(self._direct_channels[user], None, destination.thread)
 

@@ -51,9 +51,6 @@ def _block(block: Json) -> Markup:
             return tag("h3", _text(block.get("text")))
         case "rich_text":
             return Markup("").join(map(_rich_text_element, objects(block, "elements")))
-        case "container":
-            title = tag("h4", _text(block.get("title")))
-            return title + Markup("").join(map(_block, objects(block, "child_blocks")))
         case "context":
             parts = [_text(one) for one in objects(block, "elements")]
             return tag("p", Markup(" ").join(parts), "small")

@@ -61,7 +61,7 @@ class PrivateNotes:
         text: str,
         user: str,
         where: MessageLocation | None,
-        response_url: str | None = None,
+        response_url: str = "",
         blocks: Sequence[Block] | None = None,
     ) -> None:
         """Show a text (mrkdwn, escaped) to one person, where they acted; never twice.

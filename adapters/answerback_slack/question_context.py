@@ -102,7 +102,8 @@ def _lines(blocks: Iterable[markdown.Block], before: str = "") -> Iterator[list[
             case List(items):
                 for number, inner in items:
                     mark = f"{number}. " if number else "• "
-                    yield from _lines(inner, before + mark)
+                    yield from _lines(inner[:1], before + mark)
+                    yield from _lines(inner[1:], before + " " * len(mark))
             case Code(text, info):
                 yield [*_text(f"{before}{info}")] if info else []
                 yield [*_text(text)]
@@ -110,8 +111,8 @@ def _lines(blocks: Iterable[markdown.Block], before: str = "") -> Iterator[list[
                 yield [*_text(align_columns(block))]
             case Paragraph(spans) | Heading(_, spans):
                 yield [*_text(before), *_runs(spans)]
-            case Verbatim(text):
-                yield [*_text(before + text)]
+            case Verbatim():
+                raise AssertionError("a whole context is verbatim, and never a part of one")
             case Rule():
                 yield [*_text(_RULE)]
 
@@ -168,7 +169,7 @@ def _literal_numbers(block: List) -> Iterator[Block]:
 
 def _is_text(blocks: tuple[markdown.Block, ...]) -> bool:
     """Whether the first block is text."""
-    return bool(blocks) and isinstance(blocks[0], Paragraph | Heading | Verbatim)
+    return bool(blocks) and isinstance(blocks[0], Paragraph | Heading)
 
 
 def _text(text: str) -> Iterator[Block]:

@@ -70,8 +70,6 @@ class Message:
             ):
                 above: list[Block] = [{"type": "context", "elements": others}] if others else []
                 return replace(self, blocks=[*literal_rich_text(text), *above, *rest])
-            case [{"type": "section", "text": {"type": "plain_text", "text": str(text)}}, *rest]:
-                return replace(self, blocks=[*literal_rich_text(text), *rest])
             case _:
                 return self
 

@@ -251,7 +251,7 @@ class Surface(Protocol):
         """
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """Who may act at this destination if nobody was named; empty: nobody, so the ask is refused."""
+        """Who may act at this destination, which is no person, if nobody was named; empty: nobody, and no ask."""
 
     def destination_problem(self, destination: Destination) -> str | None:
         """None if the destination is well-formed for this surface, else one sentence that says what is wrong."""

@@ -27,6 +27,11 @@ class Connection:
     request: web.Request
     sent: list[str] = field(default_factory=list)
 
+    def abort(self) -> None:
+        """Cut it silently."""
+        if self.request.transport is not None:
+            self.request.transport.abort()
+
 
 @dataclass(slots=True)
 class _Awaited:
@@ -44,6 +49,8 @@ class SocketMode:
         self.wire: list[Json] = []
         # whether Slack takes an ack that comes over a later socket is unconfirmed: by default not
         self.acks_on_any_connection = False
+        # whether Slack leaves it to the app to close a connection beyond the ten is unconfirmed: by default not
+        self.lingers = False
         self.on_connect: Callable[[], None] = lambda: None
         self.on_send: Callable[[], None] = lambda: None
         self._tickets: set[str] = set()
@@ -67,6 +74,9 @@ class SocketMode:
         connection = Connection(socket, request)
         if len(self.connections) >= rules.SOCKET_CONNECTIONS:
             await socket.send_json({"type": "disconnect", "reason": "too_many_websockets"})
+            if self.lingers:
+                async for _ in socket:
+                    pass
             await socket.close()
             return socket
         self.connections.append(connection)
@@ -123,6 +133,7 @@ class SocketMode:
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._awaited[id] = _Awaited(future, chosen)
         self.wire.append(envelope)
+        chosen.sent.append(id)
         self.on_send()
         started = time.perf_counter()
         try:
@@ -154,8 +165,7 @@ class SocketMode:
     def abort(self) -> None:
         """Cut every connection silently."""
         for connection in list(self.connections):
-            if connection.request.transport is not None:
-                connection.request.transport.abort()
+            connection.abort()
 
     async def close(self) -> None:
         """Close all connections."""

@@ -48,6 +48,19 @@ Adds `paid_at`, see [the docs](https://x.y/p_q):
 +b
 ```
 """
+QUOTED = """> - item
+>
+>   ```sh
+>   ls
+>   ```
+> > deep
+>
+> | x | y |
+> |---|---|
+> | 1 | 2 |
+>
+> ---
+"""
 
 
 def slack(source: str) -> list[Run]:
@@ -231,6 +244,21 @@ table | rows
             }
         ]
     )
+
+
+@pytest.mark.rule("TEXT-5")
+def test_everything_in_a_quote_becomes_its_lines_on_slack() -> None:
+    assert "".join(run.text for run in slack(QUOTED)) == snapshot("""\
+• item
+  sh
+ls
+> deep
+x | y
+--+--
+1 | 2
+────────
+""")
+    assert rich_text(parse(">")) == []
 
 
 # --- space ------------------------------------------------------------------------------------------

@@ -157,6 +157,18 @@ async def test_an_app_that_is_not_an_agent_works_without_sessions_and_it_is_logg
 
 
 @pytest.mark.rule("SLACK-12")
+async def test_a_status_that_slack_refuses_is_logged_and_the_next_one_is_set(
+    up: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused = up.slack.faults.add("agents.sessions.setStatus", error="channel_not_found")
+    ask = await up.submit(APPLY)
+    await up.slack.until(lambda: refused.hits)
+    await up.ada.click(up.live(ask), LABELS.yes)
+    await until(up, up.live(ask).ts, "processing")
+    assert "channel_not_found" in caplog.text
+
+
+@pytest.mark.rule("SLACK-12")
 async def test_a_delayed_status_does_not_overwrite_a_later_one(up: Rig) -> None:
     up.slack.faults.add("agents.sessions.setStatus", times=1, status=429, retry_after=3)
     ask = await up.submit(APPLY)

@@ -7,8 +7,10 @@ import logging
 import aiohttp
 import pytest
 
+from answerback.core.errors import RateLimitedError
 from answerback.runtime.sockets import chat_http_session
-from answerback_slack.api_client import create_web_client
+from answerback_slack import api_client
+from answerback_slack.api_client import SlackApi, create_web_client
 from tests.fakes.slack.server import FakeSlack
 
 SECRET = "the-secret-answer"
@@ -44,3 +46,17 @@ async def test_no_cookies_are_kept() -> None:
     async with chat_http_session() as http:
         http.cookie_jar.update_cookies({"b": "tracked"})
         assert not len(http.cookie_jar)
+
+
+async def test_however_many_limits_there_are_none_is_forgotten_before_its_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(api_client, "_MAX_LIMITS", 2)
+    channels = ("C1", "C2", "C3", "C4")
+    async with FakeSlack() as slack, chat_http_session() as http:
+        calls = SlackApi(create_web_client(slack.bot_token, slack.api_url, http))
+        slack.faults.add("chat.postMessage", times=None, status=429, retry_after=60)
+        for channel in channels * 2:
+            with pytest.raises(RateLimitedError):
+                await calls.call(calls.client.chat_postMessage, channel=channel, text="?")
+    assert slack.count("chat.postMessage") == len(channels)

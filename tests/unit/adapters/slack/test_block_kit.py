@@ -19,8 +19,9 @@ from answerback.core.ask import Ask, Reason, Status, Thread
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Person
+from answerback.core.walker import Person, Source
 from answerback.ports.surface import Rejected, RejectReason
+from answerback.presentation.form_spec import Entry
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack import inbox_view, modals, private_notes
 from answerback_slack.blocks import Block
@@ -193,10 +194,8 @@ def texts_of(modal: Block) -> list[str]:
 def test_a_refused_modal_is_titled_as_what_was_pressed_and_gives_back_what_was_typed(
     verb: Verb, title: str
 ) -> None:
-    control = Control("ask_1", 1, verb)
-    made = modals.rejected_submission_modal(
-        control, "Bob was {reason} faster.", "my *text*", LABELS
-    )
+    entry = Control("ask_1", 1, verb).entry
+    made = modals.rejected_submission_modal(entry, "Bob was {reason} faster.", "my *text*", LABELS)
     assert texts_of(made) == [
         title,
         "Your message was not sent: Bob was {reason} faster.",
@@ -207,8 +206,7 @@ def test_a_refused_modal_is_titled_as_what_was_pressed_and_gives_back_what_was_t
 
 @pytest.mark.rule("SURFACE-10")
 def test_a_refused_choice_has_no_text_to_give_back() -> None:
-    control = Control("ask_1", 1, Verb.CHOOSE)
-    made = modals.rejected_submission_modal(control, "Bob was faster.", "", LABELS)
+    made = modals.rejected_submission_modal(Entry.CHOICE, "Bob was faster.", "", LABELS)
     assert texts_of(made) == [LABELS.choose, "Bob was faster."]
 
 
@@ -221,7 +219,7 @@ def test_no_person_is_shown_as_an_id() -> None:
     note = private_notes.rejection_mrkdwn(Rejected(RejectReason.ENDED, change.ask), EVE, LABELS)
     refused = private_notes.rejection_mrkdwn(Rejected(RejectReason.NOT_ALLOWED, ask), EVE, LABELS)
     message = render(view_of(change.ask), LABELS)
-    modal = modals.rejected_submission_modal(REPLY, refused, "what was typed", LABELS)
+    modal = modals.rejected_submission_modal(Entry.REPLY, refused, "what was typed", LABELS)
     for shown in (note, message.text, json.dumps(message.blocks)):
         assert "<@U0ADA>" in shown
         assert "U0ADA" not in shown.replace("<@U0ADA>", "")
@@ -244,3 +242,12 @@ def test_home(as_json: SnapshotAssertion) -> None:
     assert check_view(read) == []
     SdkView(**read).validate_json()
     assert read == as_json
+
+
+def test_only_what_a_person_answered_is_edited_in_the_review() -> None:
+    ask = after(three(), *ANSWERS)
+    first, *rest = ask.walk.answers
+    remembered = replace(first, source=Source.REMEMBERED)
+    ask = replace(ask, walk=replace(ask.walk, answers=(remembered, *rest)))
+    sections = [each for each in render(view_of(ask), LABELS).blocks if each["type"] == "section"]
+    assert ["accessory" in each for each in sections] == [False, True, True]

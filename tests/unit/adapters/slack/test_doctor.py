@@ -160,6 +160,15 @@ async def test_a_home_tab_that_is_off_is_a_warning(slack: FakeSlack) -> None:
     assert "app_home_opened" in off.fix
 
 
+@pytest.mark.rule("CLI-8", "SLACK-11")
+async def test_a_home_tab_that_cannot_be_checked_is_a_warning(slack: FakeSlack) -> None:
+    slack.faults.add("views.publish", error="fatal_error")
+    [unchecked] = [each for each in await run_doctor(create_setup(slack)) if each.wrong]
+    assert unchecked.what == "Slack: Home tab"
+    assert unchecked.is_ok
+    assert "fatal_error" in (unchecked.wrong or "")
+
+
 @pytest.mark.parametrize(
     ("changes", "word"),
     [

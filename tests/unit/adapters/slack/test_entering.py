@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from answerback.core.actions import Answer
+from answerback.core.actions import Answer, Back
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import Problem
-from answerback.core.form import AnswerType
+from answerback.core.form import AnswerType, Form
 from answerback.core.intents import RequestedAction
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.view import view_of
@@ -25,9 +25,9 @@ from answerback_slack.parse import Submission
 from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.state import initial
 from tests.fakes.slack.visible_message import controls_of
-from tests.unit.adapters.slack.asks import big_texts, single_question_ask
+from tests.unit.adapters.slack.asks import after, ask_of, big_texts, single_question_ask
 from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, rig, run_app, workspace
-from tests.unit.adapters.slack.sendable import opened_modal
+from tests.unit.adapters.slack.sendable import opened_modal, options
 
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 
@@ -39,7 +39,7 @@ def test_a_text_that_is_submitted_as_it_opens_is_unchanged(text: str) -> None:
     assert submitted_as_it_opens(ask, Verb.WRITE) == Answer(value=text)
 
 
-def submitted_as_it_opens(ask: Ask, verb: Verb) -> RequestedAction | dict[str, str]:
+def submitted_as_it_opens(ask: Ask, verb: Verb) -> RequestedAction | dict[str, str] | None:
     """What the modal that a control opens requests, if it is submitted unchanged."""
     control = Control(ask.id, ask.revision, verb)
     view = opened_modal(ask, verb)
@@ -109,6 +109,8 @@ def test_a_form_that_is_submitted_as_it_opens_returns_its_prefill(
         (object_of(n={"type": "number", "minimum": -(10**400)}), {"n": 0.5}),
         (object_of(n={"type": "integer"}), {"n": 5.5}),
         (object_of(n={"type": "integer", "minimum": 9}), {"n": 5.0}),
+        (object_of(d={"type": "string", "format": "date"}), {"d": "soon"}),
+        (object_of(t={"type": "string", "format": "date-time"}), {"t": "soon"}),
         (object_of(s={"type": "string", "maxLength": 2}), {"s": "abcdefgh"}),
         (object_of(s={"type": "string", "minLength": 9}), {"s": "abcdefgh"}),
         (object_of(s={"type": "string", "minLength": 3, "maxLength": 4}), {"s": "\U0001f600" * 3}),
@@ -151,10 +153,42 @@ def test_errors_are_shown_at_their_field() -> None:
         Problem(pointer="/value", code="x", message="all is wrong"),
     ]
     submission = submitted(Control(ask.id, ask.revision, Verb.FILL), {})
-    assert modals.errors_by_block(submission, view_of(ask), problems, LABELS) == {
+    assert modals.errors_by_block(submission, ask, problems, LABELS) == {
         "field.1": "b is wrong",
         "field.0": "all is wrong",
     }
+
+
+@pytest.mark.parametrize("verb", [Verb.NOTE, Verb.CHOOSE])
+def test_errors_of_a_choice_are_shown_at_its_options(verb: Verb) -> None:
+    ask = single_question_ask(AnswerType.SELECT, options=options(2), notes=True)
+    control = Control(ask.id, ask.revision, verb)
+    problem = Problem(pointer="/value", code="x", message="it is gone")
+    menu = Control(ask.id, ask.revision, Verb.CHOOSE, "0").encode()
+    found = modals.errors_by_block(submitted(control, {}), ask, [problem], LABELS)
+    assert found == {menu: "it is gone"}
+
+
+def test_a_note_too_long_to_open_beside_many_options_starts_empty() -> None:
+    many = options(150, "漢" * 70)
+    ask = single_question_ask(AnswerType.SELECT, options=many, notes=True)
+    for length, kept in ((10, True), (29_000, False)):
+        given = after(two_of(ask), Answer(value="v1", note="漢" * length), Back())
+        view = opened_modal(given, Verb.NOTE)
+        assert check_view(view) == []
+        notes = [
+            initial(each).get("value")
+            for block in view["blocks"]
+            for each in controls_of(block)
+            if each.kind == "plain_text_input"
+        ]
+        assert notes == ["漢" * length if kept else None]
+
+
+def two_of(ask: Ask) -> Ask:
+    """An ask with the same question twice."""
+    [question] = ask.form.questions
+    return ask_of(Form(questions=(question, question.model_copy(update={"id": "r"}))))
 
 
 @pytest.fixture(params=MODES)

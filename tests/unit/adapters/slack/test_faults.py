@@ -169,6 +169,21 @@ async def test_a_post_is_searched_for_around_its_own_time(
     assert _asks_shown(up, ask.id) == 1
 
 
+@pytest.mark.rule("PLACE-5")
+@pytest.mark.parametrize(
+    ("code", "status", "posts"),
+    [("missing_scope", Status.OPEN, 2), ("is_archived", Status.FAILED, 1)],
+)
+async def test_a_post_that_may_not_be_searched_for_is_repeated_rather_than_never_seen(
+    up: Rig, code: str, status: Status, posts: int
+) -> None:
+    up.slack.faults.add("chat.postMessage", drop=True, when="after")
+    up.slack.faults.add("conversations.history", error=code)
+    ask = await up.submit(APPLY)
+    assert ask.status is status
+    assert _asks_shown(up, ask.id) == posts
+
+
 @pytest.mark.parametrize("code", ["is_archived", "channel_not_found", "not_in_channel"])
 async def test_an_unreachable_channel_ends_the_ask_with_an_explanation(up: Rig, code: str) -> None:
     up.slack.faults.add("chat.postMessage", error=code)

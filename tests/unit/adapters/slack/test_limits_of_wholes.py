@@ -22,7 +22,8 @@ from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.view import View, view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Rejected, RejectReason
-from answerback_chat.control_codec import Control, Verb
+from answerback.presentation.form_spec import Entry
+from answerback_chat.control_codec import Verb
 from answerback_slack import fallback_text, modals, people_text, private_notes
 from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.interactions import Ack
@@ -82,9 +83,7 @@ def test_the_total_text_of_a_message() -> None:
 def test_a_rejected_submission_is_given_back_as_far_as_a_view_holds_it() -> None:
     def notice(last: int) -> Any:
         typed = "x" * 3_000 * 80 + "y" * last
-        return as_sent(
-            modals.rejected_submission_modal(Control("ask_1", 1, Verb.REPLY), "Why", typed, LABELS)
-        )
+        return as_sent(modals.rejected_submission_modal(Entry.REPLY, "Why", typed, LABELS))
 
     least = rules.VIEW_BYTES - len(json.dumps(notice(1))) + 1
     assert 0 < least < 3_000

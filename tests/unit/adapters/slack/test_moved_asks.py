@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Ask, Destination
+from answerback.presentation.wording import surface_name
 from tests.service_support import escalate_to
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Mode, Rig, rig, run_app, workspace
 
+ELSEWHERE = Destination(surface="slack", channel="C0ELSE")
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 
 
@@ -18,10 +20,10 @@ def note(up: Rig) -> str:
     return said
 
 
-async def leave_behind(up: Rig, ask: Ask, channel: str = "C0ELSE") -> Ask:
+async def leave_behind(up: Rig, ask: Ask, to: Destination = ELSEWHERE) -> Ask:
     """Escalate an ask whose message stays as it is, because nothing is shown any more."""
     await up.app.shower.stop()
-    return await escalate_to(up.app.service, ask, Destination(surface="slack", channel=channel))
+    return await escalate_to(up.app.service, ask, to)
 
 
 @pytest.mark.rule("TYPED-12")
@@ -44,6 +46,15 @@ async def test_the_author_is_told_where_the_question_is_now(
         stored = await up.app.store.asks.get(ask.id)
         assert stored is not None
         assert (stored.walk.answers, stored.revision) == ((), moved.revision + ended)
+
+
+@pytest.mark.rule("TYPED-12")
+async def test_the_author_is_told_that_the_question_is_on_another_surface(up: Rig) -> None:
+    ask = await up.submit(NOTE)
+    await leave_behind(up, ask, Destination(surface="web"))
+    await up.type_answer(ask, "because")
+    [said] = await up.wait_for_notes(up.ada)
+    assert said.startswith(LABELS.escalated.format(where=surface_name("web", LABELS)))
 
 
 @pytest.mark.rule("TYPED-9", "TYPED-12")

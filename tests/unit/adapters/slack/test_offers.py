@@ -70,6 +70,50 @@ async def test_using_a_long_message_that_was_deleted_is_explained(up: Rig) -> No
 
 
 @pytest.mark.rule("TYPED-5")
+async def test_a_message_typed_before_the_question_was_shown_gets_no_offer(up: Rig) -> None:
+    ask = await up.submit(NOTE, {**NOTE, "id": "more"})
+    await up.wait_until_marked(await up.type_answer(ask, "first"))
+    held = up.slack.faults.add("chat.update", hang=True)
+    early = await up.ada.type_in_thread(up.live(ask), "early")
+    held.release()
+    await up.shown(ask)
+    up.slack.clock.advance(2)
+    late = await up.ada.type_in_thread(up.live(ask), "late")
+    [offer] = await up.wait_for_offers()
+    await up.ada.click(offer, LABELS.use_text)
+    await up.wait_until_marked(late)
+    assert early.reactions == {}
+    assert (await up.shown(ask)).walk.answers[1].value == "late"
+
+
+@pytest.mark.rule("SLACK-8", "TYPED-5")
+async def test_members_of_a_group_that_may_answer_get_an_offer(up: Rig) -> None:
+    up.slack.workspace.add_group("S0OPS", up.ada.id)
+    ask = await up.submit(NOTE, responders=["@S0OPS"])
+    await up.bob.type_in_thread(up.live(ask), "not a member")
+    await up.ada.type_in_thread(up.live(ask), "blue")
+    [offer] = await up.wait_for_offers()
+    await up.ada.click(offer, LABELS.use_text)
+    assert (await up.shown(ask)).walk.answers[0].value == "blue"
+    assert up.bob.private_notes(CHANNEL) == []
+
+
+@pytest.mark.rule("SURFACE-10", "TYPED-5")
+async def test_a_long_message_that_is_read_after_somebody_else_answered_is_refused(up: Rig) -> None:
+    ask = await up.submit(NOTE, responders=[up.ada.id, up.bob.id])
+    await up.ada.type_in_thread(up.live(ask), "word " * 500)
+    [offer] = await up.wait_for_offers()
+    reading = up.slack.faults.add("conversations.replies", hang=True)
+    await up.ada.click(offer, LABELS.use_text)
+    await up.slack.until(lambda: reading.hits)
+    await up.wait_until_marked(await up.type_answer(ask, "faster", up.bob))
+    reading.release()
+    refusal = (await up.wait_for_notes(up.ada, 2))[-1]
+    assert LABELS.has_ended.partition("{")[0] in refusal
+    assert [given.value for given in (await up.shown(ask)).walk.answers] == ["faster"]
+
+
+@pytest.mark.rule("TYPED-5")
 async def test_an_offer_survives_a_restart_and_is_not_repeated(tmp_path: Path) -> None:
     async with workspace() as (slack, ada, bob):
         async with run_app(slack, tmp_path / "a.db", "socket") as app:

@@ -56,6 +56,14 @@ async def test_a_note_that_the_response_url_did_not_take_is_sent_otherwise(
 
 
 @pytest.mark.rule("SURFACE-10")
+async def test_a_note_for_a_response_url_that_cannot_be_reached_is_sent_otherwise(up: Rig) -> None:
+    up.slack.interactivity.base = "http://127.0.0.1:1/"
+    await click_too_late(up)
+    assert len(await notes_of_bob(up)) == 1
+    assert up.slack.count("chat.postEphemeral") == 1
+
+
+@pytest.mark.rule("SURFACE-10")
 async def test_a_note_that_the_response_url_may_have_taken_is_not_sent_again(up: Rig) -> None:
     up.slack.faults.add("response_url", drop=True, when="after")
     await click_too_late(up)

@@ -12,7 +12,7 @@ import pytest
 from answerback.core.ask import Status
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.walker import Person
-from answerback_chat.control_codec import Control, Verb
+from answerback.presentation.form_spec import Entry
 from answerback_slack import group_membership, modals
 from tests.fakes.slack.checks import check_view
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
@@ -95,9 +95,7 @@ def test_a_rejected_submission_is_shown_as_far_as_a_view_holds_it(
 ) -> None:
     view = json.loads(
         json.dumps(
-            modals.rejected_submission_modal(
-                Control("ask_1", 1, Verb.REPLY), "Too late.", character * 120_000, LABELS
-            )
+            modals.rejected_submission_modal(Entry.REPLY, "Too late.", character * 120_000, LABELS)
         )
     )
     assert check_view(view, foreign=False) == []

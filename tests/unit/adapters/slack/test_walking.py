@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Status
+from answerback.core.view import view_of
 from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -186,7 +187,7 @@ async def _read_to_the_end(up: Rig) -> str:
 
 @pytest.mark.rule("TEXT-2")
 async def test_the_full_text_is_read_page_by_page(up: Rig) -> None:
-    text = "".join(f"sentence {n}. " for n in range(1200))
+    text = "".join(f"sentence {n}. " for n in range(900)) + "\n" * 7_000 + "the end"
     context = "漢" * 20_000
     ask = await up.submit({**APPLY, "text": text, "context": context})
     await up.ada.click(up.live(ask), LABELS.details)
@@ -206,6 +207,17 @@ async def test_a_preview_is_one_click_away(up: Rig) -> None:
     shown = [line for line in sight.text.split("\n") if line]
     assert shown == [LABELS.preview, "A", "look", LABELS.as_written, "```", "look", "```"]
     assert [run.text for run in sight.runs if "pre" in run.styles] == ["look"]
+
+
+@pytest.mark.rule("SURFACE-30")
+async def test_the_record_of_a_permission_says_what_was_done(up: Rig) -> None:
+    call = {"tool_name": "Bash", "tool_input": {"command": "make deploy"}}
+    ask = await up.submit(name="PermissionRequest", arguments=call)
+    assert ask.question is not None
+    await up.ada.click(up.live(ask), ask.question.options[0].label)
+    ask = await up.shown(ask)
+    _, headline, question, *_ = up.ada.sees(up.live(ask)).texts
+    assert headline == view_of(ask, LABELS).headline != question
 
 
 MANY = [{"id": f"q{n}", "text": f"Number {n}?", "answer_type": "boolean"} for n in range(5)]
