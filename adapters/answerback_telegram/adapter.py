@@ -13,7 +13,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from answerback.core.ask import Destination
-from answerback.core.errors import LeaseLostError, PlatformError, StoreError
+from answerback.core.errors import PlatformError, StoreError
 from answerback.ports.commands import COMMAND
 from answerback.ports.plugin import Host
 from answerback.ports.surface import Asks, SupportsPlaceGroups
@@ -31,7 +31,7 @@ from answerback_telegram.errors import TOKEN_REFUSED
 from answerback_telegram.form_inputs import TypedRequests
 from answerback_telegram.group_membership import ADMINISTRATORS, AdministratorMembership
 from answerback_telegram.helper_messages import HelperMessages
-from answerback_telegram.http_endpoint import PATH, HttpEndpoint
+from answerback_telegram.http_endpoint import PATH, HttpEndpoint, address
 from answerback_telegram.inbox import Inbox
 from answerback_telegram.interactions import ClickHandler, ClickResponse
 from answerback_telegram.keyboards import Json
@@ -79,7 +79,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
             host.http, settings.token, settings.api_url, self._on_token_refused
         )
         self._webhook_secret = webhook_secret
-        self._public_url = host.public_url
+        self._address = address(host.public_url)
         identity, background = BotIdentity(), BackgroundTasks()
         leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
         names, helpers = ResponderNames(calls), HelperMessages(calls)
@@ -112,9 +112,9 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         else:
             self._source = UpdatePoller(
                 calls,
-                self._handle_polled,
+                self._handle_update,
                 self._outage,
-                lambda: leadership.is_held,
+                self._is_responsible,
                 lambda: background.spawn("show", self._show_outdated()),
             )
 
@@ -142,12 +142,6 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
 
     # --- what comes in ---------------------------------------------------------------------------
 
-    async def _handle_polled(self, update: Mapping[str, Any]) -> None:
-        """Handle an update, unless this process was paused and another one polls now."""
-        if not self._leadership.is_held:
-            raise LeaseLostError(LEASE)
-        await self._handle_update(update)
-
     async def _handle_update(self, update: Mapping[str, Any]) -> None:
         """Handle an update; returns once it is committed, and never waits for what follows."""
         if (group := public_group(update)) is not None:
@@ -156,7 +150,9 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
             response = await self._interactions.receive(update)
             self._background.spawn("click", self._answer(click, response))
             return
-        typed = parse_typed_message(update, self._identity.bot_user or "", self._helpers.bot_name)
+        if (bot := self._identity.bot_user) is None:
+            raise StoreError("Telegram has not said yet who the bot is, so what is typed waits")
+        typed = parse_typed_message(update, bot, self._helpers.bot_name)
         if typed is None:
             await self._events.handle_event(update)
         elif typed.command == COMMAND:
@@ -198,16 +194,14 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
                     return
 
     async def _set_webhook(self) -> None:
-        url = self._public_url
-        if url is not None:
-            params: Json = {"url": f"{url.rstrip('/')}{PATH}", "secret_token": self._webhook_secret}
-            kinds: Json = {"allowed_updates": [*limits.ALLOWED_UPDATES]}
-            await self.calls.call("setWebhook", params | kinds)
+        params: Json = {"url": self._address, "secret_token": self._webhook_secret}
+        kinds: Json = {"allowed_updates": [*limits.ALLOWED_UPDATES]}
+        await self.calls.call("setWebhook", params | kinds)
 
     async def _ask_identity(self) -> None:
         me = await self.calls.call_object("getMe")
         self._identity.bot_user = str(me.get("id"))
-        self._helpers.bot_name = str(me.get("username") or "")
+        self._helpers.bot_name = str(me.get("username"))
         offered = bool(self._asks.commands.offered)
         commands: Json = {"commands": inbox_view.commands(self._labels, offered=offered)}
         self._background.spawn(

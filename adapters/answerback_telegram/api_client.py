@@ -43,16 +43,14 @@ class _Call(BaseRequest):
     The library's own methods parse what they return, so that one odd update would lose all that came with it.
     """
 
+    read_timeout: float = TIMEOUT
+
     def __init__(self, http: aiohttp.ClientSession, body: Json, seconds: float) -> None:
         self._http = http
         self._body = body
-        self._seconds = seconds
+        self.read_timeout = seconds
         self.date: str | None = None
         """When Telegram answered, by its clock."""
-
-    @property
-    def read_timeout(self) -> float:
-        return self._seconds
 
     async def initialize(self) -> None:
         """See `BaseRequest.initialize`."""
@@ -63,7 +61,7 @@ class _Call(BaseRequest):
     async def do_request(
         self, url: str, method: str, *_: object, **__: object
     ) -> tuple[int, bytes]:
-        timeout = aiohttp.ClientTimeout(total=self._seconds)
+        timeout = aiohttp.ClientTimeout(total=self.read_timeout)
         try:
             async with self._http.request(
                 method, url, json=self._body, timeout=timeout
@@ -132,7 +130,7 @@ class TelegramApi:
         call = _Call(self._http, arguments, seconds)
         try:
             result: Any = await call.post(f"{self._url}/{method}")
-        except KeyError as error:
+        except (AttributeError, KeyError, TypeError) as error:
             raise PlatformUnavailableError(
                 f"Telegram's answer to {method} has no result"
             ) from error

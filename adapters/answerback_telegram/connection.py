@@ -42,7 +42,7 @@ class UpdatePoller:
     Args:
         handle: handles one update. If it raises StoreError, the update is handled again; after any other error, it
             counts as handled.
-        leads: whether this process certainly is the one that polls.
+        leads: whether this process certainly is the one that polls, and knows who the bot is; nothing is handled else.
         on_connected: called when updates arrive, at first or again.
     """
 
@@ -139,6 +139,8 @@ class UpdatePoller:
 
     async def _handle_one(self, update: Mapping[str, Any]) -> bool:
         """Handle an update; return whether it is done with."""
+        if not self._leads():
+            return False
         try:
             await self._handle(update)
         except StoreError as error:

@@ -11,7 +11,7 @@ from answerback.ports.plugin import DoctorContext, Finding
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.group_membership import ADMINISTRATORS, OUT
-from answerback_telegram.http_endpoint import PATH
+from answerback_telegram.http_endpoint import address
 from answerback_telegram.keyboards import Json
 from answerback_telegram.plugin import TelegramSettings
 
@@ -43,14 +43,10 @@ async def findings(settings: TelegramSettings, checkup: DoctorContext) -> AsyncI
 
 def _updates(info: Json, public_url: str | None, *, webhook: bool) -> Finding:
     """Check how updates arrive: the service itself sets and removes the address when it starts."""
-    what, address = "updates", str(info.get("url") or "")
-    if webhook and public_url is None:
-        return _TELEGRAM.no_public_url(
-            what, "Set public.url to the address of the public listener."
-        )
-    expected = f"{(public_url or '').rstrip('/')}{PATH}" if webhook else ""
-    if address != expected:
-        wrong = f"Telegram sends them to {address or 'nowhere'}, until the service starts"
+    what, registered = "updates", str(info.get("url") or "")
+    expected = address(public_url) if webhook else ""
+    if registered != expected:
+        wrong = f"Telegram sends them to {registered or 'nowhere'}, until the service starts"
         fix = "Start the service: it tells Telegram where updates go."
         return Finding("Telegram: updates", wrong, fix, warning=True)
     if webhook and (problem := info.get("last_error_message")):

@@ -14,6 +14,7 @@ from telegram.error import (
     BadRequest,
     ChatMigrated,
     Conflict,
+    Forbidden,
     InvalidToken,
     NetworkError,
     TelegramError,
@@ -130,10 +131,10 @@ def translate(error: TelegramError, what: str) -> PlatformError:
             return UnauthorizedError(f"Telegram refused {what}: {advice}.", code=CONFLICT)
         case UnsentError():
             return NotDoneError(f"Telegram could not be reached for {what}: {error.message}")
-        case NetworkError() if not isinstance(error, BadRequest):
-            return PlatformUnavailableError(f"Telegram did not answer {what}: {error.message}")
-        case _:
+        case BadRequest() | Forbidden():
             return _refused(error, what)
+        case _:
+            return PlatformUnavailableError(f"Telegram did not answer {what}: {error.message}")
 
 
 def _refused(error: TelegramError, what: str) -> PlatformError:

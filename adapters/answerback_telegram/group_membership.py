@@ -44,8 +44,6 @@ class AdministratorMembership(GroupMembership):
         pass  # every lookup ends with the action that it is for
 
     async def _administers(self, chat: str, user_id: str) -> bool:
-        if not is_id(user_id):
-            return False
         try:
             member = await self._calls.call_object(
                 "getChatMember", {"chat_id": chat, "user_id": int(user_id)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from answerback.core.errors import DestinationGoneError, PlatformError
+from answerback.core.errors import DestinationGoneError, PayloadRejectedError, PlatformError
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.html_text import escape
 from answerback_telegram.keyboards import Json
@@ -66,7 +66,7 @@ class HelperMessages:
         """Delete a message, or if it is too old for that, take its buttons away."""
         try:
             await self._calls.call("deleteMessage", address(full))
-        except PlatformError:
+        except PayloadRejectedError:
             empty: Json = {"reply_markup": {"inline_keyboard": []}}
             await self._calls.call("editMessageReplyMarkup", address(full) | empty)
 

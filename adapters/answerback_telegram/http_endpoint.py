@@ -25,6 +25,11 @@ MAX_BODY: Final = 1024 * 1024
 TOKEN_HEADER: Final = "X-Telegram-Bot-Api-Secret-Token"
 
 
+def address(public_url: str | None) -> str:
+    """Return the address to which Telegram posts updates."""
+    return f"{(public_url or '').rstrip('/')}{PATH}"
+
+
 class HttpEndpoint:
     """The HTTP endpoint for Telegram's updates.
 

@@ -136,15 +136,15 @@ class ClickHandler:
             after.append(lambda: self.asks.show_again(ask.id))
             after += self._close(used).after if used.is_helper else ()
             after += self._retire_copy(ask, used)
-        if used.typed is None:
+        if (typed := used.typed) is None:
             version = ActedOnVersion(used.control.revision, self.now())
             text = message_texts.rejection(
                 rejected, self.labels, note_marks(names), reader, version
             )
             return ClickResponse(private_notes.click_note(text), tuple(after))
         message = private_notes.rejection_text(rejected, self.labels, reader, names)
-        after.insert(0, lambda: self._refuse(used, message))
-        return ClickResponse(after=tuple(after))
+        mark: Effect = lambda: self.helpers.mark(typed, REFUSED)  # noqa: E731
+        return ClickResponse(after=(mark, lambda: self._reply(used, message), *after))
 
     async def respond_to_command(self, answer: CommandAnswer, used: Click) -> ClickResponse:
         """Answer where only this person sees it; a button changes the message that it is in."""
@@ -192,8 +192,7 @@ class ClickHandler:
     async def _open_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         if used.is_helper and used.control.argument:
             entry = await self.entries.find(used.message, is_new=True)
-            if entry is not None:
-                return await self._read_entry(ask, used._replace(entry=entry))
+            return await self._read_entry(ask, used._replace(entry=entry))
         view = view_of(ask, self.labels)
         selected = await self._selections.selected(ask, view.prompt)
         spec = self.entries.plan(view, used.control, selected)
@@ -247,11 +246,6 @@ class ClickHandler:
         if used.typed or not (used.is_about and known) or used.message in _live_messages(ask):
             return ()
         return () if used.is_helper else (lambda: self.helpers.delete(used.message),)
-
-    async def _refuse(self, used: Click, text: str) -> None:
-        if used.typed is not None:
-            await self.helpers.mark(used.typed, REFUSED)
-        await self._reply(used, text)
 
     async def _reply(self, used: Click, text: str) -> None:
         await self.helpers.send(used.place, compose([text], []), used.typed or used.message)

@@ -271,8 +271,6 @@ def message_controls(message: Mapping[str, JsonValue]) -> list[Control]:
 
 def _without_name(text: str, bot_name: str) -> tuple[bool, str]:
     """Whether a text mentions the bot, and the text without that."""
-    if not bot_name:
-        return False, text
     rest = re.sub(rf"(?<![\w@/])@{re.escape(bot_name)}(?!\w)", "", text, flags=re.IGNORECASE)
     return rest != text, rest.strip() if rest != text else text
 

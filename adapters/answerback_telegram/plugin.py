@@ -19,6 +19,9 @@ class TelegramSettings(ChatSettings):
     def http_actions_setting(self) -> str | None:
         return "telegram.webhook" if self.webhook else None
 
+    def public_address_setting(self) -> str | None:
+        return self.http_actions_setting()
+
     def connection(self) -> str:
         return "HTTP" if self.webhook else "long polling"
 

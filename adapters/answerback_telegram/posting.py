@@ -35,7 +35,6 @@ from answerback_telegram.rich_messages import RICH
 
 logger = logging.getLogger(__name__)
 
-_MAX_MIGRATED: Final = 1_000
 PUBLIC: Final = (
     "anyone who finds a public group could answer: name responders, or make the group private"
 )
@@ -157,8 +156,6 @@ class Posting(JsonMessages):
         """Store that an ask's group is a supergroup now, with another id; its old message is out of reach."""
         extra = {"action": "group_migrated", "ask_id": ask.id}
         logger.info("A group has become a supergroup with another id", extra=extra)
-        if len(self._migrated) >= _MAX_MIGRATED:
-            self._migrated.clear()
         self._migrated[old] = new
         await self._asks.change_channel_id(ask.id, old, new)
 
@@ -197,13 +194,19 @@ class Posting(JsonMessages):
             return  # whether it was posted is unknown
         payload = private_notes.closed_reminder(ask, self._labels)
         try:
-            await self._edit({"id": reminder}, payload)
+            await self._edit_note(reminder, payload)
         except PayloadRejectedError as error:
             if error.code not in errors.MESSAGE_GONE:
                 raise
 
     async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
-        return await self._edit(ref, private_notes.moved_message(to, self._labels))
+        return await self._edit_note(str(ref["id"]), private_notes.moved_message(to, self._labels))
+
+    async def _edit_note(self, full: str, payload: Json) -> float | None:
+        try:
+            return await self._edit({"id": full}, payload)
+        except GroupMigratedError:
+            return None  # nobody is in the group that it was
 
 
 def about_key(full: str) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 from answerback.core.errors import PlatformError
 from answerback.presentation.attribution import MAX_NAMED
-from answerback_chat.control_codec import texts_of
+from answerback_chat.control_codec import object_of, texts_of
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.parse import Place
 from answerback_telegram.people_text import Names
@@ -20,7 +20,7 @@ from answerback_telegram.people_text import Names
 NAME_SECONDS: Final = 3_600.0
 LOOKUP_TIMEOUT: Final = 1.0
 """Seconds that a message waits for the names in it."""
-_MAX_NAMES: Final = 10_000
+MAX_NAMES: Final = 10_000
 
 
 class ResponderNames:
@@ -53,14 +53,13 @@ class ResponderNames:
                 member = await self._calls.call_object(
                     "getChatMember", {"chat_id": place.chat, "user_id": int(who)}
                 )
-                found = member.get("user")
+                found = object_of(member.get("user"))
             else:
                 found = await self._calls.call_object("getChat", {"chat_id": who.lstrip("@")})
         except PlatformError:
             return
-        if isinstance(found, dict):
-            keys = ("title", "first_name", "last_name")
-            name = " ".join(texts_of([found.get(key) for key in keys]))
-            if len(self._found) >= _MAX_NAMES:
-                self._found.clear()
-            self._found[who] = (name or who, time.monotonic())
+        keys = ("title", "first_name", "last_name")
+        name = " ".join(texts_of([found.get(key) for key in keys]))
+        if len(self._found) >= MAX_NAMES:
+            self._found.clear()
+        self._found[who] = (name or who, time.monotonic())

@@ -27,6 +27,7 @@ class UpdateDelivery:
         """Where updates go instead of the webhook's address: a load balancer."""
         self.handled: set[int] = set()
         self.fail_poll = False
+        self.refused_posts = 0
         self._ids = itertools.count(1)
         self._changed = asyncio.Condition()
         self._deliveries: set[asyncio.Task[None]] = set()
@@ -82,4 +83,6 @@ class UpdateDelivery:
                         self.handled.add(update["update_id"])
                         await self.changed()
                         return
+                    self.refused_posts += 1
+                    await self.changed()
             await asyncio.sleep(0.05)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, Self
@@ -15,6 +14,7 @@ from aiohttp import web
 from telegram import Message as LibraryMessage
 
 from tests.fakes.telegram.delivery import UpdateDelivery
+from tests.fakes.telegram.faults import Faults
 from tests.fakes.telegram.rich_rules import parse_rich
 from tests.fakes.telegram.rules import (
     Parsed,
@@ -27,10 +27,8 @@ from tests.fakes.telegram.rules import (
 from tests.fakes.telegram.world import Chat, Message, User
 
 ADMINISTRATOR: Final = "administrator"
+_DELETABLE_SECONDS: Final = 48 * 3_600
 _OUT: Final = frozenset({"left", "kicked"})
-_COUNTED: Final = frozenset(
-    {"sendMessage", "sendRichMessage", "editMessageText", "editMessageReplyMarkup", "deleteMessage"}
-)
 
 
 def _camel(name: str) -> str:
@@ -38,7 +36,7 @@ def _camel(name: str) -> str:
     return first + "".join(map(str.title, others))
 
 
-class FakeTelegram(UpdateDelivery):
+class FakeTelegram(UpdateDelivery, Faults):
     """Telegram, with one bot.
 
     Args:
@@ -46,12 +44,15 @@ class FakeTelegram(UpdateDelivery):
     """
 
     def __init__(self, per_minute: int | None = None) -> None:
-        super().__init__()
+        UpdateDelivery.__init__(self)
+        Faults.__init__(self, per_minute)
         self.token = "123456:fake-token"
-        self.per_minute = per_minute
         self.bot = User(123456, "Answerback", "answerback_bot", is_bot=True)
         self.reads_all = True
         """Whether privacy mode is off."""
+        self.can_join_groups = True
+        self.webhook_error: str | None = None
+        """Why the last update could not be posted."""
         self.users: dict[int, User] = {}
         self.chats: dict[int, Chat] = {}
         self.pings: list[tuple[str, ...]] = []
@@ -65,14 +66,10 @@ class FakeTelegram(UpdateDelivery):
         self.knows_rich_messages = True
         self.token_refused_at: str | None = None
         """The method at which the token turns out to be invalid."""
-        self.rate_limit_next = 0
         self.lose_next_answer: str | None = None
         self.drop_next_edit = False
-        self.fail_next: list[str] = []
-        """The methods that fail, one call after the other."""
         self.dropped: dict[str, Any] | None = None
         self.url = ""
-        self._sent: dict[int, deque[float]] = defaultdict(deque)
         self._offset = 0.0
         self._polling = 0
         self._runner: web.AppRunner
@@ -172,6 +169,8 @@ class FakeTelegram(UpdateDelivery):
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         method, body = request.match_info["method"], await request.json()
+        if (odd := await self.odd_answer(method)) is not None:
+            return odd
         try:
             self._check_request(request.match_info["token"], method, body)
             if method == "editMessageText" and self.drop_next_edit:
@@ -179,7 +178,7 @@ class FakeTelegram(UpdateDelivery):
                 assert request.transport is not None
                 request.transport.close()
                 return web.Response()
-            self._check_rate(method, body)
+            self.check_rate(method, body)
             result = await self._methods[method](body)
         except RefusedError as error:
             self.log.append((method, body, error.code))
@@ -208,26 +207,7 @@ class FakeTelegram(UpdateDelivery):
         ):
             raise RefusedError(404, "Not Found")
         check_parameters(method, body)
-        if self.fail_next[:1] == [method]:
-            self.fail_next.pop(0)
-            raise RefusedError(502, "Bad Gateway")
-
-    def _check_rate(self, method: str, body: dict[str, Any]) -> None:
-        if (
-            method in {"sendMessage", "sendRichMessage", "editMessageText"}
-            and self.rate_limit_next > 0
-        ):
-            self.rate_limit_next -= 1
-            raise RefusedError(429, "Too Many Requests: retry after 1", retry_after=1)
-        if method not in _COUNTED or self.per_minute is None:
-            return
-        sent, now = self._sent[int(body["chat_id"])], time.monotonic()
-        while sent and sent[0] < now - 60:
-            sent.popleft()
-        if len(sent) >= self.per_minute:
-            pause = int(sent[0] + 60 - now) + 1
-            raise RefusedError(429, f"Too Many Requests: retry after {pause}", retry_after=pause)
-        sent.append(now)
+        self.check_fault(method, body)
 
     async def carry_out_dropped(self) -> None:
         """Carry out the edit whose connection broke."""
@@ -256,7 +236,8 @@ class FakeTelegram(UpdateDelivery):
         return chat
 
     async def _do_get_me(self, _: dict[str, Any]) -> Any:
-        abilities = {"can_join_groups": True, "can_read_all_group_messages": self.reads_all}
+        abilities = {"can_join_groups": self.can_join_groups}
+        abilities["can_read_all_group_messages"] = self.reads_all
         return self.bot.json() | abilities | {"supports_inline_queries": False}
 
     async def _do_get_updates(self, body: dict[str, Any]) -> Any:
@@ -291,24 +272,32 @@ class FakeTelegram(UpdateDelivery):
 
     async def _do_get_webhook_info(self, _: dict[str, Any]) -> Any:
         url = self.webhook["url"] if self.webhook else ""
-        return {"url": url, "has_custom_certificate": False, "pending_update_count": 0}
+        failed = {"last_error_message": self.webhook_error} if self.webhook_error else {}
+        return {"url": url, "has_custom_certificate": False, "pending_update_count": 0} | failed
 
     async def _do_set_my_commands(self, body: dict[str, Any]) -> Any:
         self.commands = body["commands"]
         return True
 
-    async def _do_get_chat(self, body: dict[str, Any]) -> Any:
+    def _visible(self, body: dict[str, Any]) -> Chat:
         chat = self._chat(body)
-        if chat.type != "private" and chat.members.get(self.bot.id, "left") in _OUT:
+        status = chat.members.get(self.bot.id, "left")
+        hidden = _OUT - {"left"} if chat.username else _OUT
+        if chat.type != "private" and status in hidden:
             raise RefusedError(403, "Forbidden: bot was kicked from the supergroup chat")
-        return chat.json()
+        return chat
+
+    async def _do_get_chat(self, body: dict[str, Any]) -> Any:
+        return self._visible(body).json()
 
     async def _do_get_chat_member(self, body: dict[str, Any]) -> Any:
-        chat, user_id = self._chat(body), int(body["user_id"])
+        chat, user_id = self._visible(body), int(body["user_id"])
         user = self.bot if user_id == self.bot.id else self.users.get(user_id)
         if user is None:
             raise bad("user not found")
-        return {"user": user.json(), "status": chat.members.get(user_id, "left")}
+        status = chat.members.get(user_id, "left")
+        rights = {"can_send_messages": False} if status == "restricted" else {}
+        return {"user": user.json(), "status": status, **rights}
 
     async def _do_send_message(self, body: dict[str, Any]) -> Any:
         assert body.get("link_preview_options", {}).get("is_disabled"), "previews are on"
@@ -362,8 +351,12 @@ class FakeTelegram(UpdateDelivery):
         return self._returned(message)
 
     async def _do_delete_message(self, body: dict[str, Any]) -> Any:
-        if self._chat(body).messages.pop(int(body["message_id"]), None) is None:
+        messages, number = self._chat(body).messages, int(body["message_id"])
+        if number not in messages:
             raise bad("message to delete not found")
+        if messages[number].date < self.now() - _DELETABLE_SECONDS:
+            raise bad("message can't be deleted for everyone")
+        del messages[number]
         return True
 
     async def _do_answer_callback_query(self, body: dict[str, Any]) -> Any:
@@ -376,11 +369,12 @@ class FakeTelegram(UpdateDelivery):
         return True
 
     async def _do_set_message_reaction(self, body: dict[str, Any]) -> Any:
-        message = self._chat(body).messages.get(int(body["message_id"]))
+        chat = self._chat(body)
+        message = chat.messages.get(int(body["message_id"]))
         if message is None:
             raise bad("message to react not found")
         emoji = [each["emoji"] for each in body["reaction"]]
-        if set(emoji) - {"👍", "👎", "❤"}:
+        if set(emoji) - chat.reactions:
             raise bad("REACTION_INVALID")
         message.reactions = emoji
         return True

@@ -39,6 +39,7 @@ class Chat:
     migrated_to: int | None = None
     messages: dict[int, Message] = field(default_factory=dict)
     topics: set[int] = field(default_factory=set)
+    reactions: frozenset[str] = frozenset({"👍", "👎", "❤"})
     next_id: int = 1
 
     def first_of_replies(self, message_id: int) -> int:

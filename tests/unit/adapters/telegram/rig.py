@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from aiohttp import web
 
@@ -31,6 +31,7 @@ from tests.fakes.telegram.world import Chat, User
 from tests.surface_setups import create_host, open_store
 
 Mode = Literal["polling", "http"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 @dataclass

@@ -11,7 +11,8 @@ from answerback.core.errors import InvalidCallError
 from answerback.service.submission_request import Route, Routes
 from tests.fakes.telegram.server import FakeTelegram
 from tests.unit.adapters.telegram.rig import rig
-from tests.unit.adapters.telegram.test_places_and_faults import GO, find_wrong, live, press
+from tests.unit.adapters.telegram.test_doctor import find_wrong
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
 
 
 @pytest.mark.rule("TELEGRAM-10")

@@ -11,9 +11,11 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
+from answerback_chat import typed_entries
+from answerback_client.backoff import Backoff
 from tests.fakes.telegram.world import Chat, Message
 from tests.unit.adapters.telegram.rig import Rig, rig
-from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press, send_click
 
 LABELS = Labels()
 WHY: dict[str, Any] = {"id": "why", "text": "Why?", "answer_type": "text"}
@@ -139,3 +141,93 @@ async def test_a_text_after_a_request_that_is_too_late_decides_nothing_else(tmp_
         await at.telegram.until(lambda: said.reactions)
         assert said.reactions == ["👎"]
         assert (await at.shown(other)).status is Status.OPEN
+
+
+SIZES: dict[str, Any] = {
+    "id": "sizes",
+    "text": "Which sizes?",
+    "answer_type": "schema",
+    "schema": {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}, "m": {"type": "integer"}},
+        "required": ["n", "m"],
+    },
+}
+
+
+@pytest.mark.rule("TELEGRAM-5")
+async def test_an_entry_that_is_wrong_is_answered_with_why_and_asked_for_again(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as at:
+        ask, chat = await own_chat(at, [SIZES])
+        await press(at, at.ann, live(chat, ask), LABELS.fill_in)
+        request = await helper(at, chat, live(chat, ask))
+        for text in ("many", "3"):
+            said = await at.telegram.person_sends(at.ann, chat, text, request.id)
+            if text == "many":
+                assert "number" in (await helper(at, chat, said)).text
+        await at.telegram.until(lambda: request.id not in chat.messages)
+        second = [*chat.messages.values()][-1]
+        await at.telegram.person_sends(at.ann, chat, "4", second.id)
+        await at.telegram.until(lambda: second.id not in chat.messages)
+        assert (await at.shown(ask)).walk.answers[-1].value == {"n": 3, "m": 4}
+
+
+@pytest.mark.rule("TELEGRAM-5")
+async def test_a_request_of_which_nothing_is_stored_any_more_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typed_entries, "Backoff", lambda *_: Backoff(0.001, 0.001))
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        await press(at, at.ann, live(at.group, ask), LABELS.reply)
+        request = await helper(at, at.group, live(at.group, ask))
+        key = f"telegram:request:{at.group.id}:{request.id}"
+        stored = await at.store.drafts.get(key)
+        while stored is None:
+            await asyncio.sleep(0.01)
+            stored = await at.store.drafts.get(key)
+        await at.service.save_draft(key, None)
+        empty = f"{LABELS.send} {LABELS.none_chosen}"
+        assert await press(at, at.ann, request, empty) == LABELS.not_found
+        assert (await at.shown(ask)).status is Status.OPEN
+
+
+async def test_a_turn_that_is_not_ended_goes_on(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        await press(at, at.ann, live(at.group, ask), LABELS.end_turn)
+        confirmation = await helper(at, at.group, live(at.group, ask))
+        assert await press(at, at.ann, confirmation, LABELS.keep_going) == LABELS.kept_going
+        await at.telegram.until(lambda: confirmation.id not in at.group.messages)
+        assert (await at.shown(ask)).revision == 1
+
+
+@pytest.mark.rule("TELEGRAM-1")
+async def test_submit_takes_no_selection_that_its_message_did_not_show(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        which = {"id": "which", "text": "?", "answer_type": "multi_select", "options": ["A", "B"]}
+        ask = await at.submit([which])
+        shown = live(at.group, ask)
+        [submit] = [b["callback_data"] for b in shown.buttons if b["text"] == LABELS.submit]
+        await press(at, at.ann, shown, "☐ A")
+        note = await send_click(at, at.ann, shown, submit)
+        assert note == LABELS.selection_changed.format(submit=LABELS.submit)
+        assert (await at.shown(ask)).status is Status.OPEN
+        await press(at, at.ann, shown, LABELS.submit)
+        assert (await at.shown(ask)).walk.answers[-1].value == ["A"]
+
+
+async def test_the_preview_of_an_option_is_shown_below_the_message(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        options = [{"label": "Cards", "description": "x", "preview": "A **grid**"}]
+        options.append({"label": "List", "description": "y"})
+        question = {"question": "Which layout?", "header": "Layout", "options": options}
+        arguments = {"questions": [question | {"multiSelect": False}]}
+        ask = await at.submit([], name="AskUserQuestion", arguments=arguments)
+        await press(at, at.ann, live(at.group, ask), LABELS.preview)
+        shown = await helper(at, at.group, live(at.group, ask))
+        assert "1. Cards" in shown.text
+        assert "grid" in shown.text
+        assert "List" not in shown.text

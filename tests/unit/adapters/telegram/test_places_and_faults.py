@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import io
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,9 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
-from answerback.ports.plugin import DoctorContext
 from answerback_chat import bot_identity
 from answerback_telegram import html_text
-from answerback_telegram.http_endpoint import PATH
+from answerback_telegram.http_endpoint import MAX_BODY, PATH
 from answerback_telegram.limits import ANONYMOUS_ADMINISTRATOR
 from answerback_telegram.parse import message_id
 from answerback_telegram.plugin import TelegramPlugin, TelegramSettings
@@ -192,6 +192,17 @@ async def test_a_group_that_becomes_a_supergroup_keeps_its_asks(tmp_path: Path) 
         assert (await at.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.rule("TELEGRAM-11")
+async def test_an_ask_to_a_group_of_which_nobody_told_that_it_moved_is_posted(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as at:
+        new = at.telegram.add_group()
+        at.group.migrated_to = new.id
+        ask = await at.submit([GO])
+        assert live(new, ask).buttons
+
+
 @pytest.mark.rule("TELEGRAM-9")
 async def test_anyone_needs_a_private_group(tmp_path: Path) -> None:
     async with rig(tmp_path) as at:
@@ -278,7 +289,11 @@ async def test_an_update_by_http_that_could_not_be_stored_is_sent_again(
 
 @pytest.mark.rule("TELEGRAM-4")
 @pytest.mark.parametrize(
-    "data", ["", "x", "ab1:ask_0:1:back", "ab1:ask_0:1:choose:5", "ab1:ask_0:1:full:x.y"]
+    "data",
+    [
+        *("", "x", "ab1:ask_0:1:back", "ab1:ask_0:1:full:x.y"),
+        *(f"ab1:ask_0:1:{verb}:5" for verb in ("choose", "edit", "note", "search")),
+    ],
 )
 async def test_forged_data_is_answered_and_changes_nothing(tmp_path: Path, data: str) -> None:
     async with rig(tmp_path) as at:
@@ -325,9 +340,10 @@ async def test_an_update_by_http_needs_the_secret_token(tmp_path: Path) -> None:
         url = at.telegram.webhook["url"]
         assert url.endswith(PATH)
         secret = at.telegram.webhook["secret_token"]
-        for token, body, status in (("", "{}", 401), (secret, "{", 400), (secret, "[]", 200)):
+        cases = [("", "{}", 401), (secret, "{", 400), (secret, "[]", 200)]
+        for token, body, status in (*cases, (secret, " " * (MAX_BODY + 1), 413)):
             headers = {"X-Telegram-Bot-Api-Secret-Token": token}
-            async with http.post(url, data=body, headers=headers) as response:
+            async with http.post(url, data=io.BytesIO(body.encode()), headers=headers) as response:
                 assert response.status == status
 
 
@@ -351,34 +367,6 @@ async def test_a_destination_is_named_by_numbers(tmp_path: Path, to: str) -> Non
             await at.submit([GO], to=to)
         [problem] = refused.value.problems
         assert "is not the id of" in problem.message
-
-
-async def find_wrong(
-    telegram: FakeTelegram | None = None, token: str = "", *, webhook: bool = False, **more: Any
-) -> list[str | None]:
-    """Run the doctor; return what it found wrong, None for each thing that is fine."""
-    if telegram is None:
-        async with FakeTelegram() as fresh:
-            return await find_wrong(fresh, token, webhook=webhook, **more)
-    async with aiohttp.ClientSession() as http:
-        checkup = DoctorContext(http, None, [*map(str, telegram.chats)], **more)
-        settings = {"bot_token": token or telegram.token, "api_url": telegram.url}
-        found = TelegramPlugin().findings(
-            TelegramSettings.model_validate({**settings, "webhook": webhook}), checkup
-        )
-        return [each.wrong async for each in found]
-
-
-async def test_the_doctor_says_what_is_wrong() -> None:
-    async with FakeTelegram() as telegram:
-        group = telegram.add_group()
-        assert await find_wrong(telegram) == [None] * 4
-        group.username = "everybody"
-        assert "public" in str((await find_wrong(telegram, responders=("anyone",)))[-1])
-        group.members[telegram.bot.id] = "left"
-        assert (await find_wrong(telegram))[-1] is not None
-        assert (await find_wrong(telegram, webhook=True))[1] is not None
-        assert len(await find_wrong(telegram, "other")) == 1
 
 
 def test_the_settings_say_how_updates_come() -> None:

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from answerback.core.ask import Status
-from answerback.core.errors import LeaseLostError, StoreError, UnreadableRowError
+from answerback.core.errors import StoreError, UnreadableRowError
 from answerback.ports.outage_log import Outage
 from answerback_chat import missed_changes
 from answerback_telegram import connection
@@ -34,10 +34,13 @@ class Handler:
         self.seen: list[int] = []
         self.leads = True
         self.called = asyncio.Event()
+        self.hold: asyncio.Event | None = None
 
     async def handle(self, update: Mapping[str, Any]) -> None:
         self.seen.append(update["update_id"])
         self.called.set()
+        if self.hold is not None:
+            await self.hold.wait()
         if self.failures:
             raise self.failures.pop(0)
 
@@ -87,19 +90,56 @@ async def test_an_odd_update_holds_up_no_other(
         assert handler.seen == [number]
 
 
-async def test_a_process_that_lost_the_lease_confirms_nothing(
+async def test_a_process_that_lost_the_lease_handles_and_confirms_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with FakeTelegram() as telegram:
         async with polling(telegram, monkeypatch) as (handler, poller):
             handler.leads = False
-            handler.failures = [LeaseLostError("telegram updates")] * 1_000
             number = await telegram.send_update({"message": {}}, odd=True)
-            async with asyncio.timeout(10):
-                await handler.called.wait()
+            await telegram.until(lambda: len(telegram.calls("getUpdates")) > 2)
             await poller.stop()
-            assert not telegram.is_handled(number)
+        assert handler.seen == []
         assert not telegram.is_handled(number)
+
+
+async def test_what_is_not_handled_when_polling_stops_is_sent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connection, "TIMEOUT", 0.05)
+    async with FakeTelegram() as telegram, polling(telegram, monkeypatch) as (handler, poller):
+        handler.hold = asyncio.Event()
+        number = await telegram.send_update({"message": {}}, odd=True)
+        async with asyncio.timeout(10):
+            await handler.called.wait()
+        await poller.stop()
+        assert not telegram.is_handled(number)
+        handler.hold = None
+        await poller.start()
+        await telegram.until(lambda: telegram.is_handled(number))
+        assert handler.seen == [number, number]
+
+
+async def test_polling_stops_although_the_last_updates_cannot_be_confirmed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with FakeTelegram() as telegram, polling(telegram, monkeypatch) as (_, poller):
+        number = await telegram.send_update({"message": {}}, odd=True)
+        await telegram.until(lambda: telegram.is_handled(number))
+        telegram.fail_next = ["getUpdates"]
+        await poller.stop()
+        assert "will send the last updates again" in caplog.text
+
+
+async def test_a_second_service_with_the_same_token_is_reported_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with FakeTelegram() as telegram, polling(telegram, monkeypatch):
+        number = await telegram.send_update({"message": {}}, odd=True)
+        await telegram.until(lambda: telegram.is_handled(number))
+        async with polling(telegram, monkeypatch):
+            await telegram.until(lambda: "use one token for one service" in caplog.text)
 
 
 async def test_a_typed_answer_counts_although_the_database_failed_at_first(tmp_path: Path) -> None:

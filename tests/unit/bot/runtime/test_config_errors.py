@@ -71,6 +71,10 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         ("[routes.a]\nto = 'web'\nresponders = ['person:x']", "there is no [people.x]"),
         (
+            "[public]\nport = 1\n[telegram]\nbot_token = 'x'\nwebhook = true",
+            "telegram.webhook needs a public address: set public.url",
+        ),
+        (
             "[public]\nport = 1\n[web]\nuser_header = 'X'\ntrusted_proxies = ['10.0.0.0/8']",
             "web.user_header needs a public address: set public.url",
         ),

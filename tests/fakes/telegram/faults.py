@@ -1,0 +1,68 @@
+"""What can go wrong with a call to the fake Telegram: it fails, is answered oddly, or is not answered for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict, deque
+from typing import Any, Final
+
+from aiohttp import web
+
+from tests.fakes.telegram.rules import RefusedError
+
+_COUNTED: Final = frozenset(
+    {"sendMessage", "sendRichMessage", "editMessageText", "editMessageReplyMarkup", "deleteMessage"}
+)
+
+
+class Faults:
+    """The limit of a group, and the faults that a test has arranged, by the calls' methods."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self.per_minute = per_minute
+        self.rate_limit_next = 0
+        self._sent: dict[int, deque[float]] = defaultdict(deque)
+        self.fail_next: list[str] = []
+        """The methods that fail, one call after the other."""
+        self.held: dict[str, asyncio.Event] = {}
+        """The methods that are answered only once their event is set."""
+        self.odd_answers: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
+        """The statuses and bodies with which a method's next calls are answered, which are not carried out."""
+        self.refused_edits: set[int] = set()
+        """The ids of messages whose edits are refused for no known reason."""
+
+    async def odd_answer(self, method: str) -> web.Response | None:
+        """Wait as long as the method is held; return its odd answer, if there is one."""
+        if (held := self.held.get(method)) is not None:
+            await held.wait()
+        if not (answers := self.odd_answers[method]):
+            return None
+        status, text = answers.pop(0)
+        return web.Response(status=status, text=text)
+
+    def check_fault(self, method: str, body: dict[str, Any]) -> None:
+        """Raise what a test has arranged for this call."""
+        if self.fail_next[:1] == [method]:
+            self.fail_next.pop(0)
+            raise RefusedError(502, "Bad Gateway")
+        if method == "editMessageText" and body["message_id"] in self.refused_edits:
+            raise RefusedError(400, "Bad Request: something else")
+
+    def check_rate(self, method: str, body: dict[str, Any]) -> None:
+        """Raise if there are too many calls."""
+        if (
+            method in {"sendMessage", "sendRichMessage", "editMessageText"}
+            and self.rate_limit_next > 0
+        ):
+            self.rate_limit_next -= 1
+            raise RefusedError(429, "Too Many Requests: retry after 1", retry_after=1)
+        if method not in _COUNTED or self.per_minute is None:
+            return
+        sent, now = self._sent[int(body["chat_id"])], time.monotonic()
+        while sent and sent[0] < now - 60:
+            sent.popleft()
+        if len(sent) >= self.per_minute:
+            pause = int(sent[0] + 60 - now) + 1
+            raise RefusedError(429, f"Too Many Requests: retry after {pause}", retry_after=pause)
+        sent.append(now)
