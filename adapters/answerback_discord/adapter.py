@@ -20,6 +20,7 @@ from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
+from answerback_chat.control_codec import object_of, text_of
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
 from answerback_discord import slash_commands
@@ -151,10 +152,10 @@ class DiscordSurface(ChatSurface):
         modal, the message that the response updates may be deleted; then another response is needed.
         """
         if reply.instead is not None and body.get("type") == InteractionType.MODAL_SUBMIT:
-            self._background.spawn("response", self._respond(body, reply, self._track(reply)))
+            self._background.spawn("response", self._respond(body, reply, self._track(body, reply)))
             return None
         if reply.shown is not None:
-            self._pending_edits.record_unconfirmed_response(reply.shown)
+            self._pending_edits.record_unconfirmed_response(reply.shown, _message_id(body))
         if reply.has_followup and can_be_answered(body):
             self._background.spawn("note", self._follow_up(body, reply))
         return reply.callback
@@ -163,13 +164,13 @@ class DiscordSurface(ChatSurface):
         if not can_be_answered(body):
             return
         reply = await self._interactions.receive(body)
-        await self._respond(body, reply, self._track(reply))
+        await self._respond(body, reply, self._track(body, reply))
 
-    def _track(self, reply: InteractionResponse) -> asyncio.Future[ResponseResult]:
+    def _track(self, body: Json, reply: InteractionResponse) -> asyncio.Future[ResponseResult]:
         """Register a response before anything is awaited, so that the update triggered by the commit finds it."""
         pending: asyncio.Future[ResponseResult] = asyncio.get_running_loop().create_future()
         if reply.shown is not None:
-            self._pending_edits.track_response(reply.shown, pending)
+            self._pending_edits.track_response(reply.shown, _message_id(body), pending)
         return pending
 
     async def _respond(
@@ -181,9 +182,8 @@ class DiscordSurface(ChatSurface):
             result = await self.calls.respond_to_interaction(name, token, reply.callback)
         finally:
             if result.accepted is None and reply.shown is not None:
-                self._pending_edits.record_unconfirmed_response(
-                    reply.shown
-                )  # it may still be accepted
+                # It may still be accepted.
+                self._pending_edits.record_unconfirmed_response(reply.shown, _message_id(body))
             pending.set_result(result)
         if not result.accepted and (ask := reply.shown) and ask.shown_revision >= ask.revision:
             # Selections and pages do not change the ask's revision, so nothing else would update the message.
@@ -248,6 +248,11 @@ class DiscordSurface(ChatSurface):
         self._identity.bot_user = str(me.get("id")) if isinstance(me, dict) else None
         wanted = slash_commands.definitions(self._labels, self._asks.commands.offered)
         self._background.spawn("command", slash_commands.register_with_retry(self.calls, wanted))
+
+
+def _message_id(body: Json) -> str:
+    """The message that an interaction happened on, which is the one that its response updates."""
+    return text_of(object_of(body.get("message")).get("id"))
 
 
 async def build(settings: DiscordSettings, host: Host, asks: Asks) -> DiscordSurface:

@@ -40,22 +40,26 @@ class PendingEdits:
         self._unconfirmed: OrderedDict[str, tuple[str, float]] = OrderedDict()
         """The message, and the time until which Discord may accept a response that updates it (`time.monotonic`)."""
 
-    def track_response(self, ask: Ask, result: asyncio.Future[ResponseResult]) -> None:
-        """Track a response that shows the ask's current state; ``result`` will say whether Discord accepted it."""
-        if message_id := live_message_id(ask):
-            # Responses that were accepted before this one was sent were applied before it.
-            before = (sent for sent in self._responses_to(ask) if not sent.result.done())
-            appearance = None if self.seconds_unconfirmed(ask) > 0 else ask.rendered_state
-            self._sent[ask.id] = (*before, _SentResponse(message_id, appearance, result))
-            while len(self._sent) > _MAX_TRACKED:
-                self._sent.popitem(last=False)
+    def track_response(
+        self, ask: Ask, message_id: str, result: asyncio.Future[ResponseResult]
+    ) -> None:
+        """Track a response that shows the ask's current state; ``result`` will say whether Discord accepted it.
 
-    def record_unconfirmed_response(self, ask: Ask) -> None:
+        The message that it updates may not be recorded as the ask's yet.
+        """
+        # Responses that were accepted before this one was sent were applied before it.
+        before = (sent for sent in self._sent.get(ask.id, ()) if not sent.result.done())
+        _, until = self._unconfirmed.get(ask.id, ("", 0.0))
+        appearance = None if until > time.monotonic() else ask.rendered_state
+        self._sent[ask.id] = (*before, _SentResponse(message_id, appearance, result))
+        while len(self._sent) > _MAX_TRACKED:
+            self._sent.popitem(last=False)
+
+    def record_unconfirmed_response(self, ask: Ask, message_id: str) -> None:
         """Track a response that shows the ask's current state, and whose acceptance Discord never reports."""
-        if message_id := live_message_id(ask):
-            self._unconfirmed[ask.id] = message_id, time.monotonic() + self._confirm_after
-            while len(self._unconfirmed) > _MAX_TRACKED:
-                self._unconfirmed.popitem(last=False)
+        self._unconfirmed[ask.id] = message_id, time.monotonic() + self._confirm_after
+        while len(self._unconfirmed) > _MAX_TRACKED:
+            self._unconfirmed.popitem(last=False)
 
     def seconds_unconfirmed(self, ask: Ask) -> float:
         """Return for how many seconds Discord may still accept an unconfirmed response; 0 or less if none is open."""

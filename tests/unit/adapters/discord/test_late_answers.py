@@ -30,7 +30,10 @@ MANY: list[dict[str, Any]] = [
     }
 ]
 SEVERAL = [{**MANY[0], "answer_type": "multi_select"}]
+GO: dict[str, Any] = {"id": "go", "text": "Go on?", "answer_type": "boolean"}
+WHY: dict[str, Any] = {"id": "why", "text": "Why so?", "answer_type": "text"}
 ACCEPTED = ResponseResult(True, 5.0)
+MESSAGE = "5"
 
 
 async def test_a_late_selection_does_not_replace_the_record(
@@ -83,8 +86,31 @@ async def test_an_edit_waits_for_an_http_response_to_a_selection(
         assert up.ann.latest(up.channel).controls == []
 
 
-async def test_a_person_who_turns_a_page_while_somebody_answers_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_an_edit_waits_for_a_response_to_a_message_that_is_not_recorded_yet(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, "gateway") as up:
+        posted = up.discord.faults.hang("POST /channels/*/messages", after=True)
+        ask = await up.submit([{**each, "answer_type": "boolean"} for each in (GO, WHY)])
+        await up.ann.finds(GO["text"], up.channel)
+        message = up.ann.latest(up.channel).message
+        late = up.discord.faults.hang(CALLBACK)
+        clicked = await up.ann.click("Yes", on=message, wait=False)
+        await up.discord.bell.until(lambda: late.hits == 1)
+        posted.release()
+        await up.service.withdraw(ask.id)
+        marker = await up.submit([WHY])
+        await up.discord.faults.called("POST /channels/*/messages/*/threads", 2)
+        late.release()
+        await up.ann.ended(clicked)
+        await up.until_current(ask)
+        await up.shown(marker)
+        assert up.ann.sees(message).controls == []
+
+
+@pytest.mark.parametrize("turns", [True, False], ids=["turns a page", "selects"])
+async def test_a_person_who_uses_a_list_while_somebody_answers_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turns: bool
 ) -> None:
     async with rig(tmp_path, "http", gateway=False) as up:
         ask = await up.shown(await up.submit(SEVERAL))
@@ -95,15 +121,38 @@ async def test_a_person_who_turns_a_page_while_somebody_answers_is_told_so(
             return await looked(key)
 
         monkeypatch.setattr(up.service, "draft", answered_meanwhile)
-        assert (await up.ann.click("Next")).answered
+        used = up.ann.click("Next") if turns else up.ann.choose(None, ["number 4"])
+        assert (await used).answered
         await up.ann.finds("have ended")
         await up.until_current(ask)
         assert up.ann.latest(up.channel).controls == []
 
 
+async def test_an_outdated_message_is_answered_with_the_newest_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with rig(tmp_path, "http", gateway=False) as up:
+        ask = await up.shown(await up.submit([GO, *SEVERAL, WHY]))
+        copy = up.ann.copy(up.ann.latest(up.channel).message)
+        assert (await up.ann.click("Yes")).answered
+        looked = up.service.draft
+
+        answers = [Answer(value=["number 3"])]
+
+        async def answered_meanwhile(key: str) -> Any:
+            while answers:
+                await _answered(up, ask, answers.pop())
+            return await looked(key)
+
+        monkeypatch.setattr(up.service, "draft", answered_meanwhile)
+        made = await up.ann.click_on(copy, "No")
+        assert made.callback is not None
+        assert WHY["text"] in str(made.callback["data"])
+
+
 async def test_cancelling_an_edit_does_not_cancel_the_response_it_waits_for() -> None:
     answers, ask, taken = PendingEdits(0.0), _ask(2), _taken()
-    answers.track_response(ask, taken)
+    answers.track_response(ask, MESSAGE, taken)
     waiting = asyncio.create_task(answers.updated_at(ask))
     await asyncio.sleep(0)
     waiting.cancel()
@@ -112,20 +161,29 @@ async def test_cancelling_an_edit_does_not_cancel_the_response_it_waits_for() ->
     assert await answers.updated_at(ask) == ACCEPTED.updated_at
 
 
+async def test_a_response_counts_even_if_its_message_was_recorded_only_later() -> None:
+    answers, taken = PendingEdits(60.0), _taken()
+    answers.track_response(replace(_ask(2), message={}), MESSAGE, taken)
+    taken.set_result(ACCEPTED)
+    assert await answers.updated_at(_ask(2)) == ACCEPTED.updated_at
+    answers.record_unconfirmed_response(replace(_ask(2), message={}), MESSAGE)
+    assert answers.seconds_unconfirmed(_ask(2)) > 0
+
+
 async def test_an_edit_is_needed_unless_the_last_response_shows_the_state() -> None:
     answers = PendingEdits(0.0)
     first, second = _taken(), _taken()
-    answers.track_response(_ask(1), first)
-    answers.track_response(_ask(2), second)
+    answers.track_response(_ask(1), MESSAGE, first)
+    answers.track_response(_ask(2), MESSAGE, second)
     first.set_result(ACCEPTED)
     second.set_result(ACCEPTED)
     assert not await answers.updated_at(_ask(2)), "nobody knows which of the two was applied last"
     for revision in (1, 2):
         settled = _taken()
-        answers.track_response(_ask(revision), settled)
+        answers.track_response(_ask(revision), MESSAGE, settled)
         settled.set_result(ACCEPTED)
     assert await answers.updated_at(_ask(2)), "the first was applied before the second was sent"
-    answers.track_response(_ask(2), refused := _taken())
+    answers.track_response(_ask(2), MESSAGE, refused := _taken())
     refused.set_result(ResponseResult(False))
     assert not await answers.updated_at(_ask(2))
 
@@ -134,11 +192,11 @@ async def test_a_response_in_flight_during_an_edit_does_not_make_the_next_edit_u
     None
 ):
     answers, done, under_way = PendingEdits(0.0), _taken(), _taken()
-    answers.track_response(_ask(2), done)
+    answers.track_response(_ask(2), MESSAGE, done)
     done.set_result(ACCEPTED)
     answers.record_edit(_ask(2))
     assert not await answers.updated_at(_ask(2))
-    answers.track_response(_ask(3), under_way)
+    answers.track_response(_ask(3), MESSAGE, under_way)
     answers.record_edit(_ask(2))
     under_way.set_result(ACCEPTED)
     assert not await answers.updated_at(_ask(3))
@@ -146,15 +204,15 @@ async def test_a_response_in_flight_during_an_edit_does_not_make_the_next_edit_u
 
 async def test_a_response_next_to_an_unconfirmed_one_does_not_make_an_edit_unnecessary() -> None:
     answers, taken = PendingEdits(60.0), _taken()
-    answers.record_unconfirmed_response(_ask(2))
-    answers.track_response(_ask(3), taken)
+    answers.record_unconfirmed_response(_ask(2), MESSAGE)
+    answers.track_response(_ask(3), MESSAGE, taken)
     taken.set_result(ACCEPTED)
     assert not await answers.updated_at(_ask(3))
 
 
 async def test_a_different_appearance_at_the_same_revision_is_not_up_to_date() -> None:
     answers, taken = PendingEdits(0.0), _taken()
-    answers.track_response(_ask(2), taken)
+    answers.track_response(_ask(2), MESSAGE, taken)
     taken.set_result(ACCEPTED)
     assert not await answers.updated_at(replace(_ask(2), unattended=True))
 
@@ -166,7 +224,7 @@ async def test_responses_are_tracked_for_a_limited_number_of_asks(
     answers = PendingEdits(60.0)
     for number in range(3):
         ask = replace(_ask(2), id=f"ask_{number}")
-        answers.record_unconfirmed_response(ask)
+        answers.record_unconfirmed_response(ask, MESSAGE)
     gone, kept = replace(_ask(2), id="ask_0"), replace(_ask(2), id="ask_1")
     elsewhere = replace(kept, message={"id": "6"})
     assert [answers.seconds_unconfirmed(ask) > 0 for ask in (gone, kept, elsewhere)] == [
@@ -176,7 +234,7 @@ async def test_responses_are_tracked_for_a_limited_number_of_asks(
     ]
     for number in range(3):
         taken = _taken()
-        answers.track_response(replace(_ask(2), id=f"other_{number}"), taken)
+        answers.track_response(replace(_ask(2), id=f"other_{number}"), MESSAGE, taken)
         taken.set_result(ACCEPTED)
     gone, kept = replace(_ask(2), id="other_0"), replace(_ask(2), id="other_1")
     elsewhere = replace(kept, message={"id": "6"})
@@ -185,7 +243,7 @@ async def test_responses_are_tracked_for_a_limited_number_of_asks(
 
 
 def _ask(revision: int) -> Ask:
-    return ask_of(FORM, revision=revision, message={"id": "5"})
+    return ask_of(FORM, revision=revision, message={"id": MESSAGE})
 
 
 def _taken() -> asyncio.Future[ResponseResult]:
