@@ -66,8 +66,6 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """See `answerback.ports.surface.Surface.show`."""
         ref, current = self.parse_ref(ask.message), False
         if ref is None:
-            if not ask.is_to_post:  # nobody has seen it, and nobody needs to
-                return Shown(ask.revision, ask.message or {}, ask.thread or Thread())
             ref = await self.choose_place(ask)
         elif self.is_posted(ref):
             checked = await self.is_current(ask, ref)
