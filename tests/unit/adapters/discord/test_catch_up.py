@@ -14,7 +14,7 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.store import Decision, Write
 from answerback.workers.message_sync import MessageSync
-from answerback_chat import catch_up
+from answerback_chat import catch_up, missed_changes
 from answerback_discord import limits
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
@@ -200,6 +200,59 @@ async def test_nothing_is_read_after_a_resumed_session(town: Town) -> None:
         await wait_for_mark(town.ann, town.ann.mention_bot(town.thread(ask), "replayed"))
         assert town.discord.gateway.resumes == 1
         assert town.discord.faults.count("GET /channels/*/messages") == 0
+
+
+async def test_a_session_resumed_while_missed_messages_are_read_misses_none(town: Town) -> None:
+    async with town.up() as up:
+        ask, other = await submit_ask(up, TEXT), await submit_ask(up, TEXT)
+    said = town.ann.mention_bot(town.thread(ask), "not lost")
+    held = town.discord.faults.hang("GET /channels/*/messages")
+    async with town.up() as up:
+        await town.ann.until(lambda: held.hits)
+        await town.discord.gateway.disconnect(4000)
+        await town.ann.until(lambda: town.discord.gateway.resumes)
+        await wait_for_mark(town.ann, town.ann.replies(town.prompt(other), "live"))
+        held.release()
+        await wait_for_mark(town.ann, said)
+        assert values(await up.shown(ask)) == ["not lost"]
+
+
+async def test_a_place_that_is_limited_again_and_again_is_read_after_the_next_start(
+    town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with town.up() as up:
+        ask = await submit_ask(up, TEXT)
+    said = town.ann.replies(town.prompt(ask), "not lost")
+    with monkeypatch.context() as patch:
+        patch.setattr(catch_up, "_MAX_RATE_LIMITS", 1)
+        town.discord.faults.rate_limit("GET /channels/*/messages", retry_after=0.02, times=1_000)
+        async with town.up() as up:
+            await wait_until_caught_up(up)
+    town.discord.faults.clear()
+    assert "cannot be read" in caplog.text
+    assert said.reactions == {}
+    async with town.up():
+        await wait_for_mark(town.ann, said)
+
+
+async def test_a_message_that_is_not_posted_yet_is_not_taken_for_deleted(
+    town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
+    post = "POST /channels/*/messages"
+    town.discord.faults.server_error(post, times=1_000)
+    async with town.up() as up:
+        ask = await up.submit(TEXT)
+        await town.discord.faults.called(post)
+    async with town.up() as up:
+        looking = up.surface._changes._task
+        assert looking is not None
+        await looking
+        town.discord.faults.clear()
+        up.message_sync.request_sync(ask)
+        await town.ann.finds("Why so?", town.channel)
+    assert len(town.channel.messages) == 1
+    assert "Looking failed" not in caplog.text
 
 
 async def test_reading_missed_messages_waits_for_rate_limits(town: Town) -> None:

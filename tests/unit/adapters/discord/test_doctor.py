@@ -99,6 +99,20 @@ async def test_an_endpoint_without_a_public_key_is_reported(discord: FakeDiscord
     assert "oauth2/authorize" in wrong[1].fix
 
 
+async def test_what_needs_no_check_is_said_as_it_is_configured(discord: FakeDiscord) -> None:
+    discord.add_guild()
+    application = discord.application
+    setup = create_setup(
+        discord, public_key=application.public_key, message_content=False, responders=["@1"]
+    )
+    discord.faults.code("GET /guilds/*/roles", 50001)
+    reported = {finding.what: finding for finding in await run_doctor(setup)}
+    typed = "Discord: typed answers by mention, reply and direct message only, as configured"
+    assert reported[typed].is_ok
+    assert "public.url" in reported["Discord: interactions"].fix
+    assert "cannot see" in reported["Discord: roles"].fix
+
+
 async def test_a_wrong_token_is_the_only_problem_reported(discord: FakeDiscord) -> None:
     result = await run_doctor(create_setup(discord, bot_token="1.not.it"))
     assert len(result) == 1

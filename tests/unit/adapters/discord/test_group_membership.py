@@ -59,6 +59,44 @@ async def test_a_slow_role_lookup_asks_the_person_to_try_again_and_then_lets_the
     assert up.discord.faults.count(GUILDS) == 1
 
 
+@pytest.mark.parametrize("how", ["hangs", "fails", "is refused"])
+async def test_a_failed_search_for_the_servers_of_roles_is_repeated(
+    up: Rig, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    ask, dora = await submit_ask(up)
+    with monkeypatch.context() as patch:
+        if how == "hangs":
+            patch.setattr(group_membership, "_LOOKUP_TIMEOUT", 0.05)
+            up.discord.faults.hang(GUILDS)
+        elif how == "fails":
+            up.discord.faults.server_error(GUILDS)
+        else:
+            up.discord.faults.code(GUILDS, 50001)
+        assert (await dora.click("Yes")).answered
+    told = "may answer here" if how == "is refused" else Labels().unchecked
+    assert told in dora.notes()[0].text
+    assert (await dora.click("Yes")).answered
+    assert (await up.shown(ask)).status == "answered"
+
+
+async def test_a_lookup_of_roles_waits_for_rate_limits(up: Rig) -> None:
+    ask, dora = await submit_ask(up)
+    for route in (GUILDS, ROLES, MEMBERS):
+        up.discord.faults.rate_limit(route, retry_after=0.02)
+    assert (await dora.click("Yes")).answered
+    assert (await up.shown(ask)).status == "answered"
+
+
+async def test_a_role_of_a_server_that_the_person_is_not_in_does_no_harm(up: Rig) -> None:
+    elsewhere = up.discord.add_role(up.discord.add_guild("Beta"), "dev")
+    here = up.discord.add_role(up.guild, "ops")
+    dora = up.discord.person("dora", up.guild, roles=(here,))
+    who = [f"@{role.id}" for role in (elsewhere, here)]
+    ask = await up.shown(await up.submit(ONE, to=f"discord:@{dora.id}", responders=who))
+    assert (await dora.click("Yes")).answered
+    assert (await up.shown(ask)).status == "answered"
+
+
 async def test_a_failed_lookup_is_not_a_refusal_and_is_not_cached(up: Rig) -> None:
     ask, dora = await submit_ask(up)
     up.discord.faults.server_error(MEMBERS)

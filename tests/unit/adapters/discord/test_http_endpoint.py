@@ -20,6 +20,7 @@ from answerback.core.labels import Labels
 from answerback.service.service import Service
 from answerback_discord import parse
 from tests.unit.adapters.discord.rig import Rig, rig
+from tests.unit.adapters.discord.sight import remove_escapes
 
 LABELS = Labels()
 ONE: list[dict[str, Any]] = [
@@ -155,6 +156,62 @@ async def test_a_person_whose_click_cannot_be_saved_is_told_and_can_try_again(
         assert (await up.shown(ask)).walk.answers[0].value == "o3"
 
 
+@pytest.mark.rule("SURFACE-16")
+async def test_a_text_that_cannot_be_saved_is_given_back(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await up.shown(await up.submit([{"id": "why", "text": "Why?", "answer_type": "text"}]))
+    await up.ann.click(LABELS.answer)
+    up.ann.fill(LABELS.other_label, "because *I* say so")
+
+    async def broken(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(Service, "apply", broken)
+    assert (await up.ann.submit()).answered
+    note = up.ann.notes()[0]
+    assert LABELS.try_again in note.text
+    assert remove_escapes(note.text).endswith("because *I* say so")
+
+
+async def test_an_answer_is_saved_even_if_the_drafts_of_its_form_cannot_be_deleted(
+    up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    properties = {name: {"type": "string"} for name in "abcdef"}
+    schema = {"type": "object", "properties": properties}
+    ask = await up.submit([{"id": "s", "text": "All", "answer_type": "schema", "schema": schema}])
+    await up.shown(ask)
+    await up.ann.click(LABELS.fill_in)
+    assert (await up.ann.submit()).answered
+    await up.ann.click(LABELS.continue_)
+    save = up.service.save_draft
+
+    async def keep_only(key: str, value: Any) -> None:
+        if value is None:
+            raise StoreError("the disk is full")
+        await save(key, value)
+
+    monkeypatch.setattr(up.service, "save_draft", keep_only)
+    assert (await up.ann.submit()).answered
+    assert (await up.shown(ask)).status == "answered"
+    assert "A draft could not be deleted: the disk is full" in caplog.text
+
+
+@pytest.mark.rule("SURFACE-16")
+async def test_a_click_that_makes_the_parser_fail_is_answered_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def odd(_: object) -> None:
+        raise KeyError("unforeseen")
+
+    monkeypatch.setattr(parse, "parse_interaction", odd)
+    async with rig(tmp_path, "http", gateway=False) as up:
+        await up.shown(await up.submit(ONE))
+        assert (await up.ann.choose(None, ["o3"])).answered
+        assert LABELS.unsure in up.ann.notes()[0].text
+    assert [each.message for each in caplog.records if each.exc_info] == ["A click failed"]
+
+
 async def test_a_selection_that_cannot_be_saved_is_not_offered_as_an_answer_to_resend(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +224,11 @@ async def test_a_selection_that_cannot_be_saved_is_not_offered_as_an_answer_to_r
     assert (await up.ann.choose(None, ["o3"])).answered
     assert LABELS.try_again in up.ann.notes()[0].text
     assert up.ann.notes()[0].controls == []
+
+
+def test_a_time_that_is_none_is_unknown() -> None:
+    assert parse.changed_at({"id": "175928847299117063", "edited_timestamp": "just now"}) is None
+    assert parse.changed_at({"id": "175928847299117063"}) == pytest.approx(1_462_015_105.796)
 
 
 @pytest.mark.rule("DATA-13")

@@ -131,6 +131,22 @@ async def test_once_a_later_page_is_decided_the_first_one_is_shown(up: Rig) -> N
     assert "Run 0" in up.ann.modal.everything
 
 
+@pytest.mark.rule("DISCORD-14")
+async def test_a_button_for_permissions_that_were_decided_meanwhile_shows_the_inbox(
+    up: Rig,
+) -> None:
+    options = (Option(value="deny", label="Deny", kind=OptionKind.DENY),)
+    asked = Question(id="q", text="Run it", answer_type=AnswerType.SELECT, options=options)
+    to = Destination(surface="discord", channel=str(up.channel.id))
+    ask = new_ask(1, to=to, form=Form(questions=(asked,)), responders=(str(up.ann.id),))
+    await up.service.store.asks.create(Write(ask), None)
+    inbox = await open_inbox(up)
+    await up.service.withdraw(ask.id)
+    assert (await up.ann.click(LABELS.deny_several, on=inbox.message)).answered
+    assert up.ann.modal is None
+    assert LABELS.inbox_empty in remove_escapes(up.ann.sees(inbox.message).text)
+
+
 async def test_an_empty_inbox_says_so(up: Rig) -> None:
     assert LABELS.inbox_empty in remove_escapes((await open_inbox(up)).text)
 

@@ -6,6 +6,7 @@ The numbers are those of the fake's own rules, `tests/fakes/discord`, and of Dis
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from answerback.core.actions import Answer, Back, Edit, Other
 from answerback.core.form import Form, Option
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
+from answerback.core.walker import Source
 from answerback.presentation.form_inputs import Input, InputKind
 from answerback.presentation.form_spec import Entry, FormSpec
 from answerback_chat.control_codec import Verb
@@ -224,6 +226,13 @@ def test_the_answers_in_the_menu_of_the_review() -> None:
         ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value=True)] * count)
         [menu] = of_type(3, shown(ask))
         assert len(menu["options"]) == listed
+
+
+def test_a_long_review_of_answers_that_no_person_gave_has_no_menu_to_edit_them() -> None:
+    asked = tuple(question(BOOLEAN, id=f"q{i}") for i in range(9))
+    ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value=True)] * 9)
+    given = [replace(each, source=Source.REMEMBERED) for each in ask.walk.answers]
+    assert of_type(3, shown(replace(ask, walk=replace(ask.walk, answers=tuple(given))))) == []
 
 
 @edge("SELECT_OPTIONS", "CHECKBOX_OPTIONS", "RADIO_OPTIONS_LEAST", "RADIO_OPTIONS")

@@ -263,6 +263,25 @@ async def test_unlocking_a_thread_updates_its_asks_at_once(
     await up.ann.until(lambda: "Why so?" in up.ann.sees(live_message(up, ask)).text)
 
 
+async def test_events_about_others_or_of_an_unknown_shape_change_nothing(
+    up: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    ask = await submit_ask(up)
+    bob = {"user": {"id": str(up.discord.person("bob", up.guild).id)}, "roles": []}
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("CHANNEL_DELETE", {"id": 5}),
+        ("MESSAGE_DELETE", {"id": "175928847299117063", "channel_id": str(up.channel.id)}),
+        ("GUILD_MEMBER_UPDATE", {"guild_id": str(up.guild.id), **bob}),
+    ]
+    for name, data in events:
+        up.discord.gateway.dispatch(name, data, 0, up.guild.id)
+    await quiet(up)
+    assert "An event of an unknown shape was ignored: [('id',)]" in caplog.text
+    assert (await up.shown(ask)).open
+    assert up.discord.faults.count(EDIT) == 0
+
+
 async def test_an_event_that_cannot_be_handled_is_logged_and_the_next_one_is_handled(
     up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from answerback_discord import private_notes
 from answerback_discord.markdown_text import escape
 from tests.fakes.discord.world import Channel, Message
 from tests.service_support import WAIT
-from tests.unit.adapters.discord.rig import Rig
+from tests.unit.adapters.discord.rig import Rig, rig
 
 TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
 LABELS = Labels()
@@ -241,6 +242,31 @@ async def test_a_person_who_may_not_answer_and_mentions_the_bot_is_told_who_may(
     await wait_for_mark(up, eve.mention_bot(own_thread(up, ask), "I say no"), "❌")
     assert f"<@{up.ann.id}>" in (await eve.finds("Only")).message.content
     assert await answers(up, ask) == [[]]
+
+
+@pytest.mark.rule("TYPED-6")
+async def test_text_is_not_taken_while_nobody_can_say_which_question_its_author_saw(
+    tmp_path: Path,
+) -> None:
+    go = {"id": "go", "text": "Go on?", "answer_type": "boolean"}
+    async with rig(tmp_path, "http", confirm_after=3_600.0) as up:
+        ask = await up.shown(await up.submit([go, *TEXT]))
+        message = prompt(up, ask)
+        assert (await up.ann.click("Yes")).answered
+        up.discord.faults.page("GET /channels/*/messages/*")
+        await wait_for_mark(up, up.ann.replies(message, "because"), "❌")
+        await wait_for_mark(up, up.ann.replies(message, "because I say so"), "✅")
+        stored = await up.store.asks.get(ask.id)
+        assert stored is not None
+        assert [given.value for given in stored.walk.answers] == [True, "because I say so"]
+
+
+async def test_a_mark_that_cannot_be_set_keeps_nobody_from_being_told(up: Rig) -> None:
+    ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **COLOURS}]))
+    up.discord.faults.code("PUT /channels/*", 50013)
+    message = up.ann.mention_bot(own_thread(up, ask), "blue")
+    await find_note(up, LABELS.text_for_select)
+    assert message.reactions == {}
 
 
 async def test_two_people_who_type_at_once_answer_one_question(up: Rig) -> None:
