@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 Window: TypeAlias = tuple[str, int, float]
 """What calls count toward, how many it takes, and in how many seconds."""
-_MAX_KEYS: Final = 10_000
+MAX_KEYS: Final = 10_000
 
 
 class CallLimits:
@@ -36,7 +36,7 @@ class CallLimits:
     def count(self, windows: Iterable[Window]) -> None:
         """Count a call."""
         now = asyncio.get_running_loop().time()
-        if len(self._counted) >= _MAX_KEYS:
+        if len(self._counted) >= MAX_KEYS:
             self._counted = {
                 k: each for k, each in self._counted.items() if each and each[-1] > now
             }
@@ -46,7 +46,7 @@ class CallLimits:
     def close(self, key: str, seconds: float) -> None:
         """Record that the platform takes none for so long."""
         now = asyncio.get_running_loop().time()
-        if len(self._closed_until) >= _MAX_KEYS:
+        if len(self._closed_until) >= MAX_KEYS:
             self._closed_until = {
                 k: until for k, until in self._closed_until.items() if until > now
             }

@@ -44,7 +44,7 @@ _UNCONFIRMED_PAUSE: Final = 5.0
 """Seconds before reading again if a live message may have been posted but is not recorded as posted."""
 _MAX_UNCONFIRMED_READS: Final = 6
 """How often that is done: in total longer than another process takes to find the message and record it."""
-_MAX_RATE_LIMITS: Final = 20
+MAX_RATE_LIMITS: Final = 20
 """How often a rate limit is waited out for one call."""
 
 
@@ -229,7 +229,7 @@ async def call_patiently(call: Callable[[], Awaitable[T]]) -> T:
             return await call()
         except RateLimitedError as error:
             limited += 1
-            if limited > _MAX_RATE_LIMITS:
+            if limited > MAX_RATE_LIMITS:
                 raise
             pause = error.retry_after
         except (PlatformUnavailableError, StoreError):

@@ -46,7 +46,7 @@ PER_SECOND: Final = limits.REQUESTS_PER_SECOND - 5
 USER_AGENT: Final = (
     f"DiscordBot (https://github.com/answerback/answerback, {version('answerback')})"
 )
-_MAX_BUCKETS: Final = 10_000
+MAX_BUCKETS: Final = 10_000
 _MINOR_IDS: Final = re.compile(r"(?<=/)\d{15,}|(?<=/reactions/)[^/]+")
 
 
@@ -292,7 +292,7 @@ class DiscordApi:
         bucket.remaining, bucket.until = 0, now + error.retry_after
 
     def _drop_expired(self, now: float) -> None:
-        if len(self._buckets) >= _MAX_BUCKETS:
+        if len(self._buckets) >= MAX_BUCKETS:
             self._buckets = {k: b for k, b in self._buckets.items() if b.until > now}
 
 

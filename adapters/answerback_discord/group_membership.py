@@ -24,7 +24,7 @@ from answerback_discord.errors import ErrorCode, has_code
 WAIT_TIMEOUT: Final = 2.0
 """Seconds that a click waits for the person's roles; Discord waits 3 for the response."""
 _MAX_CONCURRENT: Final = 10
-_LOOKUP_TIMEOUT: Final = 30.0
+LOOKUP_TIMEOUT: Final = 30.0
 
 
 class RoleMembership:
@@ -87,12 +87,12 @@ class RoleMembership:
     async def _find_servers(self, _key: str) -> PlatformError | None:
         """Find the servers of all roles; return the error, if any, that kept the list from being complete."""
         try:
-            async with asyncio.timeout(_LOOKUP_TIMEOUT):
+            async with asyncio.timeout(LOOKUP_TIMEOUT):
                 guilds = objects_of(await self._get("/users/@me/guilds"))
                 _, failed = await _gather(self._roles_of, [str(each.get("id")) for each in guilds])
         except TimeoutError:
             return PlatformUnavailableError(
-                f"Discord did not return the roles of all servers within {_LOOKUP_TIMEOUT:.0f} s."
+                f"Discord did not return the roles of all servers within {LOOKUP_TIMEOUT:.0f} s."
             )
         except PlatformError as error:
             return error

@@ -43,7 +43,7 @@ T = TypeVar("T")
 GetListState = Callable[[Ask], Awaitable[ListState | None]]
 
 _MAX_CLOCK_SKEW_MS: Final = 120_000
-_MAX_PAGES: Final = 5
+MAX_PAGES: Final = 5
 """Maximum number of pages to read to find one of our messages."""
 _QUESTION_BUDGET: Final = 300
 """Units of the question in a reminder."""
@@ -280,8 +280,8 @@ class Posting(JsonMessages):
         return None
 
     async def _ours(self, channel: str, after: str) -> AsyncIterator[Json]:
-        """Iterate over our own messages in a channel after one of its messages, up to `_MAX_PAGES` pages."""
-        for _ in range(_MAX_PAGES):
+        """Iterate over our own messages in a channel after one of its messages, up to `MAX_PAGES` pages."""
+        for _ in range(MAX_PAGES):
             query = query_after(after)
             page = objects_of(await self._calls.get(f"/channels/{channel}/messages", query))
             for message in page:

@@ -11,7 +11,7 @@ from answerback_chat.call_limits import CallLimits, Window
 async def test_what_still_counts_is_not_forgotten_however_many_chats_there_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(call_limits, "_MAX_KEYS", 2)
+    monkeypatch.setattr(call_limits, "MAX_KEYS", 2)
     limits = CallLimits()
     group: Window = ("group", 1, 60.0)
     limits.count((group,))
@@ -22,7 +22,7 @@ async def test_what_still_counts_is_not_forgotten_however_many_chats_there_are(
 
 
 async def test_a_pause_is_not_forgotten_before_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call_limits, "_MAX_KEYS", 2)
+    monkeypatch.setattr(call_limits, "MAX_KEYS", 2)
     limits = CallLimits()
     for chat, seconds in (("over", 0.0), ("group", 60.0), ("person", 60.0)):
         limits.close(chat, seconds)

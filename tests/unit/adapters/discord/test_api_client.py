@@ -56,7 +56,7 @@ async def test_a_global_limit_holds_for_all_routes_until_it_is_over(
 async def test_a_used_up_route_is_not_called_and_not_forgotten(
     discord: FakeDiscord, calls: DiscordApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api_client, "_MAX_BUCKETS", 1)
+    monkeypatch.setattr(api_client, "MAX_BUCKETS", 1)
     discord.rate_limits.limit, discord.rate_limits.window = 1, 60.0
     await calls.get(ME)
     await calls.get(GATEWAY)

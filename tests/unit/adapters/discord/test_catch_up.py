@@ -224,7 +224,7 @@ async def test_a_place_that_is_limited_again_and_again_is_read_after_the_next_st
         ask = await submit_ask(up, TEXT)
     said = town.ann.replies(town.prompt(ask), "not lost")
     with monkeypatch.context() as patch:
-        patch.setattr(catch_up, "_MAX_RATE_LIMITS", 1)
+        patch.setattr(catch_up, "MAX_RATE_LIMITS", 1)
         town.discord.faults.rate_limit("GET /channels/*/messages", retry_after=0.02, times=1_000)
         async with town.up() as up:
             await wait_until_caught_up(up)

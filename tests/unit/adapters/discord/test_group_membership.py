@@ -66,15 +66,15 @@ async def test_a_failed_search_for_the_servers_of_roles_is_repeated(
     ask, dora = await submit_ask(up)
     with monkeypatch.context() as patch:
         if how == "hangs":
-            patch.setattr(group_membership, "_LOOKUP_TIMEOUT", 0.05)
+            patch.setattr(group_membership, "LOOKUP_TIMEOUT", 0.05)
             up.discord.faults.hang(GUILDS)
         elif how == "fails":
             up.discord.faults.server_error(GUILDS)
         else:
             up.discord.faults.code(GUILDS, 50001)
         assert (await dora.click("Yes")).answered
-    told = "may answer here" if how == "is refused" else Labels().unchecked
-    assert told in dora.notes()[0].text
+    note = "may answer here" if how == "is refused" else Labels().unchecked
+    assert note in dora.notes()[0].text
     assert (await dora.click("Yes")).answered
     assert (await up.shown(ask)).status == "answered"
 

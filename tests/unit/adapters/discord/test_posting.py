@@ -36,7 +36,7 @@ async def test_a_post_is_not_duplicated_when_discord_has_forgotten_the_nonce(up:
 async def test_a_post_is_found_among_hundreds_of_other_messages(
     up: Rig, monkeypatch: pytest.MonkeyPatch, after: bool
 ) -> None:
-    monkeypatch.setattr(posting, "_MAX_PAGES", 3 if after else 2)
+    monkeypatch.setattr(posting, "MAX_PAGES", 3 if after else 2)
     for number in range(250):
         up.ann.types(up.channel, f"chat {number}")
     up.discord.faults.drop(POST, after=after)
