@@ -14,6 +14,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.labels import Labels
 from answerback_chat import bot_identity
+from answerback_client.backoff import Backoff
 from answerback_telegram import connection, errors, group_membership, responder_names
 from answerback_telegram.api_client import TelegramApi
 from tests.fakes.telegram.server import FakeTelegram
@@ -92,7 +93,7 @@ async def test_a_call_without_an_answer_in_time_may_have_been_carried_out() -> N
 async def test_what_is_typed_before_the_bots_name_is_known_is_taken_once_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode
 ) -> None:
-    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.05)
+    monkeypatch.setattr(bot_identity, "Backoff", lambda *_: Backoff(0.01, 0.01))
     monkeypatch.setattr(connection, "FIRST_PAUSE", 0.01)
     async with FakeTelegram() as telegram:
         ann = telegram.add_user("Ann")

@@ -15,6 +15,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
 from answerback_chat import bot_identity
+from answerback_client.backoff import Backoff
 from answerback_telegram import html_text
 from answerback_telegram.http_endpoint import MAX_BODY, PATH
 from answerback_telegram.limits import ANONYMOUS_ADMINISTRATOR
@@ -325,7 +326,7 @@ async def test_the_inbox_comes_to_the_persons_own_chat(tmp_path: Path) -> None:
 async def test_the_address_is_registered_once_telegram_can_be_reached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(bot_identity, "Backoff", lambda *_: Backoff(0.01, 0.01))
     async with FakeTelegram() as telegram:
         telegram.fail_next = ["getMe", "setWebhook"]
         async with rig(tmp_path, "http", telegram=telegram):
