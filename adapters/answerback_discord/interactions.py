@@ -20,7 +20,7 @@ from answerback.core.view import view_of
 from answerback.ports.claims import Fence
 from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
-from answerback_chat.control_codec import NO_ASK, Verb
+from answerback_chat.control_codec import NO_ASK, Verb, object_of
 from answerback_discord import form_inputs, parse, private_notes
 from answerback_discord.control_inputs import ControlHandler, FormDraft, problems_note
 from answerback_discord.inbox import Inbox
@@ -61,12 +61,12 @@ class InteractionHandler:
         return self._replies.selections.lock_for(used.control)
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> InteractionResponse:
-        """Respond with a note, so that Discord never shows "This interaction failed"."""
+        """Respond with a note, so that Discord never shows "This interaction failed"; give back what was typed."""
         if payload.get("type") == InteractionType.AUTOCOMPLETE:
             return _NO_CHOICES
-        return private_response(
-            private_notes.rejection_note(Rejected(RejectReason.NOT_FOUND), self._labels)
-        )
+        inputs = parse.inputs_of(object_of(payload.get("data")).get("components"))
+        typed, sentence = form_inputs.typed_text(inputs), self._labels.not_found
+        return private_response(private_notes.retry_note(sentence, "", self._labels, typed))
 
     async def respond_to_read_only(self, ask: Ask | None, used: Interaction) -> InteractionResponse:
         """Respond with a page of the person's inbox, of the full text of a message, or of what they had entered."""

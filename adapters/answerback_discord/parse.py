@@ -264,7 +264,7 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
         values=texts_of(data["values"]) if "values" in data else (),
         offered=_offered(menu) if menu else (),
         single=menu.get("min_values") == 1,
-        inputs=_inputs(data["components"]) if "components" in data else {},
+        inputs=inputs_of(data["components"]) if "components" in data else {},
     )
 
 
@@ -363,7 +363,8 @@ def _offered(menu: c.Json) -> tuple[str, ...]:
     return tuple(str(option.get("value")) for option in objects_of(menu.get("options")))
 
 
-def _inputs(components: JsonValue) -> dict[str, JsonValue]:
+def inputs_of(components: JsonValue) -> dict[str, JsonValue]:
+    """Return the values of a submitted modal's inputs, by custom_id."""
     inputs: dict[str, JsonValue] = {}
     for component in c.iter_components(components):
         name = component.get("custom_id")

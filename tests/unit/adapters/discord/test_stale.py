@@ -134,6 +134,20 @@ async def test_a_late_modal_gives_the_text_back_and_the_message_is_updated(
     await up.ann.until(lambda: "Why so?" in up.ann.sees(live_message(up, ask)).text)
 
 
+@pytest.mark.rule("SURFACE-10", "SURFACE-16")
+async def test_a_modal_of_another_version_gives_the_text_back(up: Rig) -> None:
+    ask = await up.shown(await up.submit(TWO, responders="anyone"))
+    await up.ann.click("Reply", on=live_message(up, ask))
+    up.ann.fill("Your message to the assistant", "a very long story")
+    assert up.ann.modal is not None
+    up.ann.modal.data["custom_id"] = f"ab9:{ask.id}:1:new"
+    assert (await up.ann.submit()).answered
+    note = up.ann.notes()[0].text
+    assert LABELS.not_found in note
+    assert "a very long story" in note
+    assert (await up.shown(ask)).revision == 1
+
+
 async def test_a_person_who_may_not_answer_is_told_so_and_the_outdated_message_is_updated(
     up: Rig,
 ) -> None:
