@@ -37,7 +37,7 @@ CALL_SECONDS: Final = 10.0
 POST_INTERVAL_SECONDS: Final = 1.0
 """Posts to one channel that are this far apart are not limited, according to the page above."""
 _FORGET_SECONDS: Final = 60.0
-_MAX_LIMITS: Final = 1_000
+MAX_LIMITS: Final = 1_000
 _PER_CHANNEL: Final = frozenset({"chat.postMessage", "chat.postEphemeral"})
 
 
@@ -149,7 +149,7 @@ class SlackApi:
 
     def _record_limit(self, method: str, channel: str, pause: float) -> None:
         now = time.monotonic()
-        if len(self._limits) >= _MAX_LIMITS:
+        if len(self._limits) >= MAX_LIMITS:
             self._limits = {key: limit for key, limit in self._limits.items() if limit.ends > now}
         limit = self._limits.setdefault(_key(method, channel), _RateLimit())
         limit.ends = now + pause

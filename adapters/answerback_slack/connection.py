@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 CONNECTIONS: Final = 2
 _PING_SECONDS: Final = 5.0
 _CONNECT_SECONDS: Final = 15.0
-_POLL_SECONDS: Final = 0.5
+POLL_SECONDS: Final = 0.5
 """How often to check whether a connection was lost silently."""
 _DRAIN_SECONDS: Final = 3.0
 """How long to keep a connection that Slack is done with, for acknowledgements that still have to be sent."""
@@ -97,7 +97,7 @@ class _Client(SocketModeClient):
         """Wait until Slack is done with the connection, or it is lost."""
         while self.is_usable() and not self.done.is_set():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_POLL_SECONDS):
+                async with asyncio.timeout(POLL_SECONDS):
                     await self.done.wait()
 
 

@@ -51,7 +51,7 @@ async def test_no_cookies_are_kept() -> None:
 async def test_however_many_limits_there_are_none_is_forgotten_before_its_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(api_client, "_MAX_LIMITS", 2)
+    monkeypatch.setattr(api_client, "MAX_LIMITS", 2)
     channels = ("C1", "C2", "C3", "C4")
     async with FakeSlack() as slack, chat_http_session() as http:
         calls = SlackApi(create_web_client(slack.bot_token, slack.api_url, http))

@@ -25,7 +25,7 @@ APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"
 @pytest.fixture(autouse=True)
 def alert(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that is lost silently is noticed soon."""
-    monkeypatch.setattr(connection, "_POLL_SECONDS", 0.02)
+    monkeypatch.setattr(connection, "POLL_SECONDS", 0.02)
 
 
 @asynccontextmanager
