@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from answerback.core.actions import Other
 from answerback.core.ask import Ask
-from answerback.core.errors import Problem
+from answerback.core.errors import PlatformError, Problem
 from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import View
@@ -34,7 +34,7 @@ Read: TypeAlias = tuple[RequestedAction | None, tuple[Effect, ...]]
 
 KEEP: Final = "keep"
 """The argument of a control that answers with what an input starts with."""
-_TRIES: Final = 6
+TRIES: Final = 6
 """How often a new request is looked for: within a few seconds it is stored."""
 _SENDING: Final = ""
 """Stored for a request that is being sent: what is typed at once after it has to wait for its id."""
@@ -86,8 +86,12 @@ class TypedEntries(ABC, Generic[C]):
     @abstractmethod
     async def _send(
         self, click: C, live: str, view: View, spec: FormSpec, each: Input, names: Mapping[str, str]
-    ) -> str | None:
-        """Send the request for one input, below the live message; return the id of its message."""
+    ) -> str:
+        """Send the request for one input, below the live message; return the id of its message.
+
+        Raises:
+            PlatformError: it was not sent, as far as is known.
+        """
 
     @abstractmethod
     async def _tell(self, click: C, problems: Sequence[Problem]) -> None:
@@ -120,7 +124,7 @@ class TypedEntries(ABC, Generic[C]):
     async def _stored(self, key: str, before: str | None) -> JsonValue:
         """Return what is stored under a key, which for a moment may still be what was there before."""
         stored, backoff = await self._asks.draft(key), Backoff(0.05, 1.0)
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             if stored != before:
                 break
             await backoff.wait()
@@ -129,12 +133,10 @@ class TypedEntries(ABC, Generic[C]):
 
     def plan(self, view: View, control: Control, selected: Sequence[int]) -> FormSpec | None:
         """Return the form that a control opens now; None if it opens none."""
-        if control.entry is None:
-            return None
-        several = is_several(view.prompt)
-        ticked = several and control.entry is FormEntry.NOTE
-        limits = self.note_limits if ticked else self.limits
-        return plan_form(view, control.entry, self._labels, limits, selected if several else None)
+        entry, several = control.entry, is_several(view.prompt)
+        limits = self.note_limits if several and entry is FormEntry.NOTE else self.limits
+        chosen = selected if several else None
+        return plan_form(view, entry, self._labels, limits, chosen) if entry else None
 
     async def ask_for(
         self,
@@ -151,12 +153,15 @@ class TypedEntries(ABC, Generic[C]):
         live = str((ask.message or {}).get("id", ""))
         awaited = self._awaited_key(click.chat, click.actor)
         await self._asks.save_draft(awaited, _SENDING)
-        sent = await self._send(click, live, view, spec, spec.inputs[page], names or {})
-        if sent is not None:
-            digest = selection_digest(selected)
-            request: JsonValue = {"control": control.encode(), "page": page, "digest": digest}
-            await self._asks.save_draft(self._request_key(sent), request)
-            await self._asks.save_draft(awaited, sent)
+        try:
+            sent = await self._send(click, live, view, spec, spec.inputs[page], names or {})
+        except PlatformError:
+            await self._asks.save_draft(awaited, None)  # what is typed now waits for nothing
+            raise
+        digest = selection_digest(selected)
+        request: JsonValue = {"control": control.encode(), "page": page, "digest": digest}
+        await self._asks.save_draft(self._request_key(sent), request)
+        await self._asks.save_draft(awaited, sent)
 
     def first_page(self, spec: FormSpec) -> int:
         """Return the first input that is typed: what was ticked before is not asked for again."""
@@ -191,10 +196,10 @@ class TypedEntries(ABC, Generic[C]):
                 action, view.prompt, tuple(selected), entry.digest, changed
             )
         if isinstance(action, tuple):
-            return None, await self._problems(click, ask, view, spec, action, selected)
+            return None, self._problems(click, ask, view, spec, action, selected, entry.page)
         return action, ()
 
-    async def _problems(
+    def _problems(
         self,
         click: C,
         ask: Ask,
@@ -202,12 +207,13 @@ class TypedEntries(ABC, Generic[C]):
         spec: FormSpec,
         problems: tuple[Problem, ...],
         selected: Sequence[int],
+        entered: int,
     ) -> tuple[Effect, ...]:
         """Say what is wrong; the request for the input with the first problem comes again if it was another one."""
         tell: Effect = lambda: self._tell(click, problems)  # noqa: E731
         position = spec.position_of(problems[0].pointer.removeprefix("/value"))
         page = next((i for i, each in enumerate(spec.inputs) if each.position == position), 0)
-        if click.entry is None or page == click.entry.page:
+        if page == entered:
             return (tell,)
         return (tell, lambda: self.ask_for(click, ask, view, spec, page, selected))
 

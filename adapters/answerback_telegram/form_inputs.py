@@ -52,7 +52,7 @@ class TypedRequests(TypedEntries[Click]):
         spec: FormSpec,
         each: Input,
         names: Mapping[str, str],
-    ) -> str | None:
+    ) -> str:
         payload = self._render(click, view, spec, each, names)
         return await self._helpers.send(click.place, payload, live)
 

@@ -40,7 +40,7 @@ class HelperMessages:
         self.bot_name = ""
         """Once Telegram has reported it."""
 
-    async def send(self, place: Place, payload: Json, reply_to: str | None = None) -> str | None:
+    async def send(self, place: Place, payload: Json, reply_to: str | None = None) -> str:
         """Send a message, as a reply if the other message is still there; return its full id."""
         params = place_params(place) | payload
         if reply_to is not None and chat_id(reply_to) == place.chat:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core.actions import Answer
+from answerback.core.errors import PlatformUnavailableError
 from answerback.core.intents import RequestedAction
 from answerback.core.walker import Person
 from answerback.ports.commands import COMMAND
@@ -181,10 +182,15 @@ def message_id(full: object) -> int | None:
     return int(number) if number.isascii() and number.isdigit() else None
 
 
-def id_of_sent(sent: Mapping[str, JsonValue], chat: str) -> str | None:
-    """Return the full id of a message that Telegram has returned."""
-    number = _id(sent.get("message_id"))
-    return full_id(chat, number) if number else None
+def id_of_sent(sent: Mapping[str, JsonValue], chat: str) -> str:
+    """Return the full id of a message that Telegram has returned.
+
+    Raises:
+        PlatformUnavailableError: it has none.
+    """
+    if (number := _id(sent.get("message_id"))) is None:
+        raise PlatformUnavailableError("Telegram's response to a post had no message id.")
+    return full_id(chat, number)
 
 
 def changed_at(message: Mapping[str, JsonValue]) -> float | None:

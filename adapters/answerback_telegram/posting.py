@@ -15,7 +15,6 @@ from answerback.core.errors import (
     DestinationGoneError,
     PayloadRejectedError,
     PlatformError,
-    PlatformUnavailableError,
 )
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -118,8 +117,6 @@ class Posting(JsonMessages):
             self._format = PLAIN
             return await self.post(ask, ref, await self.render(ask))
         number = id_of_sent(sent, chat)
-        if number is None:
-            raise PlatformUnavailableError("Telegram's response to a post had no message id.")
         return ref | {"channel": chat, "id": number, SINCE: changed_at(sent)}
 
     async def _call_at(self, ask: Ask, chat: str, method: str, params: Json) -> tuple[str, Json]:

@@ -112,7 +112,7 @@ def page_problems(spec: FormSpec, size: int, page: int, values: FormValues) -> t
 
     A field that continues on a later page is not checked yet.
     """
-    result = read_fields(spec.fields, spec.inputs, values) if spec.fields else ()
+    result = read_fields(spec.fields, spec.inputs, values) if spec.fields else None
     if not isinstance(result, tuple):
         return ()
     pages = spec.pages(size)
