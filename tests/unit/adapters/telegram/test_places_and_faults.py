@@ -293,7 +293,7 @@ async def test_an_update_by_http_that_could_not_be_stored_is_sent_again(
     "data",
     [
         *("", "x", "ab1:ask_0:1:back", "ab1:ask_0:1:full:x.y"),
-        *(f"ab1:ask_0:1:{verb}:5" for verb in ("choose", "edit", "note", "search")),
+        *(f"ab1:ask_0:1:{verb}:5" for verb in ("choose", "edit", "note", "use")),
     ],
 )
 async def test_forged_data_is_answered_and_changes_nothing(tmp_path: Path, data: str) -> None:
