@@ -31,7 +31,8 @@ class AdministratorMembership(GroupMembership):
         self._calls = calls
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
-        chats = [group for group in groups if is_id(group)]
+        # The directory of people may name an account that is not an id.
+        chats = [group for group in groups if is_id(group)] if is_id(user_id) else []
         try:
             async with asyncio.timeout(WAIT_TIMEOUT):
                 found = await asyncio.gather(*(self._administers(each, user_id) for each in chats))

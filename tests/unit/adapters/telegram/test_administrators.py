@@ -8,6 +8,7 @@ import pytest
 
 from answerback.core.ask import Status
 from answerback.core.errors import InvalidCallError
+from answerback.core.walker import Person
 from answerback.service.submission_request import Route, Routes
 from tests.fakes.telegram.server import FakeTelegram
 from tests.unit.adapters.telegram.rig import rig
@@ -24,6 +25,16 @@ async def test_the_administrators_of_the_group_may_answer(tmp_path: Path) -> Non
         at.group.members[at.ann.id] = "administrator"
         assert await press(at, at.ann, live(at.group, ask), "Yes") == ""
         assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+@pytest.mark.rule("TELEGRAM-10")
+async def test_an_account_of_the_directory_that_is_not_an_id_administers_nothing(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as at:
+        account = Person(surface="telegram", user_id="@ann")
+        group = str(at.group.id)
+        assert await at.surface.groups_of(account, frozenset({group})) == frozenset()
 
 
 @pytest.mark.rule("TELEGRAM-10")
