@@ -51,7 +51,9 @@ async def test_a_route_may_name_the_administrators_of_its_groups(tmp_path: Path)
                 "responders": ["@admins", "8"],
             },
         }
-        routes = Routes(by_name={"ops": Route.model_validate(route)})
+        stays = route | {"escalate": {"after": 60.0, "responders": ["@admins", "8"]}}
+        by_name = {"ops": Route.model_validate(route), "here": Route.model_validate(stays)}
+        routes = Routes(by_name=by_name)
         async with rig(tmp_path, telegram=telegram, group=group, routes=routes) as at:
             ask = await at.submit([GO], to="ops", responders=None)
             assert ask.responders == (f"@{group.id}",)
@@ -60,6 +62,9 @@ async def test_a_route_may_name_the_administrators_of_its_groups(tmp_path: Path)
             assert escalation is not None
             assert escalation.responders == (f"@{leads.id}", "8")
             assert escalation.confirmers == (f"@{leads.id}", "7")
+            escalation = (await at.submit([GO], to="here", responders=None)).request.escalation
+            assert escalation is not None
+            assert escalation.responders == (f"@{group.id}", "8")
             narrowed = await at.submit([GO], to="ops", responders=["@admins"])
             assert narrowed.responders == (f"@{group.id}",)
             group.members[at.ann.id] = "administrator"

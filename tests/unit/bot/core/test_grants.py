@@ -218,6 +218,10 @@ NOT_OFFERED: Final = {
     "an edit that ACP places nowhere": acp(
         name="x", kind="edit", rawInput={"path": "/a"}, content=[{"type": "content"}], toolCallId="1"
     ),
+    "a place that is a text": acp(
+        name="x", kind="edit", rawInput={"path": "/a"}, locations=["/a"], toolCallId="1"
+    ),
+    "a server's tool with a text": ToolCall("hitl_request", "t", "s", ToolKind.MCP, "ls", {}),
     "places that are none": acp(
         name="x", kind="edit", rawInput={"path": "/a"}, locations="/a", toolCallId="1"
     ),
