@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
-from answerback_chat import bot_identity
+from answerback_chat import bot_identity, retry
 from answerback_client.backoff import Backoff
 from answerback_telegram import html_text
 from answerback_telegram.http_endpoint import MAX_BODY, PATH
@@ -34,6 +35,11 @@ def live(chat: Chat, ask: Ask) -> Message:
     number = message_id((ask.message or {}).get("id"))
     assert number is not None
     return chat.messages[number]
+
+
+def retry_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what failed be tried again without long pauses."""
+    monkeypatch.setattr(retry, "Backoff", lambda *_, **__: Backoff(0.001, 0.001))
 
 
 async def press(at: Rig, user: User, message: Message, label: str) -> str:
@@ -167,10 +173,14 @@ async def test_with_privacy_mode_people_answer_by_buttons_and_replies(tmp_path: 
 
 
 @pytest.mark.rule("TELEGRAM-5")
-async def test_a_request_comes_however_long_the_chat_is_limited(tmp_path: Path) -> None:
+async def test_a_request_comes_however_long_the_chat_is_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retry_quickly(monkeypatch)
     async with rig(tmp_path) as at:
         ask = await at.submit([GO])
-        at.telegram.rate_limit_next = 5
+        limit = json.dumps({"ok": False, "parameters": {"retry_after": 0.01}})
+        at.telegram.odd_answers["sendMessage"] = [(429, limit)] * 5
         assert await press(at, at.ann, live(at.group, ask), LABELS.reply) == ""
         await at.telegram.until(lambda: len(at.group.messages) == 2)
 
@@ -271,6 +281,7 @@ async def test_what_follows_a_click_ends_if_the_database_fails(
 async def test_an_update_by_http_that_could_not_be_stored_is_sent_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    retry_quickly(monkeypatch)
     async with rig(tmp_path, "http") as at:
         ask = await at.submit([{"id": "why", "text": "Why?", "answer_type": "text"}])
         apply, failures = at.service.apply, [StoreError("the disk is full")] * 5

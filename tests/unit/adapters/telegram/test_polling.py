@@ -21,7 +21,7 @@ from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.connection import UpdatePoller
 from tests.fakes.telegram.server import FakeTelegram
 from tests.unit.adapters.telegram.rig import rig
-from tests.unit.adapters.telegram.test_places_and_faults import GO, live, send_click
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, retry_quickly, send_click
 
 pytestmark = pytest.mark.rule("TELEGRAM-6")
 
@@ -142,7 +142,11 @@ async def test_a_second_service_with_the_same_token_is_reported_with_what_to_do(
             await telegram.until(lambda: "use one token for one service" in caplog.text)
 
 
-async def test_a_typed_answer_counts_although_the_database_failed_at_first(tmp_path: Path) -> None:
+async def test_a_typed_answer_counts_although_the_database_failed_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retry_quickly(monkeypatch)
+    monkeypatch.setattr(connection, "FIRST_PAUSE", 0.01)
     question = {"id": "why", "text": "Why?", "answer_type": "text"}
     async with rig(tmp_path) as at:
         apply, failures = at.service.apply, [StoreError("the disk is full")] * 5
@@ -155,7 +159,6 @@ async def test_a_typed_answer_counts_although_the_database_failed_at_first(tmp_p
         ask = await at.submit([question])
         at.telegram.pass_time()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(connection, "FIRST_PAUSE", 0.01)
             patch.setattr(at.service, "apply", failing)
             said = await at.telegram.person_sends(
                 at.ann, at.group, "because", live(at.group, ask).id
