@@ -81,8 +81,9 @@ async def test_an_unreachable_discord_is_retried_ever_less_often_and_logged_once
 
 
 async def test_text_typed_before_discord_says_who_the_bot_is_is_read_once_it_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     known = asyncio.Event()
 
     class Held(Backoff):
@@ -96,12 +97,14 @@ async def test_text_typed_before_discord_says_who_the_bot_is_is_read_once_it_doe
         await up.surface.stop()
         discord.application.interactions_endpoint_url = None
         discord.faults.server_error(ME)
-        async with run_surface(discord, tmp_path / "answerback.db", "gateway") as (surface, *_):
+        async with run_surface(discord, tmp_path / "answerback.db", "gateway"):
             [message] = up.channel.messages.values()
             said = up.ann.replies(message, "because")
+            later = when_logged(caplog, "An event of an unknown shape")
+            discord.gateway.dispatch("CHANNEL_DELETE", {"id": 5}, 0, up.guild.id)
             async with asyncio.timeout(WAIT):
-                while not surface._background._tasks:  # noqa: ASYNC110 - it tells nobody
-                    await asyncio.sleep(0)
+                await later.wait()
+            assert said.reactions == {}
             known.set()
             await up.ann.until(lambda: "✅" in said.reactions)
         assert (await up.shown(ask)).walk.answers[0].value == "because"
