@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -47,6 +48,9 @@ async def test_a_request_that_is_too_old_to_be_deleted_loses_its_buttons(tmp_pat
         ask = await at.submit([GO])
         await press(at, at.ann, live(at.group, ask), LABELS.reply)
         request = await helper(at, at.group, live(at.group, ask))
+        key = f"telegram:request:{at.group.id}:{request.id}"
+        while await at.store.drafts.get(key) is None:  # noqa: ASYNC110 stored once it is sent
+            await asyncio.sleep(0.01)
         at.telegram.pass_time(49 * 3_600)
         await at.telegram.person_sends(at.ann, at.group, "not now", request.id)
         await at.telegram.until(lambda: not request.buttons)
