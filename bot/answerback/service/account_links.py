@@ -72,8 +72,8 @@ class AccountLinks(LinkDesk):
         letters = [secrets.choice(_ALPHABET) for _ in range(8)]
         code = _spelled("".join(letters))
         started = StartedLink(code, self._clock.now())
-        await self._keep(page, started)
         await self._save(_code_key(code), _person_json(page))
+        await self._keep(page, started)  # last: a code that the page shows can be typed
         logger.info("Somebody starts to link an account", extra=_extra("link_started", page))
         return started
 

@@ -7,11 +7,13 @@ import logging
 from dataclasses import dataclass, field
 
 import pytest
+from pydantic import JsonValue
 from syrupy.assertion import SnapshotAssertion
 
 from answerback.core import refusals
 from answerback.core.actions import Answer, Confirm
 from answerback.core.ask import Ask, Status
+from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
@@ -204,6 +206,25 @@ async def test_a_code_ends_with_its_time_or_when_the_clock_is_set_back(
     await desk.parts.clock.set(seconds)
     assert await desk.use(code) == CommandAnswer(LABELS.link_bad_code)
     assert not await desk.links.confirm(ANN, "chat:U012", mine=True)
+    assert await desk.links.started(ANN) is None
+
+
+@pytest.mark.rule("LINK-4")
+async def test_no_code_is_shown_before_it_can_be_typed(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save, saved = desk.parts.store.drafts.save, 0
+
+    async def fail_after_one(key: str, value: JsonValue, at: float) -> None:
+        nonlocal saved
+        saved += 1
+        if saved > 1:
+            raise StoreError("the disk is full")
+        await save(key, value, at)
+
+    monkeypatch.setattr(desk.parts.store.drafts, "save", fail_after_one)
+    with pytest.raises(StoreError):
+        await desk.started()
     assert await desk.links.started(ANN) is None
 
 
