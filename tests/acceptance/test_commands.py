@@ -231,6 +231,8 @@ async def test_ask_keeps_waiting_across_a_restart_of_the_service(tmp_path: Path)
     ):
         service = Service(url, http, tmp_path)
         async with asking(service, tmp_path) as (asker, ask):
+            assert asker.child.stderr is not None
+            assert b"asked at" in await asker.child.stderr.readline()
             first.signal(signal.SIGKILL)
             await first.ended()
             async with serving(tmp_path, environment):
