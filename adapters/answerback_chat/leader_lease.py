@@ -54,6 +54,7 @@ class LeaderLease:
         self._epoch = 0
         self._until = float("-inf")
         self._beginning: set[asyncio.Task[None]] = set()
+        """The task that began the work last; none before the lease was first held."""
         self._task: asyncio.Task[None] | None = None
 
     @property
