@@ -1,10 +1,13 @@
-"""Ports for servers whose address must be known before they start, or stay the same while they are down."""
+"""Servers whose address must be known before they start, or stays the same while they are down."""
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import secrets
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Final
 
 _FIRST: Final = 10_000
@@ -26,3 +29,17 @@ def free_port() -> int:
         else:
             atexit.register(reservation.close)  # until then, it is held
             return port
+
+
+@asynccontextmanager
+async def gone_after_one_request() -> AsyncIterator[str]:
+    """A service that goes once it has read a request, so that nobody knows what it did with it."""
+
+    async def read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        server.close()  # from now on, connections are refused
+        writer.close()
+
+    server = await asyncio.start_server(read, "127.0.0.1", free_port())
+    async with server:
+        yield "http://{}:{}".format(*server.sockets[0].getsockname())

@@ -305,12 +305,17 @@ class AsyncClient:
         """
         until = time.monotonic() + self._patience
         backoff = Backoff()
+        lost = False
         while True:
             try:
                 return await self._call_once(method, path, json, headers or {})
             except (UnreachableError, TooManyAsksError) as error:
-                least = error.retry_after if isinstance(error, TooManyAsksError) else 0.0
-                pause = max(backoff.next_delay(), least)
+                pause = backoff.next_delay()
+                if isinstance(error, TooManyAsksError):
+                    pause = max(pause, error.retry_after)
+                else:
+                    unsent = isinstance(error.__cause__, aiohttp.ClientConnectorError)
+                    lost = error.may_have_acted = lost or (method != "GET" and not unsent)
                 if not repeat or time.monotonic() + pause > until:
                     raise
             await asyncio.sleep(pause)

@@ -23,6 +23,9 @@ class ClientError(Exception):
 class UnreachableError(ClientError):
     """The service cannot be reached, or only answers with server errors (5xx). Existing asks are not affected."""
 
+    may_have_acted = False
+    """Whether the service may have done what the call asks for, because the response to one of the tries was lost."""
+
 
 def reason_of(error: BaseException) -> str:
     """Why a connection failed, for people, as the end of a sentence: without the addresses and calls in the error."""

@@ -42,6 +42,7 @@ JSON_OBJECT: Final = TypeAdapter(JsonObject)
 ROWS: Final = TypeAdapter(list[JsonObject])
 
 START_HINT: Final = "Start one with `answerback serve`, or name it with --url."
+_MAY_HAVE_ACTED: Final = "The command may have taken effect. Check before you run it again."
 TOKEN_HINT: Final = "Set ANSWERBACK_TOKEN to a token."
 _KEY_HINT: Final = (
     "Without one, the person's key is sent, but only to the address in the configuration."
@@ -107,7 +108,7 @@ def call_service(
     except NotFoundError as error:
         fail(f"{error}{hint}")
     except UnreachableError as error:
-        fail(f"{error} {START_HINT}")
+        fail(f"{error} {_MAY_HAVE_ACTED if error.may_have_acted else START_HINT}")
     except UnauthorizedError as error:
         fail(f"{access.url}: {error} {TOKEN_HINT} {_KEY_HINT}")
     except RefusedError as error:

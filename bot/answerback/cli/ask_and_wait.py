@@ -7,6 +7,7 @@ import math
 import secrets
 import sys
 from collections.abc import Mapping
+from functools import partial
 from typing import Final, NoReturn
 
 from pydantic import JsonValue
@@ -27,6 +28,11 @@ from answerback_client import (
 
 _PATIENCE: Final = math.inf
 """A service that is down while people answer is waited for."""
+_RESPONSE_PATIENCE: Final = 20.0
+"""Seconds for which a submission is repeated whose response was lost."""
+_MAY_BE_OPEN: Final = (
+    "The form may have been submitted already. `answerback list` shows the open asks."
+)
 
 
 async def ask_and_wait(
@@ -34,7 +40,7 @@ async def ask_and_wait(
 ) -> dict[str, JsonValue]:
     """Submit, and wait for some seconds; returns the ask as it is then, or once somebody asks back."""
     async with AsyncClient(base, token, patience=_PATIENCE) as client:
-        ask = await _submit(client, call)
+        ask = await _submit(base, token, call)
         thread = ask.json["thread"]
         where = thread.get("url") if isinstance(thread, dict) else None
         say(f"{ask.id}: asked at {where or ask.json['surface']}")
@@ -52,22 +58,30 @@ async def ask_and_wait(
             raise
 
 
-async def _submit(client: AsyncClient, call: Mapping[str, JsonValue]) -> Ask:
-    """Submit at once: a service that is down is reported."""
+async def _submit(url: str, token: str | None, call: Mapping[str, JsonValue]) -> Ask:
+    """Submit at once: a service that is down is reported, unless it may have taken the form."""
     headers = {"Idempotency-Key": secrets.token_hex(16)}
+    lost = False
     try:
-        body = await client.call("POST", "/v1/asks", json=call, headers=headers, repeat=False)
-        return Ask.of(body)
+        async with AsyncClient(url, token, patience=_RESPONSE_PATIENCE) as client:
+            submit = partial(client.call, "POST", "/v1/asks", json=call, headers=headers)
+            try:
+                return Ask.of(await submit(repeat=False))
+            except UnreachableError as error:
+                if not (lost := error.may_have_acted):
+                    raise
+                warn(f"{error} Trying again…")
+                return Ask.of(await submit())
     except asyncio.CancelledError:
-        warn("The form may have been submitted already. `answerback list` shows the open asks.")
+        warn(_MAY_BE_OPEN)
         raise
     except UnreachableError as error:
-        fail(f"{error} {START_HINT}")
+        fail(f"{error} {_MAY_BE_OPEN if lost else START_HINT}")
     except RefusedError as error:
         if "tool_result" in error.problem:
             _exit_invalid(error.problem)
         hint = f" {TOKEN_HINT}" if isinstance(error, UnauthorizedError) else ""
-        fail(f"{client.url} refused the ask: {error}{hint}")
+        fail(f"{url} refused the ask: {error}{hint}")
     except ClientError as error:
         fail(str(error))
 

@@ -92,13 +92,12 @@ class AskClient:
             opened(ask["id"])
             return self._wait(ask)
         except ServiceUnavailableError as error:
-            reason = f"{error} The user has to start it with `answerback serve`."
+            return AskOutcome(None, error.as_unasked())
         except RefusedError as error:
             return AskOutcome(None, str(error))
         except Exception as error:  # noqa: BLE001 - somebody waits for an answer
             failure = error
-            reason = f"{failure!r}."
-        return AskOutcome(None, f"Nobody could be asked: {reason}")
+        return AskOutcome(None, f"Nobody could be asked: {failure!r}.")
 
     def _submit(self, call: Call, is_needed: Callable[[], bool]) -> Json:
         body = {**call._asdict(), "to": self.to, "leased": True}

@@ -85,9 +85,7 @@ def _ask(
         except ServiceUnavailableError as error:
             if state:
                 raise ServiceUnavailableError(f"{error} {state}") from error
-            raise ServiceUnavailableError(
-                f"Nobody could be asked: {error} The user has to start it with `answerback serve`."
-            ) from error
+            raise ServiceUnavailableError(error.as_unasked()) from error
         if not is_open:
             return body
         state = str(body.get("message"))[:_MAX_STATE]

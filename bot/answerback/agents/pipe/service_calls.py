@@ -46,6 +46,16 @@ _GRACEFUL: Final = struct.pack("ii", 0, 0)
 class ServiceUnavailableError(Exception):
     """The service cannot be reached, or is temporarily unable to answer."""
 
+    may_have_acted = True
+    """Whether the service may have done what the call asks for: one of the tries got through, but no response came."""
+
+    def as_unasked(self) -> str:
+        """Say why people's answer is not known, and what the user has to do."""
+        advice = f"{self} The user has to start it with `answerback serve`."
+        if self.may_have_acted:
+            return f"Nobody has answered: {advice} The question may be open already."
+        return f"Nobody could be asked: {advice}"
+
 
 class RefusedError(Exception):
     """The service refused a call, or what answered is not the service; the message says why."""
@@ -155,11 +165,16 @@ class ServiceCalls:
             headers["Authorization"] = f"Bearer {self.token}"
         raw = None if body is None else json.dumps(body).encode()
         until, pause = time.monotonic() + patience, _FIRST_PAUSE
+        lost = False
         while True:
             try:
                 return self._call_once(method, path, raw, headers, timeout)
             except (ServiceUnavailableError, TooManyAsksError) as error:
-                least = error.retry_after if isinstance(error, TooManyAsksError) else pause
+                if isinstance(error, TooManyAsksError):
+                    least = error.retry_after
+                else:
+                    least = pause
+                    lost = error.may_have_acted = lost or error.may_have_acted
                 if time.monotonic() + least > until:
                     raise
             self.pause(least)
@@ -169,8 +184,10 @@ class ServiceCalls:
         self, method: str, path: str, raw: bytes | None, headers: dict[str, str], timeout: float
     ) -> Response:
         connection, base = self._connection(timeout)
+        connected = False
         try:
             connection.connect()
+            connected = True
             if self.receipt is not None:
                 self.receipt.hold_connection(connection.sock)
             connection.request(method, base + path, raw, headers)
@@ -178,9 +195,9 @@ class ServiceCalls:
             content = response.read(_MAX_RESPONSE + 1)
         except (OSError, http.client.HTTPException) as error:
             why = getattr(error, "strerror", None) or error
-            raise ServiceUnavailableError(
-                f"Cannot reach Answerback at {self.url}: {why}."
-            ) from error
+            failure = ServiceUnavailableError(f"Cannot reach Answerback at {self.url}: {why}.")
+            failure.may_have_acted = connected
+            raise failure from error
         finally:
             connection.close()
         if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:

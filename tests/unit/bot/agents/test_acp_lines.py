@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 from answerback.agents.acp import messages
 from answerback.agents.acp.proxy import Proxy
-from answerback.agents.pipe.ask_people import AskClient, AskOutcome
+from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
 from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.service_calls import ServiceCalls
 from tests.acceptance.process import PATIENCE
+from tests.ports import gone_after_one_request
 from tests.recipes.receiving import listening
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import elicitation, notice, permission, run_editor, selected
@@ -207,10 +208,21 @@ def test_an_unreachable_service_is_reported_and_requests_only_for_people_are_can
     parts.proxy.relay_from_agent([line(permission()), line(elicitation())])
     assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}]
     assert parts.has_warned.wait(WAIT)
+    assert "Nobody could be asked: " in parts.warned[0]
     assert "answerback serve" in parts.warned[0]
     parts.proxy.end()
     parts.proxy.relay_from_editor([line(selected("yes"))])
     assert parts.agent.lines(2)[1:] == [selected("yes")]
+
+
+@pytest.mark.rule("ACP-5")
+async def test_a_service_that_may_have_asked_before_it_went_is_reported_as_such() -> None:
+    async with gone_after_one_request() as url:
+        people = asking(url, patience=0.1)
+        outcome = await asyncio.to_thread(people.ask, Call("ask_user", "ask_user", {}, None))
+    assert outcome.ask is None
+    assert outcome.message.startswith("Nobody has answered: ")
+    assert outcome.message.endswith("The question may be open already.")
 
 
 OPEN: Json = {"id": "ask_1", "status": "open", "thread": None, "tool_result": None, "reply": None}

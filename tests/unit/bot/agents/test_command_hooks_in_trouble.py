@@ -12,6 +12,7 @@ import subprocess
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,13 @@ from aiohttp import web
 
 from answerback.agents.hooks.endpoint import HOOK_HEADER
 from answerback.agents.pipe import exchange
+from answerback.agents.pipe.exchange import answer_event
+from answerback.agents.pipe.service_calls import ServiceCalls
 from answerback.core.ask import Status
 from answerback.runtime.config import ServerSettings
 from tests.acceptance.forked_process import Child, forked
 from tests.acceptance.process import PATIENCE
-from tests.ports import free_port
+from tests.ports import free_port, gone_after_one_request
 from tests.recipes.receiving import listening
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
@@ -53,7 +56,17 @@ async def test_an_unreachable_service_is_reported_and_denies() -> None:
     answer = await asyncio.to_thread(piped, "codex", CODEX_PERMISSION, away, patience=0.3)
     assert answer is not None
     assert answer["hookSpecificOutput"]["decision"]["behavior"] == "deny"
-    assert "answerback serve" in answer["hookSpecificOutput"]["decision"]["message"]
+    message = answer["hookSpecificOutput"]["decision"]["message"]
+    assert message.startswith("Nobody could be asked: ")
+    assert message.endswith("answerback serve`.")
+    async with gone_after_one_request() as url:
+        service = ServiceCalls(url, pause=lambda _: None)
+        tries = partial(answer_event, "codex", CODEX_PERMISSION, service, patience=4.0)
+        answer = (await asyncio.to_thread(tries)).output
+    assert answer is not None
+    message = answer["hookSpecificOutput"]["decision"]["message"]
+    assert message.startswith(f"Nobody has answered: Cannot reach Answerback at {url}: ")
+    assert message.endswith("The question may be open already.")
     for url in ("ftp://127.0.0.1", "http://", "http://127.0.0.1:port"):
         answer = await asyncio.to_thread(piped, "copilot", COPILOT, url)
         assert answer is not None

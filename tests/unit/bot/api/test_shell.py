@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from answerback.cli import api_client, main
+from tests.ports import gone_after_one_request
 from tests.unit.bot.api.conftest import Serve, Served
 
 pytestmark = pytest.mark.rule("CLI-13")
@@ -273,6 +274,24 @@ def test_an_unreachable_service_is_reported_with_advice(monkeypatch: pytest.Monk
         "Cannot reach Answerback at http://127.0.0.1:1: Connection refused. "
         "Start one with `answerback serve`, or name it with --url.\n"
     )
+
+
+@pytest.mark.rule("CLI-12")
+async def test_a_lost_response_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_client, "_PATIENCE", 0.1)
+    advice = {
+        ("explain", "ask_1", "Because."): (
+            "The command may have taken effect. Check before you run it again."
+        ),
+        ("show", "ask_1"): api_client.START_HINT,  # which changes nothing
+    }
+    for command, hint in advice.items():
+        async with gone_after_one_request() as url:
+            arguments = [*command, "--url", url, "--token", "ab_any"]
+            done = await asyncio.to_thread(CliRunner().invoke, main.app, arguments)
+        assert done.exit_code == 1
+        assert done.stderr.startswith(f"Cannot reach Answerback at {url}: ")
+        assert done.stderr.endswith(f". {hint}\n")
 
 
 @pytest.mark.rule("CLI-12")

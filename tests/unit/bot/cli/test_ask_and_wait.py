@@ -11,7 +11,9 @@ from aiohttp.typedefs import Handler
 from pydantic import JsonValue
 
 from answerback.api.problems import problem_document
+from answerback.cli import ask_and_wait as command
 from answerback.cli.ask_and_wait import ask_and_wait
+from tests.ports import gone_after_one_request
 
 CALL: dict[str, JsonValue] = {"name": "ask_user", "arguments": {}}
 OPEN = {
@@ -62,6 +64,47 @@ async def test_an_ask_that_vanishes_during_a_wait_ends_the_command_with_a_messag
 async def test_an_ask_stays_open_if_the_service_is_down_when_the_time_is_up() -> None:
     found = await ask(accepted, web.Response(status=503), wait=0)
     assert found["status"] == "open"
+
+
+async def lose_response(request: web.Request) -> web.StreamResponse:
+    """Break the connection once the form has arrived."""
+    await request.read()
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+@pytest.mark.rule("CLI-3")
+async def test_a_submission_whose_response_was_lost_is_repeated_with_the_same_key(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    keys = []
+
+    async def submitted(request: web.Request) -> web.StreamResponse:
+        keys.append(request.headers["Idempotency-Key"])
+        return await (accepted if len(keys) == 2 else lose_response)(request)
+
+    found = await ask(submitted, web.json_response(OPEN), wait=0)
+    assert found["id"] == "ask_1"
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+    assert "Trying again…" in capsys.readouterr().err
+
+
+@pytest.mark.rule("CLI-3")
+async def test_a_service_that_may_have_taken_the_form_and_stays_away_is_reported_with_where_to_look(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "_RESPONSE_PATIENCE", 0.3)
+
+    async with gone_after_one_request() as url:
+        with pytest.raises(SystemExit) as ended:
+            await ask_and_wait(url, None, CALL, 0)
+    assert ended.value.code == 1
+    *_, last = capsys.readouterr().err.splitlines()
+    assert "Connection refused. The form may have been submitted already." in last
+    assert "`answerback list` shows the open asks." in last
+    assert "answerback serve" not in last
 
 
 async def test_a_response_that_is_not_from_answerback_ends_the_command_with_a_message(

@@ -32,11 +32,9 @@ from answerback_client import (
     StaleError,
     StillOpenError,
     UnauthorizedError,
-    UnreachableError,
     WebhookError,
     verify_webhook,
 )
-from answerback_client.models import reason_of
 from tests.ports import free_port
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
@@ -144,28 +142,6 @@ async def test_a_waiting_client_survives_a_restart_of_the_service(
         await second.act(ask, action="answer", value=True)
         assert (await asking).id == ask.id
     await client.close()
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (TimeoutError(), "the request timed out"),
-        (ConnectionRefusedError(111, "Connect call failed"), "Connection refused"),
-        (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
-        (aiohttp.ServerDisconnectedError(), "Server disconnected"),
-    ],
-)
-def test_connection_failures_are_explained(error: Exception, text: str) -> None:
-    assert reason_of(error) == text
-
-
-async def test_an_unreachable_service_is_called_until_the_patience_ends() -> None:
-    async with AsyncClient("http://127.0.0.1:1", patience=0.4) as client:
-        began = asyncio.get_running_loop().time()
-        message = r"^Cannot reach Answerback at http://127\.0\.0\.1:1: Connection refused\.$"
-        with pytest.raises(UnreachableError, match=message):
-            await client.submit("ask_user", GO)
-        assert asyncio.get_running_loop().time() - began >= 0.2
 
 
 async def test_refusals_have_their_own_error_types(service: Served, client: AsyncClient) -> None:
@@ -303,12 +279,6 @@ async def test_the_blocking_client_acts_too_and_has_every_method(service: Served
                 person.retry(asked.id)
 
     await asyncio.to_thread(act)
-
-
-async def test_a_call_that_nobody_accepts_ends_at_its_timeout() -> None:
-    async with AsyncClient("http://127.0.0.1:9", patience=3_600) as client, asyncio.timeout(WAIT):
-        with pytest.raises(UnreachableError, match=r"within 0\.2 seconds\..*answerback"):
-            await client.ask("ask_user", GO, timeout=0.2)
 
 
 @pytest.mark.rule("CLIENT-2")
