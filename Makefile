@@ -6,9 +6,8 @@ BIN := .venv/bin
 WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST := pytest --numprocesses=$(WORKERS) --dist=worksteal
 ARGS ?=
-RACES := tests/acceptance tests/unit/adapters tests/unit/storage tests/browser \
-	$(wildcard tests/unit/bot/*/test_*race* tests/unit/bot/*/test_*claim* tests/unit/bot/*/test_*replica* tests/unit/bot/*/test_*sync* \
-	tests/unit/bot/*/test_*late* tests/unit/bot/*/test_*mcp* tests/unit/bot/*/test_*bridge* tests/unit/bot/*/test_*hooks*)
+RACES := tests/acceptance tests/browser tests/unit/adapters tests/unit/storage \
+	$(addprefix tests/unit/bot/,agents client mcp runtime service webhooks workers)
 # Tests start hundreds of processes. Compile each module once, instead of in each process. pytest compiles the tests.
 unexport PYTHONDONTWRITEBYTECODE
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(test_[^/]*|conftest)\.py$$' bot adapters storage tests
@@ -98,11 +97,11 @@ mutants-quick: venv
 	@$(BIN)/python -m tests.mutants --quick
 
 .PHONY: soak
-soak: venv ## Repeat the tests in which processes and connections race, to find flaky ones (ARGS=5 sets how often)
+soak: venv ## Repeat the tests in which processes and connections race, with random delays (ARGS=5 sets how often)
 	@.ci/system-packages
 	@$(COMPILE)
 	@for ((round = 1; round <= $(or $(ARGS),20); round++)); do \
-		echo "Round $$round"; $(BIN)/python -m $(PYTEST) --quiet $(RACES) || exit 1; done
+		echo "Round $$round"; $(BIN)/python -m $(PYTEST) --quiet -p tests.random_delays $(RACES) || exit 1; done
 
 .PHONY: versions
 versions: venv ## Run the unit tests with the lowest and the newest versions of the dependencies, and with other Pythons

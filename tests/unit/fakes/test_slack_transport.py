@@ -76,7 +76,8 @@ async def test_an_unacknowledged_event_is_redelivered_with_retry_fields(world: W
         await world.slack.person("U1").post("C1", "x")
     await world.slack.queue.settle()
     assert world.slack.queue.unacked == []
-    assert attempts[1].get("x-slack-retry-num") == "1"
+    # Over the socket, a redelivery may be lost with the old connection.
+    assert int(attempts[1]["x-slack-retry-num"]) >= 1
 
 
 async def test_the_app_reconnects_after_a_disconnect_and_a_click_while_it_is_offline_is_lost(

@@ -214,7 +214,7 @@ async def test_a_change_during_an_update_by_other_means_is_shown_afterwards(
         ask = await submit(service, boolean(), boolean("sure"))
         await parts.chat.until(shows(parts, ask, 1))
         await shower.wait_until_idle()
-        parts.chat.later, before = 0.2, parts.chat.shows
+        parts.chat.later, before = 1.0, parts.chat.shows
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: parts.chat.shows == before + 1)
         parts.chat.later = 0.0
@@ -230,7 +230,7 @@ async def test_an_ask_updated_by_other_means_is_not_checked_at_every_change(
         ask = await submit(service, *(boolean(f"q{n}") for n in range(4)))
         await parts.chat.until(shows(parts, ask, 1))
         await shower.wait_until_idle()
-        parts.chat.later, before = 0.3, parts.chat.shows
+        parts.chat.later, before = 1.0, parts.chat.shows
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: parts.chat.shows == before + 1)
         for _ in range(2):

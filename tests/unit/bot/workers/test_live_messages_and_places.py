@@ -91,6 +91,7 @@ async def test_what_could_not_be_shown_in_a_place_is_shown_once_it_is_open_again
     async with running(parts, first_pause=3_600.0, max_pause=3_600.0) as (service, sync):
         ended, here = [await submit(service, boolean("a"), boolean("b")) for _ in range(2)]
         there = await submit(service, boolean("a"), boolean("b"), to="chat:C9")
+        await sync.wait_until_idle()
         await service.withdraw(ended.id)
         await sync.wait_until_idle()
         for ask in (here, there):

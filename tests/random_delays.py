@@ -1,0 +1,70 @@
+"""A pytest plugin that delays threads, sockets and SQLite at random, as a busy machine does, so that races show up.
+
+``make soak`` loads it; ``pytest -p tests.random_delays FILE`` looks for races in one file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import selectors
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from contextvars import Context
+from functools import partial
+from typing import Any, Final, TypeVarTuple
+
+Ts = TypeVarTuple("Ts")
+
+_THREAD: Final = (0.3, 0.03)
+"""How often a thread's result is delayed, and for how many seconds at most."""
+_STATEMENT: Final = (0.05, 0.03)
+"""The same for an SQL statement before it runs."""
+_LOOP: Final = (0.01, 0.2)
+"""The same for everything that an event loop does."""
+_WITHHELD: Final = 0.1
+"""How often a socket that is ready is handled only after the others, or after all that they cause."""
+
+
+def _delay(how_often: float, at_most: float) -> None:
+    if random.random() < how_often:
+        time.sleep(random.uniform(0, at_most))
+
+
+class _SlowSelector(selectors.DefaultSelector):
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(timeout)
+        _delay(*_LOOP)
+        # What is withheld is still ready at the next call.
+        return [each for each in ready if random.random() >= _WITHHELD]
+
+
+class _SlowLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        super().__init__(_SlowSelector())
+        self._made_in = threading.get_ident()
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        if threading.get_ident() != self._made_in:
+            _delay(*_THREAD)
+        return super().call_soon_threadsafe(callback, *args, context=context)
+
+
+class _SlowConnection(sqlite3.Connection):
+    def execute(self, *args: Any) -> sqlite3.Cursor:
+        _delay(*_STATEMENT)
+        return super().execute(*args)
+
+
+class _SlowPolicy(asyncio.DefaultEventLoopPolicy):
+    def new_event_loop(self) -> asyncio.AbstractEventLoop:
+        return _SlowLoop()
+
+
+def pytest_configure() -> None:
+    asyncio.set_event_loop_policy(_SlowPolicy())
+    sqlite3.connect = partial(sqlite3.connect, factory=_SlowConnection)  # type: ignore[assignment]
