@@ -70,13 +70,7 @@ def record_heading(view: View, labels: Labels, markup: Markup) -> tuple[str, boo
     asks, asks_short = asks_line(view, labels, markup)
     ending = markup.strong(wording.ending_with_person(view, labels, markup.people))
     at, waited = markup.people.time(view.outcome.at), markup.escape(durations.waited(view, labels))
-    headline = wording.headline_above(view)
-    lines = _lines(
-        asks,
-        f"{ending} · {at} · {waited}",
-        answered_by(view, labels, markup),
-        headline and markup.bold(headline),
-    )
+    lines = _lines(asks, f"{ending} · {at} · {waited}", answered_by(view, labels, markup))
     return lines, asks_short or not fits_line(wording.ending(view, labels), SENTENCE_BUDGET)
 
 

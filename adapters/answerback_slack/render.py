@@ -262,8 +262,6 @@ def _add_record(builder: MessageBuilder, *, collapse_long_records: bool) -> None
     view, labels = builder.view, builder.labels
     builder.add_small_text(wording.asks_line(view, labels), TITLE_ROOM)
     builder.shortened |= any(line.question.context for line in view.lines)
-    if headline := wording.headline_above(view):
-        builder.add_heading(headline, QUESTION_ROOM)
     if len(view.lines) == 1:
         builder.add_heading(view.lines[0].question.text, QUESTION_ROOM)
         builder.add_paragraphs(f"➜ {people_text.answer_text(view.lines[0], labels)}", QUESTION_ROOM)

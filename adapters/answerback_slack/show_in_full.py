@@ -88,8 +88,6 @@ def split_into_pages(text: str) -> list[list[str]]:
 def full_text(view: View, labels: Labels) -> str:
     """Everything that a person may read about an ask: the question, its options, the answers, how it ended."""
     parts = [wording.asks_line(view, labels)]
-    if view.outcome is not None:
-        parts.append(wording.headline_above(view))
     if view.confirmation is not None:
         parts += [
             visible(view.confirmation.about.question.context or ""),

@@ -153,8 +153,6 @@ class AskPage:
     """What is behind "Show in full"."""
     waited: str
     """How long it waited for its end; empty while it is open."""
-    headline: str
-    """What it was about, if the answers do not begin with it."""
     errors: tuple[Error, ...] = ()
     notice: str | None = None
     unsaved_texts: tuple[str, ...] = ()
@@ -235,7 +233,6 @@ def ask_page(
         ended_at=outcome.at if outcome else None,
         sent=sent_call_text(view.sent, labels),
         waited=durations.waited(view, labels),
-        headline=one_line(wording.headline_above(view)) if outcome else "",
         errors=errors,
         notice=visible(notice) if notice else None,
         unsaved_texts=tuple(visible(text) for text in unsaved_texts),

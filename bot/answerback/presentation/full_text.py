@@ -52,7 +52,6 @@ def full_text(
         yield Part(asides_text(view, labels))
     elif view.outcome is not None:
         yield Part(wording.ending_with_person(view, labels, marks), Kind.MARKUP)
-        yield Part(wording.headline_above(view))
     for line in view.lines:
         if view.outcome is not None:
             yield Part(line.question.context or "")

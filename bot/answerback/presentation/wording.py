@@ -52,12 +52,6 @@ def subject(view: View, labels: Labels) -> str:
     return f"{view.headline} › {fit(_open_question(view, labels))}"
 
 
-def headline_above(view: View) -> str:
-    """Return the headline of an ask that has ended, for above its answers; empty if they begin with it."""
-    begins = view.lines[0].question.text if view.lines else ""
-    return "" if fit(begins) == view.headline else view.headline
-
-
 def _open_question(view: View, labels: Labels) -> str:
     return view.prompt.question.text if view.prompt else summary_title(view, labels)
 

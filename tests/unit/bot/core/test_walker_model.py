@@ -134,6 +134,14 @@ class WalkedForms(RuleBasedStateMachine):
         )
 
     @invariant()
+    def begins_with_the_first_question(self) -> None:
+        """A record shows no headline above its lines: the first line is the question that the headline is of."""
+        shown = [given.question_id for given in self.walk.answers]
+        if self.walk.at is not None:
+            shown.append(self.form.questions[self.walk.at].id)
+        assert self.form.questions[0].id in shown
+
+    @invariant()
     def survives_storage(self) -> None:
         assert _WALK.validate_json(_WALK.dump_json(self.walk)) == self.walk
 
