@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask
+from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from tests.fakes.discord.faults import Faults
 from tests.unit.adapters.discord.rig import MODES, Rig, rig
@@ -79,6 +80,20 @@ async def test_a_note_that_discord_may_have_taken_is_not_sent_again(up: Rig) -> 
     await late_click(up, lambda faults, place: faults.drop(place, after=True), FOLLOW_UP)
     assert len(await notes_of_ann(up)) == 1
     assert up.discord.faults.count(FOLLOW_UP) == 1
+
+
+@pytest.mark.rule("SURFACE-10")
+async def test_the_note_arrives_even_if_the_message_cannot_be_refreshed(
+    up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def show_again(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(up.service, "show_again", show_again)
+    await late_click(up, lambda *_: None, CALLBACK)
+    [note] = await notes_of_ann(up)
+    assert "was faster" in note
+    assert "A message could not be updated yet: the disk is full" in caplog.messages
 
 
 async def open_reply(up: Rig, **fields: Any) -> Ask:

@@ -57,6 +57,20 @@ async def test_a_response_that_is_not_from_discord_is_no_post(up: Rig, place: st
     assert (page.hits, len(posted), ask.open) == (1, 1, True)
 
 
+@pytest.mark.rule("PLACE-5")
+@pytest.mark.parametrize("after", [True, False])
+async def test_a_post_is_not_mistaken_for_another_message_of_ours(up: Rig, after: bool) -> None:
+    up.discord.faults.drop(POST, after=after)
+    up.discord.faults.server_error("GET /channels/*/messages", times=1_000)
+    ask = await up.submit(ONE)
+    await up.discord.faults.called(POST)
+    here, id = up.channel, up.discord.new_id()
+    here.messages[id] = Message(id, here.id, up.discord.bot.id, up.discord.clock.now(), "A note")
+    up.discord.faults.clear()
+    assert (await up.until_current(ask)).open
+    assert posts(up) == 2
+
+
 async def test_a_forum_gets_exactly_one_post(up: Rig) -> None:
     forum = up.discord.add_forum(up.guild)
     up.discord.faults.drop("POST /channels/*/threads", after=True)

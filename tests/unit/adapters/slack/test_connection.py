@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ import pytest
 
 from answerback.ports.surface import Acted, Rejected
 from answerback.service.service import Service
+from answerback_client.backoff import Backoff
 from answerback_slack import connection
 from tests.fakes.slack import rules
 from tests.fakes.slack.delivery import Ack
 from tests.service_support import WAIT
+from tests.unit.adapters.discord.test_starting import when_logged
 from tests.unit.adapters.slack.rig import LABELS, App, Rig, run_app, workspace
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -96,6 +99,36 @@ async def test_connections_beyond_the_ten_of_an_app_are_an_outage_at_once(
             await until_ready(app, connection.TOO_MANY_CONNECTIONS)
             monkeypatch.setattr(rules, "SOCKET_CONNECTIONS", 10)
             await until_ready(app, "")
+
+
+@pytest.mark.rule("SLACK-10")
+async def test_after_a_connection_that_lasted_there_is_no_pause_and_later_ones_begin_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pauses: list[float] = []
+
+    class Counted(Backoff):
+        async def wait(self, least: float = 0.0) -> None:
+            pauses.append(self.next_delay())
+
+    monkeypatch.setattr(connection, "Backoff", Counted)
+    monkeypatch.setattr(connection, "CONNECTIONS", 1)
+    monkeypatch.setattr(connection, "_SHORT_LIVED_SECONDS", 0.0)
+    monkeypatch.setattr(connection, "POLL_SECONDS", 3_600.0)
+    lasted = when_logged(caplog, "can be reached again")
+    async with workspace() as (slack, _, _):
+        refuse = partial(slack.faults.add, "apps.connections.open", error="internal_error")
+        refuse(times=2)
+        async with run_app(slack, tmp_path / "a.db", "socket"):
+            async with asyncio.timeout(WAIT):
+                await lasted.wait()
+            refuse()
+            opened = slack.socket.opened
+            await slack.socket.disconnect()
+            await slack.socket.reconnected(opened)
+            first, second, third = pauses  # one after each refusal, and none after the disconnect
+    assert first < second
+    assert third < second
 
 
 async def until_ready(app: App, but_for: str) -> None:
