@@ -28,6 +28,8 @@ EXPECTED = (
 )
 """What Chromium logs for every page with an error status, and for requests that reach nothing."""
 
+expect.set_options(timeout=30_000)  # as long as other steps may take: a busy machine is slow
+
 
 class RunningBrowser:
     """Debian's Chromium, started again for the next test if it has crashed."""
@@ -111,7 +113,6 @@ async def page_of(context: BrowserContext) -> AsyncIterator[Page]:
         if message.type in {"error", "warning"} and not message.text.startswith(EXPECTED):
             complaints.append(message.text)
 
-    context.set_default_timeout(8_000)
     page = await context.new_page()
     page.on("console", note)
     page.on("pageerror", lambda error: complaints.append(str(error)))

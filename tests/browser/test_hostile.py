@@ -118,7 +118,6 @@ async def victim(tmp_path: Path) -> AsyncIterator[Victim]:
 async def person(browser: Browser, **options: Any) -> AsyncIterator[Page]:
     """Open a person's tab, in which Chromium may complain about what a hostile page tries."""
     context = await browser.new_context(**options)
-    context.set_default_timeout(8_000)
     yield await context.new_page()
     await context.close()
 

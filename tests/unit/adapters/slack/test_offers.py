@@ -49,12 +49,13 @@ async def test_an_offer_is_for_its_question_only_and_no_message_is_too_long_for_
     await up.ada.click(first, LABELS.use_text)
     await up.wait_until_marked(said)
     assert (await up.shown(ask)).walk.answers[0].value == long
+    await up.slack.until(lambda: first.deleted)
     up.slack.clock.advance(2)
     await up.ada.type_in_thread(live, "second")
-    offers = await up.wait_for_offers()
+    [second] = await up.wait_for_offers()
     await up.wait_until_marked(await up.type_answer(ask, "by mention"))
     await up.shown(ask)
-    await up.ada.click(offers[-1], LABELS.use_text)
+    await up.ada.click(second, LABELS.use_text)
     assert "have ended" in (await up.wait_for_notes(up.ada, 2))[-1]
     assert [g.value for g in (await up.shown(ask)).walk.answers] == [long, "by mention"]
 
