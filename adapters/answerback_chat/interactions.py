@@ -54,6 +54,14 @@ class Interaction(Protocol):
         """When it was used, by the platform's clock."""
 
 
+class MessageInteraction(Interaction, Protocol):
+    """The use of a control of a message, or of what a message asked for."""
+
+    @property
+    def message(self) -> str:
+        """The id of the message."""
+
+
 def no_fence() -> None:
     """Return the lease of processes that receive interactions without one."""
 

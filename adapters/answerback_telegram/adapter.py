@@ -28,6 +28,7 @@ from answerback_telegram import inbox_view, limits
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.connection import UpdatePoller
 from answerback_telegram.errors import TOKEN_REFUSED
+from answerback_telegram.form_inputs import TypedRequests
 from answerback_telegram.group_membership import ADMINISTRATORS, AdministratorMembership
 from answerback_telegram.helper_messages import HelperMessages
 from answerback_telegram.http_endpoint import PATH, HttpEndpoint, address
@@ -47,7 +48,6 @@ from answerback_telegram.platform_events import EventHandler
 from answerback_telegram.plugin import TelegramSettings
 from answerback_telegram.posting import Posting
 from answerback_telegram.responder_names import ResponderNames
-from answerback_telegram.typed_entries import TypedEntries
 from answerback_telegram.typed_messages import TypedMessageListener
 
 logger = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         # A POST reaches one process; polled updates may reach one that was paused and replaced.
         fence = no_fence if webhook_secret else leadership.fence
         self._inbox = Inbox(asks, helpers, labels, fence)
-        self._entries = TypedEntries(asks, helpers, labels)
+        self._entries = TypedRequests(asks, helpers, labels)
         handler = ClickHandler(
             asks, helpers, self._entries, names, labels, self._inbox.handle_click, host.now
         )

@@ -6,7 +6,6 @@ those that can be allowed so show their whole contexts.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -21,6 +20,7 @@ from answerback.presentation import wording
 from answerback.presentation.batch_rows import BatchRow, BatchRows
 from answerback_chat.control_codec import NO_ASK, Verb
 from answerback_chat.inbox_reader import is_empty
+from answerback_chat.ticked_inbox import digest_of
 from answerback_telegram import keyboards, limits, question_context
 from answerback_telegram.html_text import escape, fit_line, shorten_line
 from answerback_telegram.keyboards import Json
@@ -88,11 +88,6 @@ def _whole_context(prompt: Prompt) -> str | None:
 
 
 BATCH: Final = BatchRows(_whole_context)
-
-
-def digest_of(ticked: Sequence[str]) -> str:
-    """Return a digest of what is ticked, by which a button says what the person saw as ticked."""
-    return hashlib.sha256(" ".join(ticked).encode()).hexdigest()[:8]
 
 
 def commands(labels: Labels, *, offered: bool) -> list[JsonValue]:

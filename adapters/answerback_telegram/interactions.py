@@ -28,7 +28,9 @@ from answerback_chat import message_texts
 from answerback_chat.bot_listener import is_resent
 from answerback_chat.control_codec import KEEP_GOING, Verb
 from answerback_chat.selection_drafts import SelectionDrafts
+from answerback_chat.typed_entries import Effect
 from answerback_telegram import keyboards, private_notes, show_in_full
+from answerback_telegram.form_inputs import TypedRequests
 from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
 from answerback_telegram.html_text import escape
 from answerback_telegram.option_controls import ListState
@@ -36,7 +38,6 @@ from answerback_telegram.parse import SURFACE, Click, parse_click
 from answerback_telegram.people_text import note_marks
 from answerback_telegram.render import compose
 from answerback_telegram.responder_names import ResponderNames
-from answerback_telegram.typed_entries import Effect, TypedEntries
 
 
 class ClickResponse(NamedTuple):
@@ -58,7 +59,7 @@ class ClickHandler:
 
     asks: Asks
     helpers: HelperMessages
-    entries: TypedEntries
+    entries: TypedRequests
     names: ResponderNames
     labels: Labels
     use_inbox: Callable[[Click], Awaitable[Effect]]

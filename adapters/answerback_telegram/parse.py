@@ -29,14 +29,13 @@ from answerback_chat.control_codec import (
     object_of,
     text_of,
 )
+from answerback_chat.typed_entries import KEEP, Entry
 from answerback_telegram import limits
 from answerback_telegram.keyboards import CLOSE, EMPTY
 
 SURFACE: Final = "telegram"
 INBOX: Final = "inbox"
 """The command that lists what is waiting for a person."""
-KEEP: Final = "keep"
-"""The argument of a control that answers with what an input starts with."""
 COMMANDS: Final = frozenset({INBOX, "start", COMMAND})
 _NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 _MAX_ID: Final = 1 << 63
@@ -54,14 +53,6 @@ class Place(NamedTuple):
     def is_group(self) -> bool:
         """Whether it is a group; a chat with one person has that person's id."""
         return self.chat.startswith("-")
-
-
-class Entry(NamedTuple):
-    """What somebody is asked to type: through which control, which of its inputs, and what was chosen then."""
-
-    control: Control
-    page: int = 0
-    digest: str = ""
 
 
 class Click(NamedTuple):
@@ -99,6 +90,11 @@ class Click(NamedTuple):
                 return None
             case _:
                 return control.wanted(None)
+
+    @property
+    def chat(self) -> str:
+        """The id of the chat."""
+        return self.place.chat
 
     @property
     def is_read_only(self) -> bool:

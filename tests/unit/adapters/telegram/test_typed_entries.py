@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback_telegram import typed_entries
+from answerback_chat import typed_entries
 from tests.fakes.telegram.world import Chat, Message
 from tests.service_support import WAIT
 from tests.unit.adapters.telegram.rig import Rig, rig
