@@ -4,13 +4,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, Claims, Leases, RemoteChanges
+from answerback_storage import rows
 from answerback_storage.base_store import Part
 from answerback_storage.sql_database import placeholders
-from answerback_storage.sqlite import asks, claim_statements
+from answerback_storage.sqlite import asks
+from answerback_storage.sqlite.claim_statements import unclaimed
 from answerback_storage.sqlite.database import SqliteDatabase
+
+_TAKE_MESSAGE: Final = f"""UPDATE asks SET show_holder = $1, show_until = $3 WHERE id = $4
+    AND shown_revision < revision AND ({unclaimed("show_holder", "show_until", "$2")} OR show_holder = $1)
+    RETURNING id"""
+_DUE: Final = f"""SELECT id, due_holder IS $1 AND due_until >= $5 FROM asks
+    WHERE due <= $3 AND ({unclaimed("due_holder", "due_until", "$2")} OR due_holder = $1) ORDER BY due LIMIT $4"""
+_TAKE_DUE: Final = f"""UPDATE asks SET due_holder = $1, due_until = $3
+    WHERE id IN (SELECT value FROM json_each($4)) AND +due <= $5
+    AND ({unclaimed("due_holder", "due_until", "$2")} OR due_holder = $1) RETURNING id"""
+_RELEASE_MESSAGES: Final = """UPDATE asks INDEXED BY asks_behind SET show_holder = NULL
+    WHERE shown_revision < revision AND show_holder = $1"""
+_RELEASE_TIMERS: Final = "UPDATE asks SET due_holder = NULL WHERE due_holder = $1"
+_LEASE: Final = """INSERT INTO leases (name, holder, epoch, until) VALUES ($4, $1, 1, $3)
+    ON CONFLICT (name) DO UPDATE SET epoch = epoch + (holder <> $1 OR until <= $2), holder = $1, until = $3
+    WHERE until <= $2 OR holder = $1 RETURNING epoch"""
+_END_LEASE: Final = "UPDATE leases SET until = $1 WHERE name = $2 AND holder = $3"
 
 
 class SqliteClaims(Part[SqliteDatabase], Claims):
@@ -30,17 +49,18 @@ class SqliteClaims(Part[SqliteDatabase], Claims):
             return None
         if seconds_left >= MIN_REMAINING_FRACTION * claim.seconds:
             return ask
-        if not await self._db.write(lambda db: claim_statements.take_message(db, ask_id, claim)):
+        if not await self._db.execute(_TAKE_MESSAGE, *rows.claim_row(claim), ask_id):
             return None
         return await self._db.read(lambda db: asks.load(db, self._db.requests, ask_id))
 
     async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
-        found = await self._db.read(lambda db: claim_statements.list_due(db, claim, now, limit))
-        ours = {ask_id for ask_id, held in found if held}
-        if others := [ask_id for ask_id, held in found if not held]:
-            ours |= await self._db.write(
-                lambda db: claim_statements.take_due(db, claim, now, others)
-            )
+        lasting = claim._replace(seconds=claim.seconds * MIN_REMAINING_FRACTION)
+        holder, at, until = rows.claim_row(lasting)
+        found = await self._db.fetch(_DUE, holder, at, now, limit, until)
+        ours = {ask_id for ask_id, held_long_enough in found if held_long_enough}
+        if others := [ask_id for ask_id, _ in found if ask_id not in ours]:
+            values = (*rows.claim_row(claim), rows.dump(others), now)
+            ours |= {ask_id for (ask_id,) in await self._db.execute(_TAKE_DUE, *values)}
         return [ask_id for ask_id, _ in found if ask_id in ours]
 
     async def next_due(self, after: float) -> float | None:
@@ -49,20 +69,21 @@ class SqliteClaims(Part[SqliteDatabase], Claims):
         return when
 
     async def release_messages(self, holder: str) -> None:
-        await self._db.execute(claim_statements.RELEASE_MESSAGES, holder)
+        await self._db.execute(_RELEASE_MESSAGES, holder)
 
     async def release_timers(self, holder: str) -> None:
-        await self._db.execute(claim_statements.RELEASE_TIMERS, holder)
+        await self._db.execute(_RELEASE_TIMERS, holder)
 
 
 class SqliteLeases(Part[SqliteDatabase], Leases):
     """Leases in an SQLite file."""
 
     async def take(self, name: str, claim: Claim) -> int | None:
-        return await self._db.write(lambda db: claim_statements.lease(db, name, claim))
+        found = await self._db.execute(_LEASE, *rows.claim_row(claim), name)
+        return found[0][0] if found else None
 
     async def release(self, name: str, holder: str) -> None:
-        await self._db.write(lambda db: claim_statements.release_lease(db, name, holder))
+        await self._db.execute(_END_LEASE, time.monotonic(), name, holder)
 
 
 class SqliteRemoteChanges(Part[SqliteDatabase], RemoteChanges):
