@@ -94,8 +94,6 @@ class ConnectableAgent:
     """What does not work, one sentence each."""
     next_steps: Sequence[str]
     """What the person has to do, one sentence each."""
-    checked: str
-    """How its files and entries were checked."""
     format: Format = field(default_factory=JsoncFormat)
     hints: dict[Scope, str] = field(default_factory=dict)
     """Why a scope is not supported, and what to do instead."""

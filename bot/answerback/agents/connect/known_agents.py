@@ -151,7 +151,6 @@ _KEEP_PROGRAM: Final = "The hooks run this program. Do not move it, and keep its
 AGENTS: Final[dict[str, ConnectableAgent]] = {
     "codex": ConnectableAgent(
         title="Codex",
-        checked="run: Codex 0.169.0",
         places=_same_in_both_scopes(_codex, "config.toml", ".codex/config.toml"),
         home=_home("CODEX_HOME", ".codex"),
         format=TomlFormat(),
@@ -167,7 +166,6 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "opencode": ConnectableAgent(
         title="opencode",
-        checked="run: opencode 1.18.33",
         places={Scope.USER: _OPENCODE, Scope.PROJECT: _OPENCODE},
         home=lambda: _home("XDG_CONFIG_HOME", ".config")() / "opencode",
         limitations=[
@@ -180,7 +178,6 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "gemini": ConnectableAgent(
         title="Gemini CLI",
-        checked="run: Gemini CLI 0.61.0",
         places=_same_in_both_scopes(_gemini, "settings.json", ".gemini/settings.json"),
         home=lambda: _home("GEMINI_CLI_HOME", "")() / ".gemini",
         limitations=[
@@ -195,7 +192,6 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "copilot": ConnectableAgent(
         title="Copilot CLI",
-        checked="run: Copilot CLI 1.0.102",
         places={
             Scope.USER: [
                 AgentFile(["mcp-config.json"], _copilot_server),
@@ -215,7 +211,6 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "claude": ConnectableAgent(
         title="Claude Code",
-        checked="run: Claude Code",
         places=_same_in_both_scopes(_claude, "settings.json", ".claude/settings.json"),
         home=_home("CLAUDE_CONFIG_DIR", ".claude"),
         limitations=[
@@ -228,7 +223,6 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
     ),
     "grok": ConnectableAgent(
         title="Grok Build",
-        checked="run: grok 1.0.41",
         places={Scope.USER: _GROK, Scope.PROJECT: _GROK},
         home=Path.home,
         limitations=[

@@ -51,7 +51,6 @@ def _by_command(service: ServiceConnection) -> Json:
 
 def _row(
     title: str,
-    checked: str,
     files: str | tuple[str | None, str | None],
     server: Callable[[ServiceConnection], Json],
     token: _Token | None = None,
@@ -87,7 +86,6 @@ def _row(
     )
     return ConnectableAgent(
         title=title,
-        checked=checked,
         format=form or JsoncFormat(),
         places={
             scope: [AgentFile(name.split("|"), entries)] for scope, name in names.items() if name
@@ -104,7 +102,6 @@ _MILLISECONDS: Final = TOOL_TIMEOUT * 1000
 MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     "vscode": _row(
         "Visual Studio Code",
-        "documentation",
         (None, ".vscode/mcp.json"),
         _by_http(type="http"),
         _header("${{env:{}}}"),
@@ -116,7 +113,6 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     ),
     "cursor": _row(
         "Cursor",
-        "documentation",
         ".cursor/mcp.json",
         _by_http(),
         _header("${{env:{}}}"),
@@ -125,7 +121,6 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     ),
     "pi": _row(
         "pi",
-        "package: pi-mcp-adapter 2.36.0",
         (".pi/agent/mcp.json", ".pi/mcp.json"),
         _by_http(requestTimeoutMs=_MILLISECONDS),
         _field("bearerTokenEnv"),
@@ -133,7 +128,6 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     ),
     "kilo": _row(
         "Kilo",
-        "run: kilo 7.7.7",
         (".config/kilo/kilo.jsonc|.config/kilo/kilo.json", ".kilo/kilo.jsonc|.kilo/kilo.json"),
         _by_http(type="remote", enabled=True, oauth=False, timeout=_MILLISECONDS),
         _header("{{env:{}}}"),
@@ -142,14 +136,12 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     ),
     "qwen": _row(
         "Qwen Code",
-        "run: `qwen mcp list` 0.24.4",
         ".qwen/settings.json",
         _by_http("httpUrl", timeout=_MILLISECONDS, trust=True),
         _header("${}"),
     ),
     "vibe": _row(
         "Mistral Vibe",
-        "run: vibe 3.0.3",
         ".vibe/config.toml",
         _by_http(transport="streamable-http", tool_timeout_sec=TOOL_TIMEOUT),
         _field("api_key_env"),
@@ -159,7 +151,6 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     ),
     "goose": _row(
         "Goose",
-        "documentation and source",
         (".config/goose/config.yaml", None),
         _by_http("uri", type="streamable_http", name=NAME, enabled=True, timeout=TOOL_TIMEOUT),
         lambda variable: {**_header("${{{}}}")(variable), "env_keys": [variable]},
@@ -168,14 +159,12 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     ),
     "kimi": _row(
         "Kimi Code",
-        "package: kimi-code 2.1.0",
         ".kimi-code/mcp.json",
         _by_http(toolTimeoutMs=_MILLISECONDS),
         _field("bearerTokenEnvVar"),
     ),
     "amp": _row(
         "Amp",
-        "run: `amp mcp list` 0.0.1790142911",
         (".config/amp/settings.json", ".amp/settings.json"),
         _by_http(),
         _header("${{{}}}"),
@@ -183,7 +172,6 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     ),
     "crush": _row(
         "Crush",
-        "documentation and source",
         (".config/crush/crush.json", "crush.json"),
         _by_http(type="http", timeout=TOOL_TIMEOUT),
         _header("${}"),
@@ -191,36 +179,31 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
     ),
     "auggie": _row(
         "Auggie",
-        "run: `auggie mcp list` 0.36.0",
         ".augment/settings.json",
         _by_http(type="http"),
     ),
     "droid": _row(
         "Droid",
-        "run: `droid mcp list` 0.225.2",
         ".factory/mcp.json",
         _by_http(type="http"),
         _header("${{{}}}"),
     ),
     "cline": _row(
         "Cline",
-        "package: cline 3.0.65",
         (".cline/data/settings/cline_mcp_settings.json", None),
         _by_http(type="streamableHttp", timeout=TOOL_TIMEOUT),
     ),
     "roo": _row(
         "Roo Code",
-        "documentation",
         (None, ".roo/mcp.json"),
         _by_http(type="streamable-http"),
         _header("${{env:{}}}"),
     ),
     "zed": _row(
         "Zed",
-        "documentation",
         (".config/zed/settings.json", ".zed/settings.json"),
         _by_http(),
         path=("context_servers",),
     ),
-    "junie": _row("JetBrains Junie", "documentation", ".junie/mcp/mcp.json", _by_command),
+    "junie": _row("JetBrains Junie", ".junie/mcp/mcp.json", _by_command),
 }
