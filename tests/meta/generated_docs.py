@@ -1,14 +1,18 @@
-"""The parts of the documentation that are generated from the project itself.
+"""The parts of the documentation, and the JSON Schemas in manifests/, that are generated from the project itself.
 
-`python -m tests.meta.generated_docs` regenerates them. Each is between two comments on its page.
+`python -m tests.meta.generated_docs` regenerates them. Each part is between two comments on its page.
 """
 
+import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from answerback.core import walker
 from answerback.core.refusals import Refusal
+from answerback.service.ask_wire import AskBody, ToolResult
 from tests.meta.project import ROOT
 
 
@@ -46,6 +50,20 @@ PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
 }
 
 
+SCHEMAS: dict[Path, type[object]] = {
+    ROOT / "manifests" / "ask.json": AskBody,
+    ROOT / "manifests" / "result.json": ToolResult,
+}
+"""The JSON Schema files of an ask and of a tool result, for people who build on them."""
+
+
+def schema(model: type[object]) -> str:
+    """Return the text of a model's JSON Schema file."""
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    whole = dialect | TypeAdapter(model).json_schema()
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
 def read_part(name: str) -> str:
     """Return a part as it is on its page."""
     page, _ = PARTS[name]
@@ -71,3 +89,5 @@ def _end(name: str) -> str:
 if __name__ == "__main__":
     for part in PARTS:
         write(part)
+    for file, described in SCHEMAS.items():
+        file.write_text(schema(described), encoding="utf-8")
