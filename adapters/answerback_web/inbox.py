@@ -14,13 +14,16 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
+from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDesk
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page
-from answerback.ports.surface import Actor, CommitSubscription
-from answerback_web import batch, history_filters, inbox_view, render, responses
+from answerback.ports.surface import Actor, Batch, CommitSubscription
+from answerback.presentation.batch_rows import whole_prompt
+from answerback_web import history_filters, inbox_view, render, responses
 from answerback_web.inbox_view import GrantRow, SearchForm
+from answerback_web.parse import Post
 from answerback_web.push_pages import worker_name
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
@@ -34,6 +37,8 @@ _PAGE: Final = 30
 """Asks per page: a screen or two."""
 _SAMPLE: Final = 100
 """Asks whose agents a person can search for."""
+_DECISIONS: Final = {"allow_once": True, "deny": False}
+"""What the buttons decide about the permissions that are ticked."""
 
 
 class _Links(NamedTuple):
@@ -139,11 +144,20 @@ class Inbox:
         post = await self._site.read_post(request, root="../", home=links.home, signed_in=signed_in)
         if isinstance(post, web.Response):
             return post
-        left = await batch.decide(self._site.service, visitor.person, post)
+        left = await self._decide_ticked(visitor.person, post)
         if left == 0:
             return responses.see_other(str(self._visitors.inbox_name(visitor)))
         notice = self._site.labels.batch_left.format(count=left)
         return await self._inbox_page(request, visitor, links, notice=notice)
+
+    async def _decide_ticked(self, person: Person, post: Post) -> int:
+        """Decide about what is ticked; returns how many of those asks are left undecided."""
+        allow, ticked = _DECISIONS.get(post.first("do")), post.all_values("ask")
+        if allow is None:
+            return max(len(ticked), 1)
+        delivery = f"{NAME}:{person.user_id}:{post.digest}"
+        batch = Batch(ticked, allow, delivery, lambda ask: whole_prompt(ask) is not None)
+        return await self._site.service.decide_batch(batch, Actor(person))
 
     async def history(self, request: web.Request) -> web.StreamResponse:
         """Show the asks, open and ended, that the visitor may see, newest first."""
