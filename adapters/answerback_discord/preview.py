@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import Final
 
 from markupsafe import Markup, escape
@@ -11,6 +10,7 @@ from markupsafe import Markup, escape
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.ports.plugin import Preview
+from answerback.presentation.attribution import utc_time
 from answerback.presentation.preview_html import Json, button, menu, objects, tag
 from answerback_discord import render
 
@@ -99,7 +99,7 @@ def _render_markup(content: str) -> Markup:
         lambda found: chr(_PRIVATE_USE + ord(found[1])) if ord(found[1]) < 0x80 else found[0],
         content,
     )
-    safe = _TIME.sub(_format_time, str(escape(hidden)))
+    safe = _TIME.sub(lambda time: utc_time(int(time[1])), str(escape(hidden)))
     for pattern, replacement in _MARKUP:
         safe = pattern.sub(replacement, safe)
     shown = "".join(
@@ -109,7 +109,3 @@ def _render_markup(content: str) -> Markup:
         for c in safe
     )
     return Markup(shown)
-
-
-def _format_time(time: re.Match[str]) -> str:
-    return datetime.fromtimestamp(int(time[1]), UTC).strftime("%Y-%m-%d %H:%M UTC")

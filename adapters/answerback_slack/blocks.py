@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Literal, TypeAlias
 
 from answerback.presentation import text_fitting
-from answerback.presentation.attribution import utc_clock
+from answerback.presentation.attribution import utc_clock, utc_time
 from answerback.presentation.sanitize import visible
 from answerback_slack import limits
 
@@ -131,8 +130,7 @@ def date_mrkdwn(seconds: float) -> str:
 
     https://docs.slack.dev/messaging/formatting-message-text#date-formatting
     """
-    fallback = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"<!date^{int(seconds)}^{{date_short_pretty}}, {{time}}|{fallback}>"
+    return f"<!date^{int(seconds)}^{{date_short_pretty}}, {{time}}|{utc_time(seconds)}>"
 
 
 def clock_mrkdwn(seconds: float) -> str:

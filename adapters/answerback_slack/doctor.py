@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -16,6 +15,7 @@ from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.ports.commands import COMMAND
 from answerback.ports.plugin import DoctorContext, Finding
+from answerback.presentation.attribution import utc_time
 from answerback_chat.control_codec import objects_of
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_slack import inbox_view
@@ -104,12 +104,8 @@ def _group(group: str, found: Mapping[str, object] | None) -> Finding:
         wrong = "nobody is in it, so questions that only it may answer fail"
         return replace(_SLACK.problem(what, wrong, fix), warning=True)
     changed = found.get("date_update")
-    since = f", last changed {_day(changed)}" if isinstance(changed, int) and changed else ""
+    since = f", last changed {utc_time(changed)}" if isinstance(changed, int) and changed else ""
     return _SLACK.ok(f"{what}, {count} member{'' if count == 1 else 's'}{since}")
-
-
-def _day(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _scopes(granted: Collection[str]) -> Finding:

@@ -10,7 +10,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from re import Pattern
 from typing import Final, TypeAlias
 
@@ -20,6 +19,7 @@ from answerback.core.intents import RequestedAction, TypedText
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
+from answerback.presentation.attribution import utc_time
 from answerback_chat import bot_identity
 from answerback_chat.control_codec import (
     BATCH_VERBS,
@@ -342,7 +342,7 @@ def _displayed_text(element: Mapping[str, JsonValue]) -> str:
     chosen = [_text_of(object_of(option).get("text")) for option in options]
     seconds = element.get("selected_date_time")
     if isinstance(seconds, int) and 0 <= seconds < _MAX_SECONDS:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        return utc_time(seconds)
     entry = entered(element)
     return entry if isinstance(entry, str) else ", ".join(text for text in chosen if text)
 

@@ -17,6 +17,7 @@ from answerback.core.view import Prompt, view_of
 from answerback.ports.commands import COMMAND
 from answerback.ports.store_values import Page
 from answerback.presentation import wording
+from answerback.presentation.attribution import utc_time
 from answerback.presentation.batch_rows import BatchRow, BatchRows
 from answerback_chat.control_codec import NO_ASK, Verb
 from answerback_chat.inbox_reader import is_empty
@@ -25,7 +26,6 @@ from answerback_telegram import keyboards, limits, question_context
 from answerback_telegram.html_text import escape, fit_line, shorten_line
 from answerback_telegram.keyboards import Json
 from answerback_telegram.parse import INBOX
-from answerback_telegram.people_text import timestamp
 from answerback_telegram.private_notes import destination_text, link_to
 from answerback_telegram.render import compose
 
@@ -110,7 +110,7 @@ def _entry(number: int, ask: Ask, labels: Labels, row: BatchRow[str] | None) -> 
     lines = (
         f"{number}. {question}",
         below,
-        f"{who} · {timestamp(ask.created_at)}{link_to(ask)}",
+        f"{who} · {utc_time(ask.created_at)}{link_to(ask)}",
     )
     return "\n".join(filter(None, lines))
 

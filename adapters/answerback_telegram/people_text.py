@@ -7,13 +7,12 @@ reminders, have such links. Telegram shows no times in the reader's own zone, so
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from answerback.core.ask import ANYONE
 from answerback.core.walker import Person
 from answerback.presentation import attribution, text_fitting, wording
-from answerback.presentation.attribution import AttributionFormat, utc_clock
+from answerback.presentation.attribution import AttributionFormat, utc_clock, utc_time
 from answerback_chat.message_texts import SENTENCE_BUDGET, Markup
 from answerback_telegram.html_text import escape, shorten_line
 from answerback_telegram.parse import SURFACE
@@ -28,11 +27,6 @@ Names = Mapping[str, str]
 def person_name(who: Person) -> str:
     """Return the name of somebody who acted."""
     return shorten_line(wording.display_name(who), _NAME_BUDGET)[0]
-
-
-def timestamp(at: float) -> str:
-    """Format a time."""
-    return datetime.fromtimestamp(int(at), UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def mention(user_id: str, name: str) -> str:
@@ -57,7 +51,7 @@ def marks(names: Names, *, notify: bool = False) -> AttributionFormat:
         is_mention = notify and who.isdigit()
         return mention(who, name) if is_mention else shorten_line(name, _NAME_BUDGET)[0]
 
-    return AttributionFormat(_escape_line, responder, person_name, timestamp, utc_clock)
+    return AttributionFormat(_escape_line, responder, person_name, utc_time, utc_clock)
 
 
 def _escape_line(text: str) -> str:
@@ -85,6 +79,6 @@ def note_marks(names: Names) -> AttributionFormat:
         lambda text: text,
         lambda who: attribution.responder_name(SURFACE, who) or names.get(who),
         wording.display_name,
-        timestamp,
+        utc_time,
         utc_clock,
     )

@@ -102,17 +102,12 @@ def _name(person: Person, labels: Labels) -> str:
 
 def time(at: float) -> Markup:
     """Return a time, which the page's script converts to the reader's time zone."""
-    return _time(at, "local", utc_time(at))
+    return _time(at, "local", attribution.utc_time(at))
 
 
 def _time(at: float, css: str, text: str) -> Markup:
     iso = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
     return Markup('<time class="{}" datetime="{}">{}</time>').format(css, iso, text)
-
-
-def utc_time(at: float) -> str:
-    """Return a time as the pages show it without their script."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _isolate(name: str) -> str:

@@ -214,7 +214,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
 
         page = render.ask_page(ask, labels)
         document = responses.render_standalone(
-            "ask", labels, page=page, answering=True, identified=False, key_error=None, share=None
+            labels, page=page, answering=True, identified=False, key_error=None, share=None
         )
         frame = Markup('<iframe sandbox title="{}" srcdoc="{}"></iframe>').format(
             self.title, document

@@ -136,7 +136,7 @@ def _with_choices(
                 label=visible(option.label),
                 chosen=str(i) in chosen,
                 description=visible(option.description) if option.description else None,
-                preview=question_context.render_preview(option.preview, labels)
+                preview=question_context.render_source(option.preview, "markdown", labels)
                 if option.preview
                 else None,
                 key=str(i + 1) if i < limits.NUMBER_KEYS else None,

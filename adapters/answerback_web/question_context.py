@@ -84,11 +84,6 @@ def is_slow_to_render(ask: Ask) -> bool:
     return sum(len(text or "") for text in texts) > limits.MAX_RENDERED_INLINE
 
 
-def render_preview(source: str, labels: Labels) -> Markup:
-    """Render an option's preview as Markdown, as the tools that have previews specify."""
-    return render_source(source, "markdown", labels)
-
-
 def render_asides(view: View, labels: Labels) -> Markup:
     """Render the questions and explanations about the open question; empty if there are none."""
     rendered = render_blocks(chat.asides(view, labels), labels)

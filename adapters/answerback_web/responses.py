@@ -23,6 +23,7 @@ from markupsafe import Markup
 
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
+from answerback.presentation.attribution import utc_time
 from answerback.presentation.wording import end_turn_text, sentence
 from answerback_web import limits, people_text
 
@@ -80,7 +81,7 @@ def _environment() -> Environment:
         "code": _code,
         "iso": _iso,
         "time": people_text.time,
-        "utc_time": people_text.utc_time,
+        "utc_time": utc_time,
     }
     return environment
 
@@ -129,9 +130,9 @@ def render_template(name: str, **context: object) -> str:
     return _ENVIRONMENT.get_template(f"{name}.html").render(_DEFAULTS | context)
 
 
-def render_standalone(name: str, labels: Labels, **context: object) -> str:
-    """Render a page as a self-contained document with its styles inlined and without its script."""
-    html = render_template(name, labels=labels, lang="en", root="", home=None, here="", **context)
+def render_standalone(labels: Labels, **context: object) -> str:
+    """Render an ask's page as a self-contained document with its styles inlined and without its script."""
+    html = render_template("ask", labels=labels, lang="en", root="", home=None, here="", **context)
     style = f"<style>{_STATIC['page.css'].decode()}</style>"
     html = _STYLESHEET.sub(lambda _: style, _SCRIPT.sub("", html))
     icon = base64.b64encode(_STATIC["icon.svg"]).decode()

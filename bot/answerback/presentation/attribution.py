@@ -36,6 +36,11 @@ def utc_clock(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%H:%M UTC")
 
 
+def utc_time(at: float) -> str:
+    """Return ``2026-01-31 13:41 UTC``."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
 class AttributionFormat(NamedTuple):
     """How a surface formats the parts of such a line."""
 
