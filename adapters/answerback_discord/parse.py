@@ -59,7 +59,6 @@ class Interaction(NamedTuple):
     """A click, a submitted modal or a command."""
 
     id: str
-    token: str
     kind: int
     actor: Actor
     control: Control
@@ -255,7 +254,6 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     menu = _menu(message, custom_id) if "values" in data else {}
     return Interaction(
         id=str(body["id"]),
-        token=str(body["token"]),
         kind=kind,
         actor=actor,
         control=control,

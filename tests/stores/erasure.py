@@ -8,8 +8,8 @@ import pytest
 
 from answerback.core import ask as asks
 from answerback.core import clarification
-from answerback.core.actions import Answer
-from answerback.core.ask import Ask, Destination, Reason, RecordEntry, Status
+from answerback.core.actions import Answer, EndTurn
+from answerback.core.ask import Ask, Change, Destination, RecordEntry, Status
 from answerback.core.clarification import AskBack
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
@@ -168,13 +168,13 @@ class ErasureContract:
         await store.asks.create(Write(new_ask(to=to, responders=("ann@example.com",))), None)
         by = Person(surface="web", user_id="ann@example.com", name="Ann")
 
-        def withdraw(ask: Ask | None) -> Decision[None]:
+        def end_turn(ask: Ask | None) -> Decision[None]:
             assert ask is not None
-            reason = Reason.WITHDRAWN
-            change = asks.end_ask(ask, Status.WITHDRAWN, at=2_000.0, reason=reason, by=by)
+            change = asks.apply_action(ask, EndTurn(), at=2_000.0, by=by)
+            assert isinstance(change, Change)
             return Decision(Write(change.ask, change.entries), None)
 
-        await store.asks.change("ask_1", withdraw)
+        await store.asks.change("ask_1", end_turn)
         erased = await store.erasure.erase("ask_1", 9_000.0, {"slack"})
         assert "ann@" not in repr((erased, await store.record.read("ask_1"))).lower()
         assert erased is not None

@@ -333,13 +333,10 @@ def end_ask(
     at: float,
     reason: Reason,
     message: str | None = None,
-    by: Person | None = None,
     gave_up: GaveUp | None = None,
 ) -> Change:
     """End an ask without a person's answer: as expired, withdrawn or failed."""
-    outcome = Outcome(
-        status=status, at=at, ended_by=by, reason=reason, message=message, gave_up=gave_up
-    )
+    outcome = Outcome(status=status, at=at, reason=reason, message=message, gave_up=gave_up)
     done = replace(ask, outcome=outcome, revision=ask.revision + 1, updated_at=at)
     done = replace(done, inquiring=False, opened=UNOPENED)
     cancelled: tuple[RecordEntry, ...] = ()

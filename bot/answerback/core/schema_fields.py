@@ -75,7 +75,6 @@ class Field:
     min_items: int = 0
     max_items: int | None = None
     default: JsonValue = None
-    has_default: bool = False
     example: str | None = None
     """The schema's first example of a text."""
     is_whole: bool = False
@@ -166,7 +165,6 @@ def _field(root: Mapping[str, JsonValue], name: str, node: JsonValue, required: 
         required=required,
         kind=FieldKind.TEXT,
         default=node.get("default"),
-        has_default="default" in node,
     )
     types, null_type = _types(node)
     choices = _choices(node, types)

@@ -140,7 +140,6 @@ class View(NamedTuple):
     outcome: Outcome | None
     reply: str | None
     reply_needs_text: bool
-    acted_by: Person | None
     unattended: bool = False
     """Whether the agent has stopped waiting for this answer, or had done so when the ask ended."""
     reviewed: bool = False
@@ -218,7 +217,6 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         outcome=_outcome(ask),
         reply=ask.tried_again.text if ask.tried_again else ask.walk.reply,
         reply_needs_text=ask.form.reply_needs_text,
-        acted_by=ask.acted_by,
         unattended=ask.unattended,
         reviewed=walker.has_review(ask.form),
         responders=_responders(ask),

@@ -161,9 +161,6 @@ class Asks(LiveMessages, Protocol):
         it there (`answerback.core.escalation.is_left_behind`). If there are none, or the time is unknown, those
         that are open now."""
 
-    async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
-        """The open asks of a surface, newest first; ``after`` as in `answerback.ports.store.AskStore.page`."""
-
     async def list_grants(self, person: Person | None) -> Sequence[Grant]:
         """The grants that can still be used, newest first; with a person, only theirs."""
 

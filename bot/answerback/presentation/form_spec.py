@@ -307,7 +307,6 @@ def grant_fields(offer: GrantOffer, labels: Labels) -> tuple[Field, ...]:
             minimum=1,
             maximum=offer.uses,
             default=uses,
-            has_default=True,
         ),
     )
     return fields[len(matches) == 1 :]
@@ -316,9 +315,7 @@ def grant_fields(offer: GrantOffer, labels: Labels) -> tuple[Field, ...]:
 def _choice_field(name: str, title: str, choices: Sequence[Choice]) -> Field:
     first = choices[0].value
     kind = FieldKind.CHOICE
-    return Field(
-        name, title, None, True, kind, choices=tuple(choices), default=first, has_default=True
-    )
+    return Field(name, title, None, True, kind, choices=tuple(choices), default=first)
 
 
 def offers_note(question: Question, limits: FormLimits) -> bool:

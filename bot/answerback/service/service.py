@@ -311,7 +311,9 @@ class Service(AskActions):
                 asks = await self.store.messages.find_open(surface, channel, thread, _PAGE, after)
                 after = asks[-1].id if len(asks) == _PAGE else None
             else:
-                page = await self.list_open(surface, after, _PAGE)
+                page = await self.store.asks.page(
+                    status=Status.OPEN, surface=surface, after=after, limit=_PAGE
+                )
                 asks, after = page.rows, page.after
             for ask in asks:
                 yield ask
@@ -329,11 +331,6 @@ class Service(AskActions):
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """The open ask with this live message (see `answerback.ports.live_messages.LiveMessages`)."""
         return await self.store.messages.find_by_message(surface, message_id)
-
-    async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
-        """The open asks of a surface, newest first."""
-        asks = self.store.asks
-        return await asks.page(status=Status.OPEN, surface=surface, after=after, limit=limit)
 
     async def list_open_to_anyone(self, surface: str, limit: int) -> Sequence[Ask]:
         """See `answerback.ports.surface.Asks.list_open_to_anyone`."""

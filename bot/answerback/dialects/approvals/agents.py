@@ -30,8 +30,8 @@ from answerback.dialects.approvals.approval_request import (
     options,
     read_tool_name,
     require_object,
-    to_json_text,
 )
+from answerback.dialects.approvals.arguments_markdown import to_json_text
 from answerback.dialects.call_reader import ArgumentNode
 
 # --- hooks: Claude Code's, which Codex also uses, and Copilot CLI's -------------------------------

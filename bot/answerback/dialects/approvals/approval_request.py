@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -19,7 +18,7 @@ from answerback.core.form import (
     When,
 )
 from answerback.dialects.approvals import tool_use
-from answerback.dialects.approvals.arguments_markdown import Block
+from answerback.dialects.approvals.arguments_markdown import Block, to_json_text
 from answerback.dialects.call_reader import ArgumentNode
 
 DECISION: Final = "decision"
@@ -152,11 +151,6 @@ def option_for(value: str, label: str, sent: JsonValue, kind: OptionKind, *, who
     complete = whole and short == label
     description = None if complete else to_json_text(sent)
     return Option(value=value, label=short, description=description, kind=kind)
-
-
-def to_json_text(value: JsonValue) -> str:
-    """Format a value as JSON for people to read."""
-    return json.dumps(value, ensure_ascii=False)
 
 
 def optional_items(node: ArgumentNode, key: str, noun: str) -> list[ArgumentNode]:

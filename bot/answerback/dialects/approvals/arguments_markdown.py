@@ -86,7 +86,7 @@ def render_context(lead: Sequence[Block], *groups: JsonValue) -> str | None:
 
 def inline_code(text: str) -> str:
     """Return a text as a Markdown code span on one line, with everything unusual in it escaped as in JSON."""
-    shown = text if text.isprintable() else _json(text)
+    shown = text if text.isprintable() else to_json_text(text)
     fence = "`" * (max((len(run) for run in re.findall("`+", shown)), default=0) + 1)
     blank = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
     return f"{fence}{blank}{shown}{blank}{fence}"
@@ -145,12 +145,12 @@ def _lines(arguments: JsonValue, page: _Page) -> Iterator[str]:
         return _items(arguments, 0, page)
     if isinstance(arguments, str):
         return iter(page.cut(arguments).split("\n"))
-    return iter(() if arguments is None else (_json(arguments),))
+    return iter(() if arguments is None else (to_json_text(arguments),))
 
 
 def _entries(values: dict[str, JsonValue], level: int, page: _Page) -> Iterator[str]:
     for key, value in values.items():
-        name = key if _KEY.fullmatch(key) else _json(key)
+        name = key if _KEY.fullmatch(key) else to_json_text(key)
         yield from _named_value(f"{name}:", value, level, page)
 
 
@@ -179,12 +179,15 @@ def _named_value(name: str, value: JsonValue, level: int, page: _Page) -> Iterat
 def _is_short(values: list[JsonValue]) -> bool:
     """Return whether an array of plain values fits on one line."""
     plain = not any(isinstance(value, (dict, list)) for value in values)
-    return plain and len(_json(values)) <= _SHORT
+    return plain and len(to_json_text(values)) <= _SHORT
 
 
 def _scalar(value: JsonValue) -> str:
-    return value if isinstance(value, str) and not _NOT_BARE.fullmatch(value) else _json(value)
+    return (
+        value if isinstance(value, str) and not _NOT_BARE.fullmatch(value) else to_json_text(value)
+    )
 
 
-def _json(value: JsonValue) -> str:
+def to_json_text(value: JsonValue) -> str:
+    """Format a value as JSON for people to read."""
     return json.dumps(value, ensure_ascii=False)

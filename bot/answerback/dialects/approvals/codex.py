@@ -27,8 +27,8 @@ from answerback.dialects.approvals.approval_request import (
     optional_items,
     options,
     read_tool_name,
-    to_json_text,
 )
+from answerback.dialects.approvals.arguments_markdown import to_json_text
 from answerback.dialects.call_reader import ArgumentNode
 
 _HUMAN: Final = options(accept="Allow", decline="Deny")

@@ -252,7 +252,6 @@ def test_a_context_is_rendered_like_on_each_platform() -> None:
             None,
         ),
         reply_needs_text=False,
-        acted_by=None,
     )
     on_slack = slack.blocks_to_html(render(view, Labels()).blocks)
     on_discord = discord.html(message(view, Labels()))

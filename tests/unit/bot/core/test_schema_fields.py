@@ -151,7 +151,6 @@ def test_titles_descriptions_and_bounds_are_kept() -> None:
             minimum=1,
             exclusive_maximum=9,
             default=2,
-            has_default=True,
         ),
         Field("s", "s", None, False, FieldKind.TEXT, min_length=1, max_length=5, pattern="^a"),
         Field(

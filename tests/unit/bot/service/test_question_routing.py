@@ -53,7 +53,7 @@ async def test_a_surface_that_is_not_configured_is_refused_and_nothing_is_stored
     assert "pager.*" in problem.message
     assert '"chat"' in problem.message
     assert refused.value.detail == problem.message
-    assert not (await service.list_open("pager", None, 1)).rows
+    assert not [ask async for ask in service.each_open("pager")]
 
 
 QUESTION_CALL: Any = {
