@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar, Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -27,7 +27,7 @@ from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.retry import retry
+from answerback_chat.retry import min_retry_delay, retry
 from answerback_chat.typed_messages import Message, Platform, TypedMessageHandler
 from answerback_client.backoff import Backoff
 
@@ -73,6 +73,8 @@ class BotMessageListener(Platform[B]):
 
     resends: ClassVar[bool] = False
     """Whether the platform sends a message again if `take` raises StoreError."""
+    shows_once: ClassVar[bool] = False
+    """Whether the platform shows a note once, however often it is sent."""
     taken_mark: ClassVar[str]
     refused_mark: ClassVar[str]
 
@@ -133,14 +135,19 @@ class BotMessageListener(Platform[B]):
             logger.info("A message could not be marked: %s", error, extra=extra)
         if typed.in_group:
             try:
-                await self._send_direct(typed, text)
+                await self._tell(self._send_direct, typed, text)
             except (RateLimitedError, PlatformUnavailableError):
                 raise
             except PlatformError:
                 pass  # they accept none from the bot
             else:
                 return
-        await self._send_in_place(typed, text)
+        await self._tell(self._send_in_place, typed, text)
+
+    async def _tell(self, send: Callable[[B, str], Awaitable[None]], typed: B, text: str) -> None:
+        """Send a note, and again if that cannot show it twice."""
+        passing = min_retry_delay if self.shows_once else _delay_if_limited
+        await retry(lambda: send(typed, text), passing=passing)
 
     @abstractmethod
     async def _react(self, typed: B, mark: str) -> None:
@@ -175,3 +182,8 @@ class BotMessageListener(Platform[B]):
                 raise PlatformUnavailableError(message)
             await backoff.wait()
         return None
+
+
+def _delay_if_limited(error: Exception) -> float | None:
+    """See `retry`: after any other failure the note may be there."""
+    return min_retry_delay(error) if isinstance(error, RateLimitedError) else None

@@ -18,7 +18,6 @@ from answerback.presentation.attribution import fill
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.bot_listener import BotMessageListener
-from answerback_chat.retry import retry
 from answerback_discord import parse, private_notes
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import ChannelDirectory, ChannelKind
@@ -30,6 +29,7 @@ from answerback_discord.parse import SURFACE, ReferencedMessage, TypedMessage
 class TypedMessageListener(BotMessageListener[TypedMessage]):
     """Handles messages from any source; see `answerback_chat.bot_listener.BotMessageListener`."""
 
+    shows_once = True  # by the nonce
     taken_mark = "✅"
     refused_mark = "❌"
 
@@ -97,7 +97,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
 
     async def _send_direct(self, typed: TypedMessage, text: str) -> None:
         to = Destination(surface=SURFACE, user=typed.actor.person.user_id)
-        direct = await retry(lambda: self._channels.resolve_destination(to))
+        direct = await self._channels.resolve_destination(to)
         await self._send(direct.id, typed, self._about(typed, text))
 
     async def _send_in_place(self, typed: TypedMessage, text: str) -> None:
@@ -119,8 +119,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         }
         if channel_id == typed.channel_id:
             body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
-        path = f"/channels/{channel_id}/messages"
-        await retry(lambda: self._calls.request("POST", path, body))
+        await self._calls.request("POST", f"/channels/{channel_id}/messages", body)
 
     async def _react(self, typed: TypedMessage, mark: str) -> None:
         path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(mark)}/@me"

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from answerback.core.ask import Ask
-from answerback.core.errors import RateLimitedError
 from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Asks, Rejected
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_listener import BotMessageListener
-from answerback_chat.retry import min_retry_delay, retry
 from answerback_telegram import private_notes
 from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
 from answerback_telegram.html_text import escape
@@ -85,10 +83,4 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         await self._send(typed.place, text, typed.id)
 
     async def _send(self, place: Place, text: str, reply_to: str | None = None) -> None:
-        note = compose([text], [])
-        await retry(lambda: self._helpers.send(place, note, reply_to), passing=_delay_if_limited)
-
-
-def _delay_if_limited(error: Exception) -> float | None:
-    """See `retry`: after any other failure the note may be there."""
-    return min_retry_delay(error) if isinstance(error, RateLimitedError) else None
+        await self._helpers.send(place, compose([text], []), reply_to)

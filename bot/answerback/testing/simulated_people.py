@@ -119,6 +119,17 @@ class HasTypedAnswers(SimulatedPerson, Protocol):
         Returns whether the message was marked as taken, once it is handled.
         """
 
+    async def refusals(self, count: int) -> list[str]:
+        """Return what this person was told about messages that were not taken, once there are ``count`` such notes."""
+
+
+@runtime_checkable
+class HasNotes(SimulatedPerson, Protocol):
+    """A note can go with a choice, where the agent's tool takes one."""
+
+    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
+        """Answer the open question with one of its options, or with several, and a note."""
+
 
 @runtime_checkable
 class HasReminders(SimulatedPerson, Protocol):
@@ -299,6 +310,7 @@ class Capability(Enum):
     MODALS = HasModals
     PRIVATE_NOTES = HasPrivateNotes
     TYPED_ANSWERS = HasTypedAnswers
+    NOTES = HasNotes
     REMINDERS = HasReminders
     MENTIONS = HasMentions
     ASKING_BACK = HasAskingBack
@@ -319,13 +331,14 @@ C = TypeVar("C", bound=Callable[..., object])
 
 
 def requires_capability(capability: Capability) -> Callable[[C], C]:
-    """Mark a contract test, or all tests of a class, as for platforms that have this capability."""
+    """Mark a contract test, or all tests of a class, as for platforms that have this capability, too."""
 
     def mark(part: C) -> C:
         cases = vars(part).values() if isinstance(part, type) else [part]
         for case in cases:
             if inspect.isfunction(case):
-                case.needs = capability  # type: ignore[attr-defined] # read by SurfaceContract
+                needs = {capability, *getattr(case, "needs", ())}
+                case.needs = needs  # type: ignore[attr-defined] # read by SurfaceContract
         return part
 
     return mark

@@ -17,6 +17,7 @@ from answerback.testing.simulated_people import (
     HasRateLimits,
     HasReminders,
     HasTokens,
+    HasTypedAnswers,
     SimulatedPerson,
     Stage,
     requires_capability,
@@ -121,6 +122,22 @@ class OutagesContract:
         assert stored is not None
         assert answered_values(stored) == [True, False]
         await wait_for_steps(stage, ask, ada, after=1)
+
+    @requires_capability(Capability.RATE_LIMITS)
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-7", "DATA-7")
+    async def test_the_author_of_a_text_that_is_not_taken_is_told_despite_a_rate_limit(
+        self, stage: Stage, ada: SimulatedPerson, bob: HasTypedAnswers, limits: HasRateLimits
+    ) -> None:
+        ask = await create_viewed_ask(stage, [WHY], ada)
+        await bob.look_at(ask)
+        before = limits.count_rate_limited()
+        limits.rate_limit_next(1)
+        assert not await bob.type_message("I say no")
+        [note] = await bob.refusals(1)
+        assert note.strip()
+        assert limits.count_rate_limited() == before + 1
+        await wait_for_steps(stage, ask, ada, after=0)
 
     @requires_capability(Capability.TOKENS)
     @pytest.mark.rule("PLACE-3")

@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
+from pydantic import JsonValue
 
 from answerback.core.actions import Action, Answer, Other
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.walker import GivenAnswer, Person
 from answerback.ports.surface import Acted, Actor
-from answerback.testing.simulated_people import SimulatedPerson, Stage
+from answerback.testing.simulated_people import (
+    Capability,
+    HasNotes,
+    SimulatedPerson,
+    Stage,
+    requires_capability,
+)
+from answerback.testing.surface_clicks import create_viewed_ask, wait_for_steps
 from answerback.testing.surface_questions import GO
 from answerback.testing.surface_walks import strip_whitespace
 
@@ -122,6 +130,26 @@ class PrefillsContract:
         await ada.answer_as_prefilled(question)
         again = await harness.wait_until_shown(ask.id)
         assert [_content(given) for given in again.walk.answers] == [_content(before)]
+
+    @requires_capability(Capability.NOTES)
+    @pytest.mark.rule("ACT-8", "WALK-3")
+    @pytest.mark.parametrize(
+        ("question", "value"),
+        [(_ONE, "b"), (_DESCRIBED, "b"), (_INSTEAD, ["b", "c"])],
+        ids=["one", "described", "several"],
+    )
+    async def test_a_note_goes_with_a_choice(
+        self, stage: Stage, ada: HasNotes, question: Question, value: JsonValue
+    ) -> None:
+        ask = await create_viewed_ask(stage, [question, GO], ada)
+        for after, note in ((1, "not yet"), (3, "not *now*")):
+            await ada.answer_with_note(question, value, note)
+            answered = await wait_for_steps(stage, ask, ada, after=after)
+            [given] = answered.walk.answers
+            assert _content(given) == (value, False, note)
+            assert note in await ada.read_all_text()
+            await ada.go_back()
+            await wait_for_steps(stage, ask, ada, after=after + 1)
 
 
 def _content(given: GivenAnswer) -> tuple[object, bool, str | None]:

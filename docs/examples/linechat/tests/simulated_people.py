@@ -133,6 +133,9 @@ class SimulatedLinePerson:
     async def answer(self, question: Question, value: JsonValue) -> None:
         await self._act("answer", value)
 
+    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
+        await self._act("answer", value, note=note)
+
     async def answer_as_prefilled(self, question: Question) -> None:
         await self._act(**self._seen["again"])
 

@@ -170,6 +170,14 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         await self._person.until(lambda: len(notes()) >= count)
         return notes()
 
+    async def refusals(self, count: int) -> list[str]:
+        def notes() -> list[str]:
+            direct = self._discord.direct(self._person.user).messages.values()
+            return [m.content for m in direct if m.author_id == self._discord.bot.id]
+
+        await self._person.until(lambda: len(notes()) >= count)
+        return notes()
+
     def mentions_and_links(self) -> list[str]:
         return [whom for ping in self._discord.pings[self._pings :] for whom in ping.whom]
 
@@ -206,6 +214,13 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         if self._person.modal is not None:
             done = await self._person.submit()
             assert done.answered, done.problem
+
+    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
+        wanted = value if isinstance(value, list) else [value]
+        labels = [o.label for o in question.options if o.value in wanted]
+        await self._click(LABELS.answer_with_note)
+        self._person.fill(LABELS.choose, labels if isinstance(value, list) else labels[0])
+        await self._fill(LABELS.note_label, note)
 
     async def _choose(self, question: Question, value: JsonValue) -> None:
         place = next(i for i, o in enumerate(question.options) if o.value == value)

@@ -22,7 +22,7 @@ from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.state import initial
-from tests.fakes.slack.visible_message import Control, Sight, look
+from tests.fakes.slack.visible_message import Sight, look
 from tests.fakes.slack.workspace import Message, Snapshot, View
 from tests.surface_setups import LoadBalancer, Setup
 from tests.unit.adapters.slack.batch_lists import SlackBatches
@@ -31,7 +31,7 @@ from tests.unit.adapters.slack.example_events import example_payloads
 from tests.unit.adapters.slack.offers import OFFERS
 from tests.unit.adapters.slack.removal import SlackRemoval
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Mode, belongs, run_app, workspace
-from tests.unit.adapters.slack.shown_buttons import shown_button
+from tests.unit.adapters.slack.shown_buttons import menus_of, places_of, shown_button
 
 _CLICKED = {"button", "checkboxes", "multi_static_select"}
 
@@ -182,7 +182,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         sight = self._sight()
         if question.answer_type in {AnswerType.TEXT, AnswerType.SCHEMA}:
             return await self._entry_start(question)
-        if menus := _menus(sight):
+        if menus := menus_of(sight):
             [menu] = menus
             ticked = initial(menu)
             chosen = ticked.get("selected_options", [ticked.get("selected_option")])
@@ -215,6 +215,8 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         await self._slack.until(lambda: len(notes()) >= count)
         return notes()
 
+    refusals = private_notes
+
     def mentions_and_links(self) -> list[str]:
         live = self._live().ts
         about = [m for m in self._slack.messages(CHANNEL) if live in (m.ts, m.thread_ts)]
@@ -243,26 +245,25 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
     async def answer_as_prefilled(self, question: Question) -> None:
         offered = {c.action_id for c in self._sight().controls}
         primary = [c.action_id for c in self._sight().controls if c.style == "primary"]
-        openers = (Verb.OTHER, Verb.NOTE, Verb.WRITE, Verb.FILL)
-        text_buttons = [verb for verb in openers if verb in primary]
+        openers = [v for v in (Verb.OTHER, Verb.NOTE, Verb.WRITE, Verb.FILL) if v in primary]
         if Verb.SUBMIT_SELECTION in offered:
             await self._press(Verb.SUBMIT_SELECTION)
-        elif Verb.CHOOSE in offered:
-            await self._press(Verb.CHOOSE)
-            await self._person.sees_modal()
-            assert (await self._person.submit()).ok
-        elif text_buttons:
-            await self._press(text_buttons[0])
+        elif openers or Verb.CHOOSE in offered:
+            await self._press(Verb.CHOOSE if Verb.CHOOSE in offered else openers[0])
             await self._person.sees_modal()
             assert (await self._person.submit()).ok
         else:
             [name] = primary
             await self._press(name)
 
+    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
+        await self._press(Verb.NOTE)
+        await self._picks(await self._person.sees_modal(), places_of(question, value))
+        assert (await self._person.submit({LABELS.note_label: note})).ok
+
     async def _chooses(self, question: Question, value: JsonValue) -> None:
-        wanted = value if isinstance(value, list) else [value]
-        places = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
-        if _menus(self._sight()):
+        places = places_of(question, value)
+        if menus_of(self._sight()):
             await self._picks(self._copy, places)
             await self._press(Verb.SUBMIT_SELECTION)
         elif Verb.CHOOSE in {c.action_id for c in self._sight().controls}:
@@ -274,7 +275,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
 
     async def _picks(self, shown: Snapshot | View, places: Iterable[str]) -> None:
         """Options may look the same, so the person picks by position."""
-        for menu in _menus(look(shown)):
+        for menu in menus_of(look(shown)):
             picked = [c.option for c in menu.choices if c.option["value"] in places]
             entry: Json = {"type": menu.kind, "selected_options": picked}
             if menu.kind in {"radio_buttons", "static_select"}:
@@ -392,7 +393,3 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         }
         ack = await self._person._act(self._copy, control, action)
         assert ack.ok, ack
-
-
-def _menus(sight: Sight) -> list[Control]:
-    return [c for c in sight.controls if c.action_id == Verb.CHOOSE and c.kind != "button"]

@@ -1,4 +1,4 @@
-"""The command, and the messages that answer a simulated person in the chat between them and the bot."""
+"""The command, and what answers or refuses a simulated person in the chat between them and the bot."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.fakes.telegram.world import Chat, Message, User
 
 
 class TelegramCommands:
-    """See `answerback.testing.simulated_people.HasCommands`."""
+    """See `HasCommands` and `HasTypedAnswers` in `answerback.testing.simulated_people`."""
 
     _telegram: FakeTelegram
     _chat: Chat
@@ -35,3 +35,11 @@ class TelegramCommands:
         await self._telegram.until(lambda: self._answer.version > version)
         assert not self._answer.buttons
         return self._answer.text
+
+    async def refusals(self, count: int) -> list[str]:
+        def notes() -> list[str]:
+            own = self._telegram.chats[self._user.id].messages.values()
+            return [m.text for m in own if m.sender.is_bot]
+
+        await self._telegram.until(lambda: len(notes()) >= count)
+        return notes()

@@ -14,7 +14,7 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.presentation.sanitize import visible
-from answerback.testing.simulated_people import ShownButton, SimulatedPerson
+from answerback.testing.simulated_people import SimulatedPerson
 from answerback_chat import control_codec
 from answerback_telegram.html_text import fit_line
 from answerback_telegram.keyboards import BUTTON_LABEL
@@ -24,11 +24,12 @@ from tests.fakes.telegram.world import Chat, Message, User
 from tests.unit.adapters.telegram.batch_lists import TelegramBatches
 from tests.unit.adapters.telegram.command_answers import TelegramCommands
 from tests.unit.adapters.telegram.offers import OFFERS
+from tests.unit.adapters.telegram.shown_buttons import TelegramButtons
 
 LABELS = Labels()
 
 
-class SimulatedTelegramPerson(TelegramBatches, TelegramCommands):
+class SimulatedTelegramPerson(TelegramBatches, TelegramButtons, TelegramCommands):
     """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, telegram: FakeTelegram, chat: Chat, user: User) -> None:
@@ -198,6 +199,16 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramCommands):
         await self._telegram.until(lambda: said.reactions or self._replies_to(said))
         return said
 
+    async def _next_request(self, to: Message, text: str) -> Message:
+        """Type what one request asks for; return the next one."""
+        said = await self._telegram.person_sends(self._user, self._chat, text, to.id)
+
+        def new() -> list[Message]:
+            return [m for i, m in self._chat.messages.items() if i > said.id and m.sender.is_bot]
+
+        await self._telegram.until(new)
+        return new()[0]
+
     def _replies_to(self, message: Message) -> list[Message]:
         return [
             m for m in self._chat.messages.values() if m.reply_to == message.id and m.sender.is_bot
@@ -259,6 +270,11 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramCommands):
         await self._click(await self._turn_to("answer", index))
 
     async def _select(self, question: Question, value: JsonValue) -> None:
+        if await self._tick(question, value):
+            await self._press(LABELS.submit)
+
+    async def _tick(self, question: Question, value: JsonValue) -> bool:
+        """Tick these options, and no others; returns whether that was accepted."""
         assert isinstance(value, list)
         before = await self.read_prefill(question) if len(question.options) <= 20 else None
         chosen = before if isinstance(before, list) else []
@@ -266,8 +282,18 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramCommands):
             if (option.value in value) is not (option.value in chosen):
                 button = await self._turn_to("choose", index)
                 if not await self._change(button):
-                    return
-        await self._press(LABELS.submit)
+                    return False
+        return True
+
+    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
+        if isinstance(value, list):
+            assert await self._tick(question, value)
+        request = await self._open(LABELS.answer_with_note)
+        assert request is not None
+        if not isinstance(value, list):
+            [label] = [o.label for o in question.options if o.value == value]
+            request = await self._next_request(request, label)
+        await self._type_reply(request, note)
 
     async def answer_as_prefilled(self, question: Question) -> None:
         submit = _named(self._copy, LABELS.submit)
@@ -284,23 +310,6 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramCommands):
             return ""
         await self._telegram.until(lambda: self._replies_to(said))
         return "".join(f"{said.text}\n{each.text}" for each in self._replies_to(said))
-
-    def buttons(self) -> list[ShownButton]:
-        return [
-            ShownButton(
-                each["text"],
-                each["callback_data"],
-                answers=":answer:" in each["callback_data"] and not each["text"].isdigit(),
-                denies=each.get("style") == "danger",
-            )
-            for each in self._copy.buttons
-        ]
-
-    async def press_button(self, shown: ShownButton) -> None:
-        await self._press(shown.label)
-
-    def seen_at_once(self) -> str:
-        return "\n".join([self._copy.text, *(each["text"] for each in self._copy.buttons)])
 
     async def confirm(self) -> None:
         await self._press(LABELS.confirm)
@@ -359,15 +368,7 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramCommands):
         request = await self._open(LABELS.allow_again)
         if request is None:
             return
-        before = {*self._chat.messages}
-        await self._telegram.person_sends(self._user, self._chat, "1", request.id)
-
-        def new() -> list[Message]:
-            added = self._chat.messages.keys() - before
-            return [m for i in added if LABELS.grant_uses in (m := self._chat.messages[i]).text]
-
-        await self._telegram.until(new)
-        await self._type_reply(new()[0], str(uses))
+        await self._type_reply(await self._next_request(request, "1"), str(uses))
 
     async def revoke(self) -> None:
         await self._press(LABELS.revoke)
