@@ -84,5 +84,7 @@ def replace_channel_id(ask: Ask, old: str, new: str) -> Ask:
         channel = new if ask.destination.channel == old else ask.destination.channel
         return replace(ask, destination=replace(ask.destination, channel=channel))
     message = {key: new if value == old else value for key, value in ask.message.items()}
-    thread = ask.thread and replace(ask.thread, channel=new)
+    thread = ask.thread
+    if thread is not None and thread.channel == old:
+        thread = replace(thread, channel=new)
     return replace(ask, message=message, thread=thread)
