@@ -121,6 +121,11 @@ class RequestAsker:
             if str(metadata.get(_REQUEST)) not in pending and not await is_needed(ask):
                 await self._withdraw(ask.id)
 
+    async def return_answer(self, ask: Ask) -> None:
+        """Make an answer late that the server no longer waits for."""
+        with contextlib.suppress(NotFoundError):
+            await self.client.call("POST", f"/v1/asks/{ask.id}/undelivered")
+
     async def _withdraw_at_end(self, asked: asyncio.Task[Ask]) -> None:
         """Withdraw an ask while the bridge ends, without waiting for a service that is down."""
         with contextlib.suppress(TimeoutError, ClientError):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 from pydantic import JsonValue
@@ -176,7 +177,7 @@ class ServerBridge(ABC, Generic[S]):
             self.pending.mark_gone(request_id)
 
     async def _is_needed(self, ask: Ask) -> bool:
-        """Whether an answer to an earlier run's ask is delivered late."""
+        """Whether the answer to an ask is delivered late: the server that asked has ended."""
         session, call_id = id_text(ask.json["conversation"]), id_text(ask.json["tool_call_id"])
         asked_at = datetime.fromisoformat(str(ask.json["created_at"])).timestamp()
         return await self._comes_late(str(ask.json["dialect"]), session, call_id, asked_at)
@@ -204,8 +205,11 @@ class ServerBridge(ABC, Generic[S]):
 
         async def answer(ask: Ask) -> None:
             for call in self.answers(kind, request, ask):
-                if not await self._send_until_received(call):
-                    self.report(f"{self.host} no longer waits for {name}.")
+                if not await _until_available(partial(self.send, call)):
+                    if await _until_available(partial(self._is_needed, ask)):
+                        await self.people.return_answer(ask)
+                    else:
+                        self.report(f"{self.host} no longer waits for {name}.")
                     return
             if (session := request.conversation) is not None and session in self._waiting:
                 try:
@@ -220,14 +224,6 @@ class ServerBridge(ABC, Generic[S]):
             lambda error: self.report(f"{name} stays in {self.host}'s own window: {error}"),
             self.place,
         )
-
-    async def _send_until_received(self, call: Call) -> bool:
-        backoff = Backoff()
-        while True:
-            try:
-                return await self.send(call)
-            except ServerUnavailableError:
-                await backoff.wait()
 
     async def _deliver_late_answers(self) -> None:
         """Deliver to the interrupted sessions until cancelled."""
@@ -248,3 +244,13 @@ class ServerBridge(ABC, Generic[S]):
         finally:
             late.receipt.abandon()  # has no effect once confirmed
         return True
+
+
+async def _until_available(attempt: Callable[[], Awaitable[bool]]) -> bool:
+    """Make an attempt, again and again until the server is available for it; returns its result."""
+    backoff = Backoff()
+    while True:
+        try:
+            return await attempt()
+        except ServerUnavailableError:
+            await backoff.wait()

@@ -19,6 +19,8 @@ class Pending:
     """Set when the server no longer waits for an answer."""
     task: asyncio.Task[None] = field(init=False)
     """Waits for the answer."""
+    is_answered: bool = False
+    """Whether there is an answer, which the server may not have accepted yet."""
 
 
 @dataclass(slots=True)
@@ -62,6 +64,7 @@ class PendingRequests:
                     refused(error)
                 return
             if ask is not None:
+                pending.is_answered = True
                 await answer(ask)
             self._by_key.pop(key, None)
 
@@ -75,8 +78,9 @@ class PendingRequests:
         return pending is not None
 
     def drop(self, key: str) -> None:
-        """Stop to wait, and leave the ask open: its answer comes late."""
-        if (pending := self._by_key.pop(key, None)) is not None:
+        """Stop to wait, and leave the ask open: its answer comes late. One that is there already is still sent."""
+        if (pending := self._by_key.get(key)) is not None and not pending.is_answered:
+            del self._by_key[key]
             pending.task.cancel()
 
     def end(self) -> None:

@@ -237,6 +237,24 @@ async def test_the_answer_to_a_killed_gateways_question_continues_the_session(
 
 
 @pytest.mark.rule("CONNECT-9")
+async def test_what_is_answered_while_the_gateway_restarts_continues_the_session(
+    service: Served, openclaw: Openclaw, device: Device
+) -> None:
+    openclaw.started_at -= 100
+    async with bridging(service, openclaw, device):
+        await openclaw.ask("question", QUESTION)
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+        await openclaw.stop()
+        await service.act(ask, action="answer", value="8080")
+        await service.wait_for_waiters(ask, 0)
+        openclaw.pending["question"] = {}
+        openclaw.started_at += 200
+        await openclaw.start()
+        await told_late(openclaw)
+
+
+@pytest.mark.rule("CONNECT-9")
 async def test_what_was_answered_while_no_bridge_ran_continues_the_session(
     service: Served, openclaw: Openclaw, device: Device
 ) -> None:

@@ -87,6 +87,23 @@ async def test_a_restarted_opencode_is_prompted_with_the_answer_once(
 
 
 @pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_what_is_answered_while_opencode_restarts_becomes_a_prompt(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+        await opencode.stop()
+        opencode.forget()
+        await service.act(ask, **YES)
+        await wait_until_undelivered(service)  # the bridge has the answer, and nobody to give it to
+        await opencode.start()
+        assert ask.id in await prompted(opencode)
+        await wait_until_undelivered(service)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
 @pytest.mark.parametrize("when", ["before", "after"])
 async def test_a_bridge_killed_with_its_opencode_prompts_it_when_both_are_back(
     service: Served, opencode: Opencode, when: str
