@@ -8,8 +8,8 @@ import pytest
 
 from answerback.core import granting
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
-from answerback.core.grants import Grant, GrantOffer, Match
-from answerback.core.walker import Person
+from answerback.core.grants import Grant, GrantNote, GrantOffer, Match
+from answerback.core.walker import Person, Refused
 from answerback.testing.example_asks import new_ask
 
 ANN = Person(surface="chat", user_id="ann")
@@ -54,3 +54,12 @@ def test_a_grant_answers_only_what_its_one_option_ends(questions: tuple[Question
         ask = new_ask(form=form)
         offering = replace(ask, request=ask.request.model_copy(update={"grants": OFFER}))
         assert (granting.use(offering, GRANT) is not None) == is_used
+
+
+@pytest.mark.rule("GRANT-7")
+def test_an_erased_ask_has_no_grant_to_revoke_because_it_has_ended() -> None:
+    note = GrantNote(id=GRANT.id, by=ANN, uses=3, until=9_999.0)
+    made_here = replace(new_ask(form=Form(questions=(ONCE,))), grant=note)
+    assert granting.can_revoke(made_here)
+    erased = replace(made_here, erased_at=2.0)
+    assert isinstance(granting.revoke(erased, at=3.0, by=ANN), Refused)

@@ -373,3 +373,11 @@ def test_only_human_answers_can_be_edited_and_the_error_lists_them() -> None:
         assert isinstance(refused, Refused)
         (problem,) = refused.problems
         assert (problem.pointer, '"a", "b"' in problem.message) == ("/question_id", True)
+    filled = walker.step(
+        TWO, walked(TWO, Answer(value=True)), Answer(value=False), source=Source.CONFIG
+    )
+    assert isinstance(filled, Walk)
+    refused = walker.step(TWO, filled, Edit(question_id="b"))
+    assert isinstance(refused, Refused)
+    assert refused.problems[0].message.endswith('these have one: "a".')
+    assert isinstance(walker.step(TWO, filled, Edit(question_id="a")), Walk)
