@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from answerback.agents.bridges.frame import Json
+from answerback.agents.bridges.event_server import Json
 from answerback.agents.bridges.openclaw_device import Device
 from answerback.agents.bridges.openclaw_gateway import OpenclawGateway
 from tests.agents.conftest import BINARIES, LATE, PATIENCE, Home

@@ -17,7 +17,7 @@ import aiohttp
 
 from answerback.agents.bridges.ask_people import RequestAsker
 from answerback.agents.bridges.codex import CodexBridge
-from answerback.agents.bridges.frame import ForeignServerError
+from answerback.agents.bridges.event_server import ForeignServerError
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.openclaw import OpenclawBridge
 from answerback.agents.bridges.openclaw_device import Device

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import ClassVar, Final, Generic, Protocol, TypeVar
-
-from pydantic import JsonValue
+from typing import ClassVar, Final, Generic, TypeVar
 
 from answerback.agents.bridges.ask_people import Request, RequestAsker, id_text
+from answerback.agents.bridges.event_server import (
+    EventServer,
+    Json,
+    ServerUnavailableError,
+    until_available,
+)
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.pending_requests import Pending, PendingRequests
-from answerback.core.base_error import AnswerbackError
 from answerback_client import Ask
 from answerback_client.backoff import Backoff
 
-Json = dict[str, JsonValue]
 Call = tuple[str, Json | None]
 """What a server is called with: a path or a method, and the body or the parameters."""
 Report = Callable[[str], None]
@@ -31,31 +33,6 @@ Report = Callable[[str], None]
 
 _LATE_ANSWER_INTERVAL: Final = 2.0
 """Seconds between two checks for answers to interrupted sessions."""
-
-
-class ServerUnavailableError(Exception):
-    """The server cannot be reached, or is temporarily unable to answer."""
-
-
-class ForeignServerError(AnswerbackError):
-    """The address is not that of such a server, or the server refuses the bridge."""
-
-
-class EventServer(Protocol):
-    """A running server that reports what happens in it."""
-
-    url: str
-
-    def open_event_stream(self) -> AbstractAsyncContextManager[AsyncIterator[Json]]:
-        """Stream the events from now on, until the connection is lost.
-
-        Raises:
-            ServerUnavailableError: the server cannot be reached, or the connection was lost.
-            ForeignServerError: it is another kind of server, or refuses the bridge.
-        """
-
-    async def sessions(self) -> list[str]:
-        """The ids of the newest sessions, which are checked for late answers."""
 
 
 S = TypeVar("S", bound=EventServer)
@@ -205,8 +182,8 @@ class ServerBridge(ABC, Generic[S]):
 
         async def answer(ask: Ask) -> None:
             for call in self.answers(kind, request, ask):
-                if not await _until_available(partial(self.send, call)):
-                    if await _until_available(partial(self._is_needed, ask)):
+                if not await until_available(partial(self.send, call)):
+                    if await until_available(partial(self._is_needed, ask)):
                         await self.people.return_answer(ask)
                     else:
                         self.report(f"{self.host} no longer waits for {name}.")
@@ -244,13 +221,3 @@ class ServerBridge(ABC, Generic[S]):
         finally:
             late.receipt.abandon()  # has no effect once confirmed
         return True
-
-
-async def _until_available(attempt: Callable[[], Awaitable[bool]]) -> bool:
-    """Make an attempt, again and again until the server is available for it; returns its result."""
-    backoff = Backoff()
-    while True:
-        try:
-            return await attempt()
-        except ServerUnavailableError:
-            await backoff.wait()

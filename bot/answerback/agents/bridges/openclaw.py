@@ -12,7 +12,8 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.agents.bridges.ask_people import Request, id_text, structured_result
-from answerback.agents.bridges.frame import Call, Json, ServerBridge
+from answerback.agents.bridges.event_server import Json
+from answerback.agents.bridges.frame import Call, ServerBridge
 from answerback.agents.bridges.openclaw_gateway import OpenclawGateway
 from answerback.agents.pipe.json_rpc import as_object, objects
 from answerback_client import Ask

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from answerback.agents.bridges.frame import Json
+from answerback.agents.bridges.event_server import Json
 
 if TYPE_CHECKING:
     from nacl.signing import SigningKey

@@ -18,7 +18,7 @@ import aiohttp
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.agents.bridges.ask_people import id_text
-from answerback.agents.bridges.frame import (
+from answerback.agents.bridges.event_server import (
     EventServer,
     ForeignServerError,
     Json,

@@ -16,13 +16,8 @@ from answerback.agents.bridges.ask_people import (
     reason_for_no_answer,
     structured_result,
 )
-from answerback.agents.bridges.frame import (
-    Call,
-    ForeignServerError,
-    Json,
-    ServerBridge,
-    ServerUnavailableError,
-)
+from answerback.agents.bridges.event_server import ForeignServerError, Json, ServerUnavailableError
+from answerback.agents.bridges.frame import Call, ServerBridge
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.agents.bridges.pending_requests import Pending
 from answerback.agents.pipe.json_rpc import as_object

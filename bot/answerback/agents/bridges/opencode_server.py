@@ -16,7 +16,7 @@ from urllib.parse import quote
 import aiohttp
 from pydantic import JsonValue
 
-from answerback.agents.bridges.frame import (
+from answerback.agents.bridges.event_server import (
     EventServer,
     ForeignServerError,
     Json,

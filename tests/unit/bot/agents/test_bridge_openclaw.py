@@ -16,7 +16,7 @@ import pytest
 from aiohttp import web
 
 from answerback.agents.bridges.ask_people import RequestAsker
-from answerback.agents.bridges.frame import ForeignServerError, ServerUnavailableError
+from answerback.agents.bridges.event_server import ForeignServerError, ServerUnavailableError
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.openclaw import OpenclawBridge
 from answerback.agents.bridges.openclaw_device import Device

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from answerback.agents.bridges import opencode_server
-from answerback.agents.bridges.frame import ForeignServerError
+from answerback.agents.bridges.event_server import ForeignServerError
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.agents.pipe.lines import LineTooLongError
 from answerback.cli import bridged_server
