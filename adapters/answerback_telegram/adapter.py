@@ -46,7 +46,7 @@ from answerback_telegram.parse import (
 )
 from answerback_telegram.platform_events import EventHandler
 from answerback_telegram.plugin import TelegramSettings
-from answerback_telegram.posting import Posting
+from answerback_telegram.posting import Posting, about_key
 from answerback_telegram.responder_names import ResponderNames
 from answerback_telegram.typed_messages import TypedMessageListener
 
@@ -171,6 +171,8 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         if replied is None:
             return False
         is_new = sent is not None and typed.at is not None and typed.at - sent < _NEW_SECONDS
+        if is_new:  # unless it is known to ask for nothing
+            is_new = await retry(partial(self._asks.draft, about_key(replied))) is None
         entry = await retry(partial(self._entries.find, replied, is_new=is_new))
         if entry is None:
             return False

@@ -263,7 +263,7 @@ def parse_typed_message(
         called,
         _time(message.get("date")),
         command,
-        changed_at(quoted) if quoted_id and may_be_request else None,
+        _time(quoted.get("date")) if quoted_id and may_be_request else None,
     )
 
 

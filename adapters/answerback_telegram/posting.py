@@ -207,7 +207,7 @@ class Posting(JsonMessages):
 
 
 def about_key(full: str) -> str:
-    """The draft key of the ask that a reminder is about."""
+    """The draft key of the ask that a reminder is about, or of False for a note: neither asks for an entry."""
     return f"{SURFACE}:about:{full}"
 
 

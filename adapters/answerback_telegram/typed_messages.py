@@ -83,4 +83,5 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         await self._send(typed.place, text, typed.id)
 
     async def _send(self, place: Place, text: str, reply_to: str | None = None) -> None:
-        await self._helpers.send(place, compose([text], []), reply_to)
+        note = await self._helpers.send(place, compose([text], []), reply_to)
+        await self._asks.save_draft(about_key(note), value=False)

@@ -10,8 +10,11 @@ import pytest
 
 from answerback.core.ask import Status
 from answerback.core.labels import Labels
+from answerback_chat import typed_entries
+from answerback_client.backoff import Backoff
+from answerback_telegram.posting import about_key
 from tests.unit.adapters.telegram.rig import rig
-from tests.unit.adapters.telegram.test_entries import helper
+from tests.unit.adapters.telegram.test_entries import WHY, helper
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
 
 LABELS = Labels()
@@ -39,6 +42,45 @@ async def test_whoever_may_not_answer_is_told_why_although_their_message_cannot_
             [note] = own.messages.values()
         assert "may answer" in note.text
         assert (await at.shown(ask)).revision == 1
+
+
+@pytest.mark.rule("TELEGRAM-5")
+@pytest.mark.parametrize("replied", ["record", "reminder", "note"])
+async def test_a_reply_to_what_certainly_asks_for_nothing_holds_up_no_later_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replied: str
+) -> None:
+    waited: list[str] = []
+
+    class Waited(Backoff):
+        async def wait(self, least: float = 0.0) -> None:
+            waited.append(replied)
+
+    monkeypatch.setattr(typed_entries, "Backoff", Waited)
+    async with rig(tmp_path) as at:
+        ask = await at.submit([WHY])
+        shown = live(at.group, ask)
+        if replied == "record":
+            at.telegram.pass_time(60)
+            await at.service.withdraw(ask.id)
+            await at.shown(ask)
+            quoted = shown
+        elif replied == "reminder":
+            await at.surface.remind(ask, 0)
+            quoted = await helper(at, at.group, shown)
+        else:
+            eve = at.telegram.add_user("Eve", started=False)
+            at.telegram.pass_time()
+            said = await at.telegram.person_sends(eve, at.group, "mine", shown.id)
+            quoted = await helper(at, at.group, said)
+            key = about_key(f"{at.group.id}:{quoted.id}")
+            while await at.store.drafts.get(key) is None:  # noqa: ASYNC110 stored once it is sent
+                await asyncio.sleep(0.01)
+        waited.clear()
+        at.telegram.pass_time()
+        await at.telegram.person_sends(at.ann, at.group, "because", quoted.id)
+        await at.telegram.until(lambda: not at.telegram.updates)
+        assert waited == []
+        assert (await at.shown(ask)).open is (replied == "note")
 
 
 @pytest.mark.rule("TELEGRAM-5")
