@@ -1,11 +1,12 @@
-"""The limits on asking back and explaining, in number and length, tested at their boundaries."""
+"""Asking back and explaining: the limits in number and length at their boundaries, and what counts as told."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from answerback.core import clarification
-from answerback.core.ask import Ask, Change
+from answerback.core.actions import Answer
+from answerback.core.ask import Ask, Change, apply_action
 from answerback.core.clarification import AskBack, apply_ask_back, apply_explanation, can_ask_back
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import Person, Refused
@@ -62,3 +63,17 @@ def test_only_asides_that_were_reported_count_as_told() -> None:
     assert not clarification.has_untold_question(result)
     assert clarification.has_untold_question(more), "a second question is news"
     assert clarification.mark_asides_told(replace(more, asides_told=2), 1).asides_told == 2
+
+
+def test_an_explanation_is_about_what_was_asked_back_or_else_the_open_question() -> None:
+    two = Form(questions=(*GO.questions, GO.questions[0].model_copy(update={"id": "how"})))
+    ask = asking("Why?", new_ask(form=two, request={"accepts": ("clarify",)}))
+    assert ask is not None
+    answered = apply_action(ask, Answer(value=True), at=2.0, by=ANN)
+    assert isinstance(answered, Change)
+    ask = answered.ask
+    for text in ("Because.", "And mind this."):
+        change = apply_explanation(ask, text, at=3.0)
+        assert isinstance(change, Change)
+        ask = change.ask
+    assert [aside.question_id for aside in ask.asides] == ["go", "go", "how"]
