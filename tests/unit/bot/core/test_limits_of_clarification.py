@@ -77,3 +77,14 @@ def test_an_explanation_is_about_what_was_asked_back_or_else_the_open_question()
         assert isinstance(change, Change)
         ask = change.ask
     assert [aside.question_id for aside in ask.asides] == ["go", "go", "how"]
+
+
+def test_the_open_question_has_been_shown_at_each_revision_since_it_was_asked() -> None:
+    ask = new_ask(form=GO, request={"accepts": ("clarify",)})
+    assert [*clarification.open_question_revisions(ask)] == [ask.revision]
+    for text in ("Why?", "Really?"):
+        more = asking(text, ask)
+        assert more is not None
+        ask = more
+    newest = ask.revision
+    assert [*clarification.open_question_revisions(ask)] == [newest, newest - 1, newest - 2]
