@@ -8,7 +8,7 @@ import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
@@ -58,7 +58,8 @@ class RequestAsker:
     async def ask_and_wait(self, request: Request, gone: asyncio.Event) -> Ask | None:
         """Ask people, and return the ask once it has ended; None if the request went away first.
 
-        If the request goes away, the ask is withdrawn. So is an ask that ends with this process when it is cancelled.
+        If the request goes away, the ask is withdrawn. So is an ask that ends with this process when it is cancelled;
+        the answer to another one then comes late, even if it is here already.
 
         Args:
             gone: set when the server no longer needs an answer.
@@ -86,8 +87,8 @@ class RequestAsker:
         try:
             return await self._wait(await asyncio.shield(asked), gone)
         except asyncio.CancelledError:
-            if request.process is not None:
-                await self._withdraw_at_end(asked)
+            if request.process is not None or asked.done():
+                await self._leave(asked, request)
             raise
         finally:
             asked.cancel()
@@ -121,16 +122,31 @@ class RequestAsker:
             if str(metadata.get(_REQUEST)) not in pending and not await is_needed(ask):
                 await self._withdraw(ask.id)
 
+    async def has_open_asks(self, conversation: str) -> bool:
+        """Whether people are still asked something for a conversation."""
+        query = urlencode({"status": "open", "conversation": conversation, "limit": 1})
+        return bool((await self.client.call("GET", f"/v1/asks?{query}"))["asks"])
+
     async def return_answer(self, ask: Ask) -> None:
-        """Make an answer late that the server no longer waits for."""
+        """Make an answer late that did not reach the server; has no effect on an open ask."""
         with contextlib.suppress(NotFoundError):
             await self.client.call("POST", f"/v1/asks/{ask.id}/undelivered")
 
-    async def _withdraw_at_end(self, asked: asyncio.Task[Ask]) -> None:
-        """Withdraw an ask while the bridge ends, without waiting for a service that is down."""
+    async def return_at_end(self, ask: Ask) -> None:
+        """Return an answer while the bridge ends, without waiting for a service that is down."""
         with contextlib.suppress(TimeoutError, ClientError):
             async with asyncio.timeout(_END_TIMEOUT):
-                await self._withdraw((await asked).id)
+                await self.return_answer(ask)
+
+    async def _leave(self, asked: asyncio.Task[Ask], request: Request) -> None:
+        """Stop to wait for an ask, without waiting for a service that is down."""
+        with contextlib.suppress(TimeoutError, ClientError):
+            async with asyncio.timeout(_END_TIMEOUT):
+                ask = await asked
+                if request.process is None:
+                    await self.return_answer(ask)
+                else:
+                    await self._withdraw(ask.id)
 
     async def _withdraw(self, ask_id: str) -> None:
         with contextlib.suppress(EndedError, NotFoundError):

@@ -11,6 +11,7 @@ import json
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -29,7 +30,7 @@ from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerT
 from answerback.agents.bridges.pending_requests import PendingRequests
 from answerback.agents.pipe.json_rpc import as_object, parse_message
 from answerback.agents.pipe.origins import Folders
-from answerback.agents.pipe.service_calls import DeliveryReceipt
+from answerback.agents.pipe.service_calls import DeliveryReceipt, ServiceUnavailableError
 from answerback_client import Ask, ClientError
 
 Json = dict[str, JsonValue]
@@ -81,6 +82,8 @@ class CodexBridge:
         self._pending = PendingRequests(self.people, self._tasks)
         self._receipts: dict[str, DeliveryReceipt] = {}
         """Receipts for the client's requests that carry late answers, until Codex has accepted them."""
+        self._unresolved: dict[str, Ask] = {}
+        """The answered questions, by request, until Codex reports that it has the answer."""
         self._mcp_calls = McpCalls()
         self._folders = Folders()
         self._interrupts = 0
@@ -92,14 +95,18 @@ class CodexBridge:
         of the thread.
         """
         await self.people.withdraw_stale_asks([], is_needed_by_its_run)
-        async with self._tasks:
-            from_client = self._tasks.create_task(self._relay_from_client(client))
-            async for line in server:
-                self._relay_from_server(line)
-            from_client.cancel()
-            self._pending.end()
-            for receipt in self._receipts.values():
-                receipt.abandon()
+        try:
+            async with self._tasks:
+                from_client = self._tasks.create_task(self._relay_from_client(client))
+                async for line in server:
+                    self._relay_from_server(line)
+                from_client.cancel()
+                self._pending.end()
+                for receipt in self._receipts.values():
+                    receipt.abandon()
+        finally:
+            for ask in self._unresolved.values():
+                await self.people.return_at_end(ask)
 
     async def _relay_from_client(self, lines: AsyncIterator[bytes]) -> None:
         async for line in lines:
@@ -109,7 +116,9 @@ class CodexBridge:
                     changed: Json = {**params, "capabilities": {**known, "experimentalApi": True}}
                     self.to_server(_encode_line({**message, "params": changed}))
                 case {"method": "turn/start" | "turn/steer", "params": {"threadId": str(thread)}}:
-                    late_answers = await self.late_answers.fetch(thread)
+                    late_answers = None
+                    with suppress(ServiceUnavailableError):  # the next turn fetches them
+                        late_answers = await self.late_answers.fetch(thread)
                     self.to_server(
                         line
                         if late_answers is None
@@ -133,7 +142,8 @@ class CodexBridge:
             ):
                 self._forward(request_id, method, call, line)
             case {"method": "serverRequest/resolved", "params": {"requestId": request_id}} if (
-                self._pending.mark_gone(json.dumps(request_id))
+                self._pending.mark_gone(key := json.dumps(request_id))
+                or self._unresolved.pop(key, None) is not None
             ):
                 pass
             case {"id": str(request_id)} if request_id.startswith(self._run):
@@ -177,6 +187,8 @@ class CodexBridge:
             if ask.end_turn and params.get("turnId") is not None:
                 self._interrupt(params)
             self.to_server(_encode_line({"id": request_id, **_answer(method, ask)}))
+            if method == _QUESTION:
+                self._unresolved[key] = ask
 
         def refused(error: ClientError) -> None:
             self._pending.mark_gone(key)  # what follows about it is for the client

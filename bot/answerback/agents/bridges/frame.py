@@ -21,8 +21,9 @@ from answerback.agents.bridges.event_server import (
     ServerUnavailableError,
     until_available,
 )
-from answerback.agents.bridges.late_answers import LateAnswerSource
+from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
 from answerback.agents.bridges.pending_requests import Pending, PendingRequests
+from answerback.agents.pipe.service_calls import ServiceUnavailableError
 from answerback_client import Ask
 from answerback_client.backoff import Backoff
 
@@ -149,7 +150,7 @@ class ServerBridge(ABC, Generic[S]):
         if (asked := self.pending.waiting.get(request_id)) is None:
             return  # it was answered meanwhile
         if await self._comes_late(asked.dialect, asked.conversation, asked.tool_call_id):
-            self.pending.drop(request_id)
+            await self.pending.drop(request_id)
         else:
             self.pending.mark_gone(request_id)
 
@@ -181,14 +182,19 @@ class ServerBridge(ABC, Generic[S]):
         name = f"{kind} {request.id}"
 
         async def answer(ask: Ask) -> None:
-            for call in self.answers(kind, request, ask):
-                if not await until_available(partial(self.send, call)):
-                    if await until_available(partial(self._is_needed, ask)):
-                        await self.people.return_answer(ask)
-                    else:
-                        self.report(f"{self.host} no longer waits for {name}.")
-                    return
-            if (session := request.conversation) is not None and session in self._waiting:
+            session = request.conversation
+            try:
+                for call in self.answers(kind, request, ask):
+                    if not await until_available(partial(self.send, call)):
+                        if await until_available(partial(self._is_needed, ask)):
+                            await self.people.return_answer(ask)
+                        else:
+                            self.report(f"{self.host} no longer waits for {name}.")
+                        return
+            except asyncio.CancelledError:
+                await self.people.return_at_end(ask)
+                raise
+            if session is not None and session in self._waiting:
                 try:
                     await self._deliver(session)
                 except ServerUnavailableError:
@@ -205,14 +211,18 @@ class ServerBridge(ABC, Generic[S]):
     async def _deliver_late_answers(self) -> None:
         """Deliver to the interrupted sessions until cancelled."""
         while True:
-            with suppress(ServerUnavailableError):
-                waiting = [*self._interrupted]
-                self._interrupted -= {each for each in waiting if await self._deliver(each)}
+            waiting = {request.conversation for request in self.pending.waiting.values()}
+            # A session to which an answer is on its way gets that one first: it may have to be returned.
+            for session in self._interrupted - waiting:
+                with suppress(ServerUnavailableError):
+                    has_more = await self.people.has_open_asks(session)
+                    if await self._deliver(session) and not has_more:
+                        self._interrupted.discard(session)
             await asyncio.sleep(_LATE_ANSWER_INTERVAL)
 
     async def _deliver(self, session: str) -> bool:
         """Prompt a session with its late answers, so that it continues; returns whether there were any."""
-        late = await self.late.fetch(session)
+        late = await self._fetch(session)
         if late is None:
             return False
         try:
@@ -221,3 +231,12 @@ class ServerBridge(ABC, Generic[S]):
         finally:
             late.receipt.abandon()  # has no effect once confirmed
         return True
+
+    async def _fetch(self, session: str) -> LateAnswerText | None:
+        """Fetch the late answers of a session, once the service is available."""
+        backoff = Backoff()
+        while True:
+            try:
+                return await self.late.fetch(session)
+            except ServiceUnavailableError:
+                await backoff.wait()

@@ -17,7 +17,6 @@ from answerback.agents.pipe.service_calls import (
     Json,
     RefusedError,
     ServiceCalls,
-    ServiceUnavailableError,
 )
 from answerback.core.too_late import describe_retry
 
@@ -37,7 +36,11 @@ class LateAnswerSource:
     token: str | None
 
     async def fetch(self, conversation: str) -> LateAnswerText | None:
-        """The undelivered answers of a conversation; None if there are none, or if the service cannot be reached."""
+        """The undelivered answers of a conversation; None if there are none.
+
+        Raises:
+            ServiceUnavailableError: the service cannot be reached; nothing is lost.
+        """
         receipt = DeliveryReceipt()
         service = ServiceCalls(self.url, self.token, receipt=receipt)
         query = urlencode({"conversation": conversation}, errors="replace")
@@ -45,9 +48,8 @@ class LateAnswerSource:
         try:
             found = (await asyncio.to_thread(look_up)).body["answers"]
             text = "\n\n".join(map(_describe, found))
-        except (RefusedError, ServiceUnavailableError, LookupError, TypeError):
-            # The bridge's own asks fail as well, and it reports that. Nothing is lost: the next turn fetches them.
-            text = ""
+        except (RefusedError, LookupError, TypeError):
+            text = ""  # The bridge's own asks fail as well, and it reports that.
         if not text:
             receipt.confirm()
             return None

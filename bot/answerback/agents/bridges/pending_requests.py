@@ -77,11 +77,12 @@ class PendingRequests:
             pending.gone.set()
         return pending is not None
 
-    def drop(self, key: str) -> None:
+    async def drop(self, key: str) -> None:
         """Stop to wait, and leave the ask open: its answer comes late. One that is there already is still sent."""
         if (pending := self._by_key.get(key)) is not None and not pending.is_answered:
-            del self._by_key[key]
             pending.task.cancel()
+            await asyncio.wait([pending.task])
+            self._by_key.pop(key, None)
 
     def end(self) -> None:
         """Stop to wait for all: the server has ended."""

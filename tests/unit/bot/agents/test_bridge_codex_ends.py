@@ -70,6 +70,28 @@ async def test_when_codex_ends_its_question_stays_open_for_the_next_turn(service
         assert ask.id in str((await talk.read())["params"]["additionalContext"])
 
 
+@pytest.mark.rule("CONNECT-5", "LATE-6")
+@pytest.mark.parametrize("is_resolved", [False, True])
+async def test_an_answer_that_codex_had_not_taken_when_it_ended_comes_with_the_next_turn(
+    service: Served, is_resolved: bool
+) -> None:
+    resolved: Json = {
+        "method": "serverRequest/resolved",
+        "params": {"threadId": THREAD, "requestId": QUESTION["id"]},
+    }
+    async with run_bridge(service, [QUESTION], *[resolved] * is_resolved) as talk:
+        ask = await service.newest()
+        await service.act(ask, **answer("No"))
+        assert (await talk.read())["id"] == QUESTION["id"]
+        talk.say({"method": "fake/end"})
+        assert await talk.ended() == 3
+    taken: Json = {"id": 1, "result": {"turn": {"id": "turn-2"}}}
+    async with run_bridge(service, [], taken) as talk:
+        talk.say({"id": 1, "method": "turn/start", "params": {"threadId": THREAD, "input": []}})
+        context = str((await talk.read())["params"].get("additionalContext"))
+        assert (ask.id in context) is not is_resolved
+
+
 @pytest.mark.rule("CONNECT-5")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 async def test_a_bridge_that_is_stopped_withdraws_only_its_approvals(

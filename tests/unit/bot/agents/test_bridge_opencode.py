@@ -299,7 +299,7 @@ async def test_a_request_answered_while_a_bridge_catches_up_is_left_alone() -> N
         late = LateAnswerSource("http://127.0.0.1:1", None)
         bridge = OpencodeBridge(OpencodeServer(http, "http://127.0.0.1:1"), people, late, print)
         await bridge._handle_missing("r1")
-        bridge.pending.drop("r1")
+        await bridge.pending.drop("r1")
         assert not bridge.pending.waiting
 
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from answerback.agents.pipe.service_calls import Response, ServiceCalls, ServiceUnavailableError
 from answerback.core.ask import Status
 from answerback.ports.late_answers import LateAnswerQuery
+from answerback_client import Ask as Answered
+from answerback_client import AsyncClient
 from tests.fakes.opencode import Opencode
 from tests.service_support import WAIT
-from tests.unit.bot.agent_support import Served, served
+from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.agents.test_bridge_opencode import (
     PERMISSION,
     QUESTION,
@@ -67,6 +71,17 @@ async def wait_until_undelivered(service: Served, *ask_ids: str) -> None:
             await asyncio.sleep(0.005)
 
 
+def another_question() -> Json:
+    """A second question of the same session."""
+    tool = {**QUESTION["properties"]["tool"], "callID": "call_other"}
+    return {**QUESTION, "properties": {**QUESTION["properties"], "id": "que_other", "tool": tool}}
+
+
+def is_bridge(task: asyncio.Task[Any]) -> bool:
+    """Whether a task runs a bridge."""
+    return "ServerBridge.run" in repr(task.get_coro())
+
+
 @pytest.mark.rule("CONNECT-4", "LATE-6")
 async def test_a_restarted_opencode_is_prompted_with_the_answer_once(
     service: Served, opencode: Opencode
@@ -101,6 +116,89 @@ async def test_what_is_answered_while_opencode_restarts_becomes_a_prompt(
         await opencode.start()
         assert ask.id in await prompted(opencode)
         await wait_until_undelivered(service)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_a_bridge_that_is_stopped_while_opencode_is_down_keeps_no_answer(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+        await opencode.stop()
+        opencode.forget()
+        await service.act(ask, **YES)
+        await wait_until_undelivered(service)
+    await wait_until_undelivered(service, ask.id)
+    await opencode.start()
+    async with bridging(service, opencode):
+        assert ask.id in await prompted(opencode)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_an_answer_that_arrives_while_the_bridge_stops_comes_late(
+    service: Served, opencode: Opencode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wait = AsyncClient.wait
+
+    async def wait_and_stop(client: AsyncClient, ask_id: str) -> Answered:
+        found = await wait(client, ask_id)
+        running.cancel()
+        return found
+
+    async with bridging(service, opencode):
+        monkeypatch.setattr(AsyncClient, "wait", wait_and_stop)
+        (running,) = [task for task in asyncio.all_tasks() if is_bridge(task)]
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.act(ask, **YES)
+        await asyncio.wait([running])
+    monkeypatch.undo()
+    opencode.forget()
+    async with bridging(service, opencode):
+        assert ask.id in await prompted(opencode)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_each_late_answer_to_a_session_with_several_questions_becomes_a_prompt(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        first = await service.newest()
+        await opencode.ask(another_question())
+        second = await service.newest(2)
+        await service.wait_for_waiters(first)
+        await service.wait_for_waiters(second)
+        await restarted(opencode)
+        for ask in (first, second):
+            await service.wait_for_waiters(ask, 0)
+        for ask in (first, second):
+            await service.act(ask, **YES)
+            assert ask.id in await prompted(opencode)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_late_answers_wait_for_a_service_that_restarts_while_the_bridge_catches_up(
+    service: Served, opencode: Opencode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+    opencode.forget()
+    await service.act(ask, **YES)
+    call, failures = ServiceCalls.call, iter(range(1))
+
+    def restarting(*given: Any, **more: Any) -> Response:
+        for _ in failures:
+            raise ServiceUnavailableError("Cannot reach Answerback.")
+        return call(*given, **more)
+
+    monkeypatch.setattr(ServiceCalls, "call", restarting)
+    async with bridging(service, opencode):
+        assert ask.id in await prompted(opencode)
 
 
 @pytest.mark.rule("CONNECT-4", "LATE-6")
