@@ -132,6 +132,11 @@ class RequestAsker:
         with contextlib.suppress(NotFoundError):
             await self.client.call("POST", f"/v1/asks/{ask.id}/undelivered")
 
+    async def take_again(self, ask: Ask) -> None:
+        """Take an answer back that was returned."""
+        with contextlib.suppress(NotFoundError):
+            await self.client.get(ask.id)
+
     async def return_at_end(self, ask: Ask) -> None:
         """Return an answer while the bridge ends, without waiting for a service that is down."""
         with contextlib.suppress(TimeoutError, ClientError):

@@ -21,9 +21,8 @@ from answerback.agents.bridges.event_server import (
     ServerUnavailableError,
     until_available,
 )
-from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
+from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.pending_requests import Pending, PendingRequests
-from answerback.agents.pipe.service_calls import ServiceUnavailableError
 from answerback_client import Ask
 from answerback_client.backoff import Backoff
 
@@ -185,7 +184,7 @@ class ServerBridge(ABC, Generic[S]):
             session = request.conversation
             try:
                 for call in self.answers(kind, request, ask):
-                    if not await until_available(partial(self.send, call)):
+                    if not await self._send_answer(call, ask):
                         if await until_available(partial(self._is_needed, ask)):
                             await self.people.return_answer(ask)
                         else:
@@ -208,6 +207,16 @@ class ServerBridge(ABC, Generic[S]):
             self.place,
         )
 
+    async def _send_answer(self, call: Call, ask: Ask) -> bool:
+        """Send an answer until the server is available; if the bridge is killed meanwhile, it comes late."""
+        try:
+            return await self.send(call)
+        except ServerUnavailableError:
+            await self.people.return_answer(ask)
+        is_accepted = await until_available(partial(self.send, call))
+        await self.people.take_again(ask)
+        return is_accepted
+
     async def _deliver_late_answers(self) -> None:
         """Deliver to the interrupted sessions until cancelled."""
         while True:
@@ -222,7 +231,7 @@ class ServerBridge(ABC, Generic[S]):
 
     async def _deliver(self, session: str) -> bool:
         """Prompt a session with its late answers, so that it continues; returns whether there were any."""
-        late = await self._fetch(session)
+        late = await self.late.fetch_once_available(session)
         if late is None:
             return False
         try:
@@ -231,12 +240,3 @@ class ServerBridge(ABC, Generic[S]):
         finally:
             late.receipt.abandon()  # has no effect once confirmed
         return True
-
-    async def _fetch(self, session: str) -> LateAnswerText | None:
-        """Fetch the late answers of a session, once the service is available."""
-        backoff = Backoff()
-        while True:
-            try:
-                return await self.late.fetch(session)
-            except ServiceUnavailableError:
-                await backoff.wait()

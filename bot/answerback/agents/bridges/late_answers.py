@@ -17,8 +17,10 @@ from answerback.agents.pipe.service_calls import (
     Json,
     RefusedError,
     ServiceCalls,
+    ServiceUnavailableError,
 )
 from answerback.core.too_late import describe_retry
+from answerback_client.backoff import Backoff
 
 
 class LateAnswerText(NamedTuple):
@@ -54,6 +56,15 @@ class LateAnswerSource:
             receipt.confirm()
             return None
         return LateAnswerText(text, receipt)
+
+    async def fetch_once_available(self, conversation: str) -> LateAnswerText | None:
+        """Fetch, again and again until the service can be reached."""
+        backoff = Backoff()
+        while True:
+            try:
+                return await self.fetch(conversation)
+            except ServiceUnavailableError:
+                await backoff.wait()
 
 
 def _describe(late: Json) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from answerback.agents.bridges.ask_people import RequestAsker
 from answerback.agents.pipe.service_calls import Response, ServiceCalls, ServiceUnavailableError
 from answerback.core.ask import Status
 from answerback.ports.late_answers import LateAnswerQuery
@@ -112,16 +113,28 @@ async def test_what_is_answered_while_opencode_restarts_becomes_a_prompt(
         await opencode.stop()
         opencode.forget()
         await service.act(ask, **YES)
-        await wait_until_undelivered(service)  # the bridge has the answer, and nobody to give it to
+        await service.wait_for_waiters(
+            ask, 0
+        )  # the bridge has the answer, and nobody to give it to
         await opencode.start()
         assert ask.id in await prompted(opencode)
         await wait_until_undelivered(service)
 
 
 @pytest.mark.rule("CONNECT-4", "LATE-6")
-async def test_a_bridge_that_is_stopped_while_opencode_is_down_keeps_no_answer(
-    service: Served, opencode: Opencode
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_a_bridge_that_ends_while_opencode_is_down_keeps_no_answer(
+    service: Served, opencode: Opencode, monkeypatch: pytest.MonkeyPatch, is_killed: bool
 ) -> None:
+    returned = asyncio.Event()
+    return_answer = RequestAsker.return_answer
+
+    async def return_once(people: RequestAsker, ask: Answered) -> None:
+        if not (returned.is_set() and is_killed):
+            await return_answer(people, ask)
+        returned.set()
+
+    monkeypatch.setattr(RequestAsker, "return_answer", return_once)
     async with bridging(service, opencode):
         await opencode.ask(QUESTION)
         ask = await service.newest()
@@ -129,11 +142,28 @@ async def test_a_bridge_that_is_stopped_while_opencode_is_down_keeps_no_answer(
         await opencode.stop()
         opencode.forget()
         await service.act(ask, **YES)
-        await wait_until_undelivered(service)
-    await wait_until_undelivered(service, ask.id)
+        async with asyncio.timeout(WAIT):
+            await returned.wait()
     await opencode.start()
     async with bridging(service, opencode):
         assert ask.id in await prompted(opencode)
+
+
+@pytest.mark.rule("CONNECT-4", "LATE-6")
+async def test_an_answer_that_opencode_takes_at_the_second_try_does_not_come_late(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(QUESTION)
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+        await opencode.stop()
+        await service.act(ask, **YES)
+        await wait_until_undelivered(service, ask.id)
+        await opencode.start()
+        path, _ = await next_answer(opencode)
+        assert path.endswith("/reply")
+        await wait_until_undelivered(service)
 
 
 @pytest.mark.rule("CONNECT-4", "LATE-6")
