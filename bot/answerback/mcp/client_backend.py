@@ -164,17 +164,19 @@ class ClientBackend(AskBackend):
 
     @_refusals()
     async def get(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
+        self._reported.add(self._request_id, ask_id)  # a cancellation may cross the response
         try:
-            return self._report((await self._client.get(ask_id)).json)
+            return (await self._client.get(ask_id)).json
         except NotFoundError:
             return None
 
     @_refusals()
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
         """Wait as `AskBackend.wait` says; None also if the service is down by then."""
+        self._reported.add(self._request_id, ask_id)  # a cancellation may cross the response
         try:
             async with asyncio.timeout(seconds + _PATIENCE):
-                return self._report((await self._client.wait(ask_id, timeout=seconds)).json)
+                return (await self._client.wait(ask_id, timeout=seconds)).json
         except StillOpenError as error:
             return error.ask.json
         except (TimeoutError, UnreachableError, NotFoundError):

@@ -203,6 +203,37 @@ async def test_the_bridge_undoes_what_a_cancellation_crosses(service: Served, to
         assert (await check(mcp))["answers"] == []
 
 
+@pytest.mark.rule("MCP-14", "LATE-4")
+@pytest.mark.parametrize(("tool", "method"), [("wait_for_answer", "wait"), ("get_answer", "get")])
+async def test_the_bridge_undoes_what_a_cancelled_call_has_collected_but_not_reported(
+    service: Served, monkeypatch: pytest.MonkeyPatch, tool: str, method: str
+) -> None:
+    collected, collect = asyncio.Event(), getattr(AsyncClient, method)
+
+    async def collect_and_hang(*given: Any, **more: Any) -> None:
+        await collect(*given, **more)
+        collected.set()
+        await asyncio.Event().wait()
+
+    async with bridged(service) as (mcp, _):
+        await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
+        ask = await service.newest()
+        monkeypatch.setattr(AsyncClient, method, collect_and_hang)
+        if method == "get":
+            await service.act(ask, action="answer", value=True)
+        calling = asyncio.create_task(mcp.call_tool(tool, {"ask_id": ask.id}))
+        if method == "wait":
+            await service.wait_for_waiters(ask)
+            await service.act(ask, action="answer", value=True)
+        async with asyncio.timeout(WAIT):
+            await collected.wait()
+        monkeypatch.undo()
+        calling.cancel()  # the client sends a cancellation
+        await asyncio.gather(calling, return_exceptions=True)
+        (given,) = (await check(mcp))["answers"]
+        assert given["ask_id"] == ask.id
+
+
 @pytest.mark.rule("MCP-14")
 async def test_only_the_latest_calls_can_be_cancelled(
     service: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
