@@ -87,8 +87,7 @@ class RequestAsker:
         try:
             return await self._wait(await asyncio.shield(asked), gone)
         except asyncio.CancelledError:
-            if request.process is not None or asked.done():
-                await self._leave(asked, request)
+            await self._leave(asked, request)
             raise
         finally:
             asked.cancel()
