@@ -160,6 +160,12 @@ def test_an_end_is_counted_from_when_the_ask_was_first_seen() -> None:
         assert sum_line in metrics.render({}, {}, {}, 0).decode()
 
 
+def test_an_ask_that_moves_twice_was_first_seen_at_its_first_place() -> None:
+    moved = move(new_ask(seen=True, seen_since=1_030.0), Destination(surface="chat"))
+    again = move(replace(moved, seen=True, seen_since=1_080.0), Destination(surface="web"))
+    assert (moved.first_seen, again.first_seen) == (1_030.0, 1_030.0)
+
+
 @pytest.mark.parametrize(("to", "route"), [("ops", "ops"), ("web", None), (None, None)])
 def test_an_ask_stores_the_route_that_it_took(to: str | None, route: str | None) -> None:
     submission = Submission.model_validate({"name": "ask_user", "arguments": {}, "to": to})
