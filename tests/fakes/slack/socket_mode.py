@@ -8,7 +8,7 @@ import asyncio
 import json
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from aiohttp import WSMsgType, web
@@ -103,10 +103,16 @@ class SocketMode:
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def reconnected(self, opened: int, timeout: float = 60.0) -> None:
-        """Wait until more than `opened` connections were made in all, and one is open."""
+    async def reconnected(
+        self, opened: int, timeout: float = 60.0, *, instead_of: Sequence[Connection] = ()
+    ) -> None:
+        """Wait until more than `opened` connections were made in all, and one is open, but none `instead_of` which."""
         async with asyncio.timeout(timeout):
-            while self.opened <= opened or not self.connections:
+            while (
+                self.opened <= opened
+                or not self.connections
+                or any(each in instead_of for each in self.connections)
+            ):
                 self._changed.clear()
                 await self._changed.wait()
 

@@ -85,9 +85,9 @@ async def test_the_app_reconnects_after_a_disconnect_and_a_click_while_it_is_off
 ) -> None:
     slack, ada = socket_world.slack, socket_world.slack.person("U1")
     message = await socket_world.ask(actions(button("Yes")))
-    opened = slack.socket.opened
+    opened, former = slack.socket.opened, [*slack.socket.connections]
     await slack.socket.disconnect("warning")
-    await slack.socket.reconnected(opened)
+    await slack.socket.reconnected(opened, instead_of=former)
     first = await ada.click(message, "Yes")
     assert first is not None
     assert first.ok

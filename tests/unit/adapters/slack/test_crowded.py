@@ -10,6 +10,7 @@ import pytest
 
 from answerback_chat import bot_identity
 from answerback_slack import connection
+from tests.service_support import WAIT
 from tests.unit.adapters.slack.rig import run_app, workspace
 
 
@@ -57,6 +58,7 @@ async def test_a_stopped_service_sends_no_more_pings(tmp_path: Path) -> None:
 
     async with workspace() as (slack, _, _):
         async with run_app(slack, tmp_path / "db", "socket"):
-            await slack.socket.connected(connection.CONNECTIONS)
-            assert count_pings() == connection.CONNECTIONS
+            async with asyncio.timeout(WAIT):
+                while count_pings() < connection.CONNECTIONS:  # noqa: ASYNC110 nothing signals it
+                    await asyncio.sleep(0.01)
         assert count_pings() == 0
