@@ -78,19 +78,27 @@ class ReportedOutcomes:
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
-        self._calls: dict[str, list[str]] = {}
+        self._calls: dict[str, set[str]] = {}
         self._undoing = asyncio.Lock()
 
     def add(self, request_id: RequestId | None, ask_id: str) -> None:
         """Note that a call reports the outcome of an ask."""
-        self._calls.setdefault(str(request_id), []).append(ask_id)
+        self._calls.setdefault(str(request_id), set()).add(ask_id)
         if len(self._calls) > _CANCELLABLE_CALLS:
             del self._calls[next(iter(self._calls))]
+
+    def discard(self, request_id: RequestId | None, ask_id: str) -> None:
+        """Note that a call reports an ask as open after all."""
+        self._calls.get(str(request_id), set()).discard(ask_id)
+
+    def has(self, ask_id: str, besides: RequestId | None) -> bool:
+        """Whether another call has reported the outcome of an ask."""
+        return any(ask_id in ids for call, ids in self._calls.items() if call != str(besides))
 
     async def undo(self, request_id: RequestId | None) -> None:
         """Return what a cancelled call has reported."""
         async with self._undoing:
-            for ask_id in self._calls.pop(str(request_id), []):
+            for ask_id in self._calls.pop(str(request_id), set()):
                 try:
                     await self._client.call("POST", f"/v1/asks/{ask_id}/undelivered")
                 except ClientError as error:
@@ -136,8 +144,9 @@ class ClientBackend(AskBackend):
         self._request_id = request_id
 
     def _report(self, ask: AskJson) -> AskJson:
-        if ask["status"] != Status.OPEN:
-            self._reported.add(self._request_id, str(ask["id"]))
+        is_open = ask["status"] == Status.OPEN
+        note = self._reported.discard if is_open else self._reported.add
+        note(self._request_id, str(ask["id"]))
         return ask
 
     async def enabled(self, dialects: Collection[str]) -> Collection[str]:
@@ -166,9 +175,10 @@ class ClientBackend(AskBackend):
     async def get(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
         self._reported.add(self._request_id, ask_id)  # a cancellation may cross the response
         try:
-            return (await self._client.get(ask_id)).json
+            ask = self._report((await self._client.get(ask_id)).json)
         except NotFoundError:
             return None
+        return ask if reported else await self._return_unreported(ask)
 
     @_refusals()
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
@@ -176,9 +186,9 @@ class ClientBackend(AskBackend):
         self._reported.add(self._request_id, ask_id)  # a cancellation may cross the response
         try:
             async with asyncio.timeout(seconds + _PATIENCE):
-                return (await self._client.wait(ask_id, timeout=seconds)).json
+                return self._report((await self._client.wait(ask_id, timeout=seconds)).json)
         except StillOpenError as error:
-            return error.ask.json
+            return self._report(error.ask.json)
         except (TimeoutError, UnreachableError, NotFoundError):
             return None
 
@@ -198,9 +208,19 @@ class ClientBackend(AskBackend):
         try:
             return (await self._client.withdraw(ask_id)).json
         except EndedError as error:
-            return self._report(error.ask.json)
+            ended = error.ask.json
+            return self._report(ended) if reported else await self._return_unreported(ended)
         except NotFoundError:
             return None
+
+    async def _return_unreported(self, ask: AskJson) -> AskJson:
+        """Make an outcome late again that a response has brought here, unless the agent had it before."""
+        ask_id = str(ask["id"])
+        had = ask["collected_at"] is not None or self._reported.has(ask_id, self._request_id)
+        if ask["status"] != Status.OPEN and not had:
+            await self._client.call("POST", f"/v1/asks/{ask_id}/undelivered")
+            self._reported.discard(self._request_id, ask_id)
+        return ask
 
     @_refusals()
     async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:

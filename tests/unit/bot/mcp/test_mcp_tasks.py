@@ -27,8 +27,8 @@ from pydantic import ConfigDict
 from answerback.core.ask import Reason
 from answerback.core.errors import StoreError
 from answerback.mcp.backend import AskBackend, ServiceBackend
-from answerback.mcp.client_backend import ClientBackend
-from answerback.mcp.server import IDEMPOTENCY_KEY, build_mcp_server
+from answerback.mcp.client_backend import ClientBackend, build_bridge
+from answerback.mcp.server import IDEMPOTENCY_KEY, CallOptions, build_mcp_server
 from answerback.mcp.tasks import EXTENSION, POLL_INTERVAL_MS
 from answerback.service.agent_requests import Callers
 from answerback_client import AsyncClient
@@ -210,6 +210,27 @@ async def test_an_answer_given_during_an_acknowledgement_is_not_lost(
         late = await mcp.call_tool("check_answers", {})
         assert [one["ask_id"] for one in late.structured_content["answers"]] == [created.task_id]
         assert (await get_task(mcp, created.task_id)).status == "completed"
+
+
+@pytest.mark.rule("MCP-12", "LATE-1")
+@pytest.mark.parametrize("method", ["tasks/cancel", "tasks/update"])
+async def test_an_acknowledgement_reports_no_outcome_and_revives_none_through_the_bridge(
+    service: Served, method: str
+) -> None:
+    async with AsyncClient(service.url, patience=0.3) as api:
+        bridge = build_bridge(api, lambda _: CallOptions())
+        async with Client(bridge, extensions=[Tasks()]) as mcp:
+            created = await create_task(mcp)
+            await service.act(await service.newest(), action="answer", value=True)
+            for _ in range(2):
+                await check_acknowledged(mcp, method, created.task_id)
+            late = await mcp.call_tool("check_answers", {})
+            assert [one["ask_id"] for one in late.structured_content["answers"]] == [
+                created.task_id
+            ]
+            assert (await get_task(mcp, created.task_id)).status == "completed"
+            await check_acknowledged(mcp, method, created.task_id)
+            assert (await mcp.call_tool("check_answers", {})).structured_content["answers"] == []
 
 
 @pytest.mark.rule("MCP-12", "LATE-1")
