@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 from answerback.testing.simulated_people import ShownButton
 from tests.fakes.telegram.world import Message
 
 
-class TelegramButtons:
+class TelegramButtons(ABC):
     """See `answerback.testing.simulated_people.HasButtons`."""
 
     _copy: Message
 
+    @abstractmethod
     async def _press(self, label: str) -> str:
-        raise NotImplementedError
+        """Press the button with a label; return the note that the person sees."""
 
     def buttons(self) -> list[ShownButton]:
         return [

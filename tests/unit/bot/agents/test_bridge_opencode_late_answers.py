@@ -11,7 +11,7 @@ import pytest
 
 from answerback.agents.bridges.ask_people import RequestAsker
 from answerback.agents.pipe.service_calls import Response, ServiceCalls, ServiceUnavailableError
-from answerback.core.ask import Status
+from answerback.core.ask import Ask, Status
 from answerback.ports.late_answers import LateAnswerQuery
 from answerback_client import Ask as Answered
 from answerback_client import AsyncClient
@@ -41,6 +41,16 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 async def opencode() -> AsyncIterator[Opencode]:
     async with faked(Opencode()) as made:
         yield made
+
+
+async def asked(
+    service: Served, opencode: Opencode, question: Json = QUESTION, number: int = 1
+) -> Ask:
+    """Let opencode ask its question of this number; returns the ask that the bridge waits for."""
+    await opencode.ask(question)
+    ask = await service.newest(number)
+    await service.wait_for_waiters(ask)
+    return ask
 
 
 async def restarted(opencode: Opencode) -> None:
@@ -88,9 +98,7 @@ async def test_a_restarted_opencode_is_prompted_with_the_answer_once(
     service: Served, opencode: Opencode
 ) -> None:
     async with bridging(service, opencode):
-        await opencode.ask(QUESTION)
-        ask = await service.newest()
-        await service.wait_for_waiters(ask)
+        ask = await asked(service, opencode)
         await restarted(opencode)
         await service.wait_for_waiters(ask, 0)
         await service.act(ask, **YES)
@@ -107,9 +115,7 @@ async def test_what_is_answered_while_opencode_restarts_becomes_a_prompt(
     service: Served, opencode: Opencode
 ) -> None:
     async with bridging(service, opencode):
-        await opencode.ask(QUESTION)
-        ask = await service.newest()
-        await service.wait_for_waiters(ask)
+        ask = await asked(service, opencode)
         await opencode.stop()
         opencode.forget()
         await service.act(ask, **YES)
@@ -136,9 +142,7 @@ async def test_a_bridge_that_ends_while_opencode_is_down_keeps_no_answer(
 
     monkeypatch.setattr(RequestAsker, "return_answer", return_once)
     async with bridging(service, opencode):
-        await opencode.ask(QUESTION)
-        ask = await service.newest()
-        await service.wait_for_waiters(ask)
+        ask = await asked(service, opencode)
         await opencode.stop()
         opencode.forget()
         await service.act(ask, **YES)
@@ -154,9 +158,7 @@ async def test_an_answer_that_opencode_takes_at_the_second_try_does_not_come_lat
     service: Served, opencode: Opencode
 ) -> None:
     async with bridging(service, opencode):
-        await opencode.ask(QUESTION)
-        ask = await service.newest()
-        await service.wait_for_waiters(ask)
+        ask = await asked(service, opencode)
         await opencode.stop()
         await service.act(ask, **YES)
         await wait_until_undelivered(service, ask.id)
@@ -195,12 +197,8 @@ async def test_each_late_answer_to_a_session_with_several_questions_becomes_a_pr
     service: Served, opencode: Opencode
 ) -> None:
     async with bridging(service, opencode):
-        await opencode.ask(QUESTION)
-        first = await service.newest()
-        await opencode.ask(another_question())
-        second = await service.newest(2)
-        await service.wait_for_waiters(first)
-        await service.wait_for_waiters(second)
+        first = await asked(service, opencode)
+        second = await asked(service, opencode, another_question(), number=2)
         await restarted(opencode)
         for ask in (first, second):
             await service.wait_for_waiters(ask, 0)
@@ -214,9 +212,7 @@ async def test_late_answers_wait_for_a_service_that_restarts_while_the_bridge_ca
     service: Served, opencode: Opencode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with bridging(service, opencode):
-        await opencode.ask(QUESTION)
-        ask = await service.newest()
-        await service.wait_for_waiters(ask)
+        ask = await asked(service, opencode)
     opencode.forget()
     await service.act(ask, **YES)
     call, failures = ServiceCalls.call, iter(range(1))
@@ -237,9 +233,7 @@ async def test_a_bridge_killed_with_its_opencode_prompts_it_when_both_are_back(
     service: Served, opencode: Opencode, when: str
 ) -> None:
     async with bridging(service, opencode):
-        await opencode.ask(QUESTION)
-        ask = await service.newest()
-        await service.wait_for_waiters(ask)
+        ask = await asked(service, opencode)
     opencode.forget()
     if when == "before":
         await service.act(ask, **YES)
@@ -274,9 +268,7 @@ async def test_answers_for_a_deleted_session_count_as_undelivered(
     service: Served, opencode: Opencode
 ) -> None:
     async with bridging(service, opencode):
-        await opencode.ask(QUESTION)
-        ask = await service.newest()
-        await service.wait_for_waiters(ask)
+        ask = await asked(service, opencode)
         await restarted(opencode)
         await service.wait_for_waiters(ask, 0)
         opencode.running.clear()
@@ -319,9 +311,7 @@ async def test_a_session_that_waits_for_an_answer_gets_a_late_one_after_it(
 ) -> None:
     opencode.failing_prompts = failures
     async with bridging(service, opencode):
-        await opencode.ask(QUESTION)
-        ask = await service.newest()
-        await service.wait_for_waiters(ask)
+        ask = await asked(service, opencode)
     opencode.forget()
     await service.act(ask, **YES)
     opencode.pending["question"]["que_other"] = {**QUESTION["properties"], "id": "que_other"}
