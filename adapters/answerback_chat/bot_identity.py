@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from answerback.core.errors import PlatformError, RateLimitedError
+from answerback.ports.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_client.backoff import Backoff
 
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0

@@ -24,12 +24,12 @@ from answerback.core.errors import (
 )
 from answerback.core.escalation import as_left_behind
 from answerback.core.labels import Labels
+from answerback.ports.backoff import Backoff
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_chat.typed_messages import Message, Platform, TypedMessageHandler
-from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from answerback.core.errors import (
     RateLimitedError,
     StoreError,
 )
-from answerback_client.backoff import Backoff
+from answerback.ports.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

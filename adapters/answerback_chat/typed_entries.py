@@ -18,6 +18,7 @@ from answerback.core.errors import PlatformError, Problem
 from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import View
+from answerback.ports.backoff import Backoff
 from answerback.ports.surface import Actor, Asks
 from answerback.presentation import form_values
 from answerback.presentation.form_inputs import FormLimits, Input
@@ -27,7 +28,6 @@ from answerback.presentation.option_controls import is_several, selection_digest
 from answerback_chat.control_codec import Control, decode
 from answerback_chat.interactions import MessageInteraction
 from answerback_chat.selection_drafts import with_seen_selection
-from answerback_client.backoff import Backoff
 
 Effect: TypeAlias = Callable[[], Awaitable[object]]
 Read: TypeAlias = tuple[RequestedAction | None, tuple[Effect, ...]]

@@ -26,10 +26,10 @@ from answerback.core.errors import (
     PlatformUnavailableError,
     RateLimitedError,
 )
+from answerback.http.connection_errors import reason_of
+from answerback.ports.backoff import Backoff
 from answerback_chat.call_limits import CallLimits
 from answerback_chat.retry import min_retry_delay, retry
-from answerback_client.backoff import Backoff
-from answerback_client.models import reason_of
 from answerback_discord import limits, parse
 from answerback_discord.components import Json
 from answerback_discord.errors import TOKEN_REFUSED, ErrorCode, error_from_response, has_code

@@ -21,9 +21,9 @@ from discord.http import Route
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError, PlatformUnavailableError
+from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
 from answerback_chat.control_codec import object_of, text_of
-from answerback_client.backoff import Backoff
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 

@@ -28,7 +28,7 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
-from answerback_client.models import reason_of
+from answerback.http.connection_errors import reason_of
 from answerback_slack import errors
 
 P = ParamSpec("P")

@@ -24,12 +24,12 @@ from answerback.core.errors import (
 )
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
+from answerback.ports.backoff import Backoff
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Asks, Batch
 from answerback.presentation import wording
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import BATCH_VERBS
-from answerback_client.backoff import Backoff
 from answerback_slack import inbox_view, parse
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block

@@ -16,10 +16,10 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError, RateLimitedError, StoreError
+from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
 from answerback_chat.bot_listener import is_resent
 from answerback_chat.control_codec import objects_of
-from answerback_client.backoff import Backoff
 from answerback_telegram.api_client import TIMEOUT, TelegramApi
 from answerback_telegram.keyboards import Json
 from answerback_telegram.limits import ALLOWED_UPDATES

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import random
 import secrets
 import sys
 import time
@@ -27,7 +28,6 @@ from urllib.parse import quote, urlencode
 import aiohttp
 from pydantic import JsonValue, ValidationError
 
-from answerback_client.backoff import Backoff
 from answerback_client.models import (
     OBJECT,
     Answers,
@@ -51,6 +51,8 @@ from answerback_client.models import (
 _LONG_POLL: Final = 60.0
 """Seconds that one long poll lasts: short enough that no proxy on the way cuts it off."""
 _LONG_POLL_GRACE: Final = 15.0
+_FIRST_PAUSE: Final = 0.25
+_LONGEST_PAUSE: Final = 10.0
 PATIENCE: Final = 600.0
 """Seconds for which calls to a service that is down are retried before that is an error."""
 _REFUSALS: Final = {
@@ -304,13 +306,13 @@ class AsyncClient:
             UnreachableError: the service has not answered for longer than the client's patience.
         """
         until = time.monotonic() + self._patience
-        backoff = Backoff()
-        lost = False
+        failures, lost = 0, False
         while True:
             try:
                 return await self._call_once(method, path, json, headers or {})
             except (UnreachableError, TooManyAsksError) as error:
-                pause = backoff.next_delay()
+                pause = _pause_after(failures)
+                failures += 1
                 if isinstance(error, TooManyAsksError):
                     pause = max(pause, error.retry_after)
                 else:
@@ -352,6 +354,12 @@ class AsyncClient:
         except TooManyAsksError as error:
             error.retry_after = float(retry_after) if retry_after.isdecimal() else 0.0
             raise
+
+
+def _pause_after(failures: int) -> float:
+    """Seconds until the next try, random so that clients that failed together do not retry together."""
+    grown: float = _FIRST_PAUSE * 2.0 ** min(failures, 10)
+    return min(grown, _LONGEST_PAUSE) * random.uniform(1.0, 1.25)
 
 
 def _path(ask_id: str, part: str = "") -> str:

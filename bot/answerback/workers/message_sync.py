@@ -30,6 +30,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnreadableRowError,
 )
+from answerback.ports.backoff import Backoff
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.outage_log import Outage
 from answerback.ports.surface import RetryLater, Shown, SupportsMoves, Surface
@@ -38,7 +39,6 @@ from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.service.service import Service
 from answerback.workers.late_edits import CallLater, LateEdits
 from answerback.workers.message_queues import MAX_QUEUED, MessageQueues, Retry, place_key
-from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 

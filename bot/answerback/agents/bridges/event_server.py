@@ -9,7 +9,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from answerback.core.base_error import AnswerbackError
-from answerback_client.backoff import Backoff
+from answerback.ports.backoff import Backoff
 
 Json = dict[str, JsonValue]
 

@@ -23,8 +23,8 @@ from answerback.agents.bridges.event_server import (
 )
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.pending_requests import Pending, PendingRequests
+from answerback.ports.backoff import Backoff
 from answerback_client import Ask
-from answerback_client.backoff import Backoff
 
 Call = tuple[str, Json | None]
 """What a server is called with: a path or a method, and the body or the parameters."""

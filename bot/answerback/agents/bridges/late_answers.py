@@ -20,7 +20,7 @@ from answerback.agents.pipe.service_calls import (
     ServiceUnavailableError,
 )
 from answerback.core.too_late import describe_retry
-from answerback_client.backoff import Backoff
+from answerback.ports.backoff import Backoff
 
 
 class LateAnswerText(NamedTuple):

@@ -26,9 +26,9 @@ from answerback.agents.bridges.event_server import (
 )
 from answerback.agents.bridges.openclaw_device import CLIENT, MODE, SCOPES, Device
 from answerback.agents.pipe.json_rpc import as_object, objects
+from answerback.http.connection_errors import reason_of
 from answerback.ports.person_key import is_loopback
 from answerback.version import VERSION
-from answerback_client.models import reason_of
 
 _PROTOCOL: Final = 4
 _CAPABILITIES: Final[list[JsonValue]] = ["approvals", "exec-approvals", "plugin-approvals"]

@@ -21,8 +21,8 @@ from answerback.agents.bridges.frame import Call, ServerBridge
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.agents.bridges.pending_requests import Pending
 from answerback.agents.pipe.json_rpc import as_object
+from answerback.ports.backoff import Backoff
 from answerback_client import Ask
-from answerback_client.backoff import Backoff
 
 _QUESTION: Final = "question"
 _SHOWN: Final = {

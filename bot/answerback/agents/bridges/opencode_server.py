@@ -24,7 +24,7 @@ from answerback.agents.bridges.event_server import (
 )
 from answerback.agents.pipe.json_rpc import as_object, objects, parse_message
 from answerback.agents.pipe.lines import MAX_LINE
-from answerback_client.models import reason_of
+from answerback.http.connection_errors import reason_of
 
 _USER: Final = "opencode"
 """The default user name of a server with a password."""

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import PayloadRejectedError, UnauthorizedError
+from answerback.ports.backoff import Backoff
 from answerback_chat import bot_identity, chat_surface
-from answerback_client.backoff import Backoff
 from answerback_discord import connection
 from tests.fakes.discord.server import FakeDiscord
 from tests.service_support import WAIT

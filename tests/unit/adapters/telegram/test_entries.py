@@ -11,8 +11,8 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
+from answerback.ports.backoff import Backoff
 from answerback_chat import typed_entries
-from answerback_client.backoff import Backoff
 from tests.fakes.telegram.world import Chat, Message
 from tests.unit.adapters.telegram.rig import Rig, rig
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press, send_click

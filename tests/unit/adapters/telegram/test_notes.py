@@ -10,8 +10,8 @@ import pytest
 
 from answerback.core.ask import Status
 from answerback.core.labels import Labels
+from answerback.ports.backoff import Backoff
 from answerback_chat import typed_entries
-from answerback_client.backoff import Backoff
 from answerback_telegram.posting import about_key
 from tests.unit.adapters.telegram.rig import rig
 from tests.unit.adapters.telegram.test_entries import WHY, helper

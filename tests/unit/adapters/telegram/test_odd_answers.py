@@ -13,8 +13,8 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.labels import Labels
+from answerback.ports.backoff import Backoff
 from answerback_chat import bot_identity
-from answerback_client.backoff import Backoff
 from answerback_telegram import connection, errors, group_membership, responder_names
 from answerback_telegram.api_client import TelegramApi
 from tests.fakes.telegram.server import FakeTelegram

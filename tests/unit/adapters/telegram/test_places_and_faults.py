@@ -15,8 +15,8 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
+from answerback.ports.backoff import Backoff
 from answerback_chat import bot_identity, retry
-from answerback_client.backoff import Backoff
 from answerback_telegram import html_text
 from answerback_telegram.http_endpoint import MAX_BODY, PATH
 from answerback_telegram.limits import ANONYMOUS_ADMINISTRATOR

@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable
 
-import aiohttp
 import pytest
 
 from answerback_client import AsyncClient, UnreachableError
-from answerback_client.models import reason_of
 from tests.ports import gone_after_one_request
 from tests.service_support import WAIT
 from tests.unit.bot.client.test_client import GO
-
-
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        (TimeoutError(), "the request timed out"),
-        (ConnectionRefusedError(111, "Connect call failed"), "Connection refused"),
-        (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
-        (aiohttp.ServerDisconnectedError(), "Server disconnected"),
-    ],
-)
-def test_connection_failures_are_explained(error: Exception, text: str) -> None:
-    assert reason_of(error) == text
 
 
 async def test_an_unreachable_service_is_called_until_the_patience_ends() -> None:
@@ -58,3 +42,23 @@ async def test_a_call_that_nobody_accepts_ends_at_its_timeout() -> None:
     async with AsyncClient("http://127.0.0.1:9", patience=3_600) as client, asyncio.timeout(WAIT):
         with pytest.raises(UnreachableError, match=r"within 0\.2 seconds\..*answerback"):
             await client.ask("ask_user", GO, timeout=0.2)
+
+
+async def test_pauses_between_calls_grow_up_to_a_bound_and_differ(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 9:
+            raise asyncio.CancelledError
+
+    async with AsyncClient("http://127.0.0.1:1") as client:
+        monkeypatch.setattr("answerback_client.async_client.asyncio.sleep", sleep)
+        with pytest.raises(asyncio.CancelledError):
+            await client.submit("ask_user", GO)
+        monkeypatch.undo()
+    for pause, least in zip(pauses, [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0, 10.0], strict=True):
+        assert least <= pause <= least * 1.25
+    assert len(set(pauses)) == len(pauses)

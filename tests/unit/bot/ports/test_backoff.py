@@ -1,11 +1,11 @@
-"""The pauses between retries grow, are bounded, and differ between clients."""
+"""The pauses between retries grow, are bounded, and differ between processes."""
 
 from __future__ import annotations
 
 import pytest
 
-from answerback_client import backoff
-from answerback_client.backoff import Backoff
+from answerback.ports import backoff
+from answerback.ports.backoff import Backoff
 
 
 def test_a_pause_grows_up_to_its_bound_and_starts_again_after_a_success(
@@ -25,7 +25,7 @@ def test_a_pause_stays_bounded_however_often_it_has_failed() -> None:
         assert 60.0 <= Backoff(0.5, 60.0).delay_after(failures) <= 60.0 * 1.25
 
 
-def test_clients_that_failed_together_do_not_retry_together() -> None:
+def test_processes_that_failed_together_do_not_retry_together() -> None:
     pauses = {Backoff(1.0, 60.0).next_delay() for _ in range(50)}
     assert len(pauses) > 1
     assert all(1.0 <= pause <= 1.25 for pause in pauses)
@@ -37,7 +37,7 @@ async def test_a_platforms_own_pause_is_respected(monkeypatch: pytest.MonkeyPatc
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr("answerback_client.backoff.asyncio.sleep", sleep)
+    monkeypatch.setattr("answerback.ports.backoff.asyncio.sleep", sleep)
     await Backoff(1.0, 60.0).wait(7.0)
     await Backoff(0.001, 60.0).wait()
     assert waited[0] == 7.0

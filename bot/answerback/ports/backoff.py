@@ -1,7 +1,4 @@
-"""Exponential back-off: growing pauses between retries.
-
-The only implementation in the project. It is part of the client, because the client must not import the service.
-"""
+"""Exponential back-off: growing pauses between retries."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import random
 from typing import Final
 
 _JITTER: Final = 0.25
-"""The maximum fraction by which a pause is extended, so that clients that failed together do not retry together."""
+"""The maximum fraction by which a pause is extended, so that processes that failed together do not retry together."""
 _MAX_FAILURES: Final = 64
 """The number of failures after which a pause stops growing, so that the power does not overflow a float."""
 

@@ -1,0 +1,28 @@
+"""Why a connection failed, as people read it: the service and its client say the same."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import aiohttp
+import pytest
+
+from answerback.http import connection_errors
+from answerback_client import models
+
+
+@pytest.mark.parametrize("reason_of", [connection_errors.reason_of, models.reason_of])
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (TimeoutError(), "the request timed out"),
+        (ConnectionRefusedError(111, "Connect call failed"), "Connection refused"),
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+        (aiohttp.ServerDisconnectedError(), "Server disconnected"),
+    ],
+)
+def test_connection_failures_are_explained(
+    reason_of: Callable[[BaseException], str], error: Exception, text: str
+) -> None:
+    assert reason_of(error) == text
