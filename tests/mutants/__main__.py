@@ -1,7 +1,7 @@
 """`make mutants`: change one line of the product at a time, and see the named tests fail.
 
 `python -m tests.mutants [--quick] [WORD …]` runs every mutant; `--quick` leaves out those whose tests need minutes, and
-words select those whose file or line has one of them. Exit status 1: a mutant survived.
+words select those whose file or line has one of them. Exit status 1: a mutant survived, or the table is wrong.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Final
 
 from tests.meta.project import ROOT, files
 from tests.mutants.table import MUTANTS, Mutant
 
 _TIMEOUT = 600
 """Seconds for the tests of one mutant."""
-_NO_TESTS_RAN = 5
-"""The exit status of pytest if it found no test."""
+_RESULTS: Final = {0: "SURVIVED", 1: "noticed", 5: "SURVIVED"}
+"""What pytest's exit status says about a mutant: no test failed, some did, none ran. Others say nothing about it."""
+_NOTHING: Final = "NO RESULT"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -34,15 +36,18 @@ def main(arguments: Sequence[str]) -> int:
         if not options or any(word in f"{mutant.file} {mutant.line}" for word in options)
         if not ("--quick" in arguments and mutant.slow)
     ]
+    if not chosen:
+        sys.exit("No mutant has one of these words in its file or line.")
     workers = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as folder:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(workers):
             copies.put(_copy(Path(folder) / str(number)))
         with ThreadPoolExecutor(workers) as pool:
-            survived = [*pool.map(lambda mutant: _survives(mutant, copies), chosen)]
-    sys.stdout.write(f"{len(chosen)} mutants, {sum(survived)} survived or without a result\n")
-    return int(any(survived))
+            results = [*pool.map(lambda mutant: _in_a_copy(mutant, copies), chosen)]
+    wrong = sum(result != "noticed" for result in results)
+    sys.stdout.write(f"{len(chosen)} mutants, {wrong} survived or without a result\n")
+    return int(wrong > 0)
 
 
 def _copy(target: Path) -> Path:
@@ -56,27 +61,29 @@ def _copy(target: Path) -> Path:
     return target
 
 
-def _survives(mutant: Mutant, copies: SimpleQueue[Path]) -> bool:
+def _in_a_copy(mutant: Mutant, copies: SimpleQueue[Path]) -> str:
     copy = copies.get()
-    file = copy / mutant.file
+    try:
+        result, reason = tried(mutant, copy)
+    finally:
+        copies.put(copy)
+    sys.stdout.write(f"{result:9} {mutant.file}: {mutant.line.strip()}\n          {reason}\n")
+    sys.stdout.flush()
+    return result
+
+
+def tried(mutant: Mutant, checkout: Path) -> tuple[str, str]:
+    """Return what the tests of a mutant say about it, and the first line in which they say so."""
+    file = checkout / mutant.file
     original = file.read_text("utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.tests]
+    # The processes that tests start must import the changed copy, not what is installed.
+    path = os.pathsep.join(str(checkout / each) for each in (".", "bot", "adapters", "storage"))
     try:
         file.write_text(original.replace(mutant.line, mutant.mutant), "utf-8")
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            *mutant.tests,
-        ]
-        # The processes that tests start must import the changed copy, not what is installed.
-        path = os.pathsep.join(str(copy / each) for each in (".", "bot", "adapters", "storage"))
         ran = subprocess.run(
             command,
-            cwd=copy,
+            cwd=checkout,
             env={**os.environ, "PYTHONPATH": path},
             capture_output=True,
             check=False,
@@ -84,20 +91,12 @@ def _survives(mutant: Mutant, copies: SimpleQueue[Path]) -> bool:
             timeout=_TIMEOUT,
         )
     except subprocess.TimeoutExpired:  # neither noticed nor survived: it has to be run again
-        sys.stdout.write(
-            f"NO RESULT {mutant.file}: {mutant.line.strip()}\n          {_TIMEOUT} s\n"
-        )
-        return True
+        return _NOTHING, f"{_TIMEOUT} s"
     finally:
         file.write_text(original, "utf-8")
-        copies.put(copy)
-    survived = ran.returncode in {0, _NO_TESTS_RAN}
-    lines = ran.stdout.splitlines()
-    failed = next((line for line in lines if line.startswith(("FAILED", "ERROR"))), "")
-    what = "SURVIVED" if survived else "noticed "
-    sys.stdout.write(f"{what}  {mutant.file}: {mutant.line.strip()}\n          {failed}\n")
-    sys.stdout.flush()
-    return survived
+    lines = (ran.stdout + ran.stderr).splitlines()
+    reason = next((line for line in lines if line.startswith(("FAILED", "ERROR"))), "")
+    return _RESULTS.get(ran.returncode, _NOTHING), reason
 
 
 if __name__ == "__main__":

@@ -1,16 +1,55 @@
-"""Each mutant changes one line that exists, and names tests that exist."""
+"""Each mutant changes one line that exists, and names tests that exist; only a test that fails notices it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from tests.meta.project import ROOT
+from tests.mutants.__main__ import tried
 from tests.mutants.table import MUTANTS, Mutant
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.file}: {mutant.line}")
-def test_a_mutant_changes_one_line_and_names_its_tests(mutant: Mutant) -> None:
+def test_a_mutant_changes_one_line(mutant: Mutant) -> None:
     text = (ROOT / mutant.file).read_text("utf-8")
     assert text.count(mutant.line) == 1
     assert mutant.line != mutant.mutant
     assert "\n" not in mutant.line + mutant.mutant
-    for test in mutant.tests:
-        assert (ROOT / test.partition("::")[0]).exists()
+
+
+def test_pytest_knows_every_test_that_a_mutant_names() -> None:
+    named = {test for mutant in MUTANTS for test in mutant.tests}
+    assert {test for test in named if not (ROOT / test.partition("::")[0]).exists()} == set()
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    parts = sorted(test for test in named if "::" in test)
+    ran = subprocess.run([*command, *parts], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("mutant", "test", "result"),
+    [
+        ("return 2", "test_part.py::test_it", "noticed"),
+        ("return 1 + 0", "test_part.py::test_it", "SURVIVED"),
+        ("return 2", "test_none.py", "SURVIVED"),
+        ("return 2", "test_part.py::test_misspelt", "NO RESULT"),
+        ("return (", "test_part.py", "NO RESULT"),
+    ],
+    ids=["noticed", "survived", "no test", "no such test", "not Python"],
+)
+def test_only_a_test_that_fails_notices_a_mutant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mutant: str, test: str, result: str
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    part = tmp_path / "part.py"
+    part.write_text("def it():\n    return 1\n")
+    (tmp_path / "test_none.py").touch()
+    (tmp_path / "test_part.py").write_text(
+        "import part\n\n\ndef test_it():\n    assert part.it() == 1\n"
+    )
+    assert tried(Mutant("part.py", "return 1", mutant, (test,)), tmp_path)[0] == result
+    assert "return 1\n" in part.read_text()
