@@ -71,12 +71,20 @@ def test_no_python_file_is_too_long() -> None:
     assert long == {}, f"split these by topic: {MAX_LINES} lines is the limit"
 
 
-def test_unit_tests_are_in_a_folder_named_like_the_package_that_they_test() -> None:
-    folder = ROOT / "tests" / "unit" / "bot"
-    packages = {path.parent.name for path in sources("bot")} | {"client"}
-    tests = [path for path in sources("tests") if path.is_relative_to(folder)]
-    names = {path.parent.name for path in tests if path.name.startswith("test_")}
-    assert names <= packages
+def test_a_unit_tests_folder_mirrors_the_package_that_it_tests() -> None:
+    unit, fakes = ROOT / "tests/unit", ROOT / "tests/fakes"
+    packages = {path.parent for path in sources(*SOURCE_FOLDERS)}
+    packages |= {path.parent for path in sources("tests") if path.is_relative_to(fakes)}
+    mirrors = {unit / _without_prefixes(package) for package in packages}
+    mirrors |= {unit, unit / "adapters"}  # of several packages
+    tests = [path for path in sources("tests") if path.is_relative_to(unit)]
+    assert {path.parent for path in tests if path.name.startswith("test_")} - mirrors == set()
+
+
+def _without_prefixes(package: Path) -> str:
+    """Return a package's folder without what is in the name of each, as ``bot/core`` or ``adapters/slack``."""
+    found = str(package.relative_to(ROOT)).removeprefix("tests/")
+    return re.sub(r"/answerback(_storage)?(?=/|$)", "", found).replace("answerback_", "")
 
 
 def test_a_dialect_is_short() -> None:

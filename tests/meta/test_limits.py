@@ -73,7 +73,7 @@ LIMITS_MODULES = (
     LimitsModule(
         "answerback_storage.postgres.health_checks",
         "answerback_storage",
-        "tests.unit.storage",
+        "tests.unit.storage.postgres",
         ("test_limits_of_doctor",),
     ),
 )

@@ -39,8 +39,8 @@ _SLACK_ERRORS = "adapters/answerback_slack/errors.py"
 _DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
 _SLACK = ("tests/unit/adapters/slack/test_errors.py",)
 _DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
-_CACHED = ("tests/unit/storage/test_cached_asks.py",)
-_RECORDED = ("tests/unit/storage/test_record_lines.py",)
+_CACHED = ("tests/unit/storage/sqlite/test_cached_asks.py",)
+_RECORDED = ("tests/unit/storage/sqlite/test_record_lines.py",)
 _SQLITE_STORE = ("tests/unit/storage/test_store_contract.py::TestSqliteStore",)
 
 MUTANTS = (
@@ -198,7 +198,7 @@ MUTANTS = (
         "if ask is None:",
         (
             *_ACTING,
-            "tests/unit/adapters/test_live_message.py",
+            "tests/unit/adapters/chat/test_live_message.py",
             f"{_UNIT}/service/test_service_edge_cases.py",
         ),
     ),
@@ -218,7 +218,7 @@ MUTANTS = (
         f"{_SERVICE}/act_or_refuse.py",
         "return Decision(None, Rejected(RejectReason.ENDED, ask))",
         "return Decision(None, Acted(ask))",
-        (*_ACTING, f"{_UNIT}/workers/test_deadlines.py", f"{_UNIT}/service/test_inquiry.py"),
+        (*_ACTING, f"{_UNIT}/workers/test_deadlines.py", f"{_UNIT}/workers/test_inquiry.py"),
     ),
     Mutant(
         f"{_SERVICE}/act_or_refuse.py",

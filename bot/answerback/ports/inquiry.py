@@ -1,6 +1,6 @@
 """The inquiry backend: answers questions that need not be answered by a person.
 
-Proved by `tests/unit/bot/service/test_inquiry.py`.
+Proved by `tests/unit/bot/workers/test_inquiry.py`.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from answerback.agents.pipe.service_calls import ServiceCalls
 from tests.meta.project import ROOT
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served
-from tests.unit.bot.agents.test_claude_hooks import SCHEMA, asking
-from tests.unit.bot.agents.test_claude_hooks_permission import SUGGESTED, permission
+from tests.unit.bot.agents.hooks.test_claude_hooks import SCHEMA, asking
+from tests.unit.bot.agents.hooks.test_claude_hooks_permission import SUGGESTED, permission
 
 
 def recorded(name: str) -> Json:

@@ -10,7 +10,7 @@ from answerback.agents.bridges.ask_people import is_machine_made
 from answerback.agents.pipe.ask_people import AskOutcome
 from answerback.core.walker import Source
 from answerback_client.models import Ask
-from tests.unit.bot.agents.test_claude_hooks_permission import get_decision, permission
+from tests.unit.bot.agents.hooks.test_claude_hooks_permission import get_decision, permission
 from tests.unit.bot.api.conftest import Serve, serve
 from tests.unit.bot.api.test_grants import act, record, route
 

@@ -21,8 +21,8 @@ from tests.meta.project import PYTHONPATH
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import permission, run_editor, selected
 from tests.unit.bot.agent_support import Served, served
-from tests.unit.bot.agents.test_acp_lines import AWAY, Parts, line
-from tests.unit.bot.agents.test_bridge_codex import COMMAND, QUESTION, run_bridge
+from tests.unit.bot.agents.acp.test_acp_lines import AWAY, Parts, line
+from tests.unit.bot.agents.bridges.test_bridge_codex import COMMAND, QUESTION, run_bridge
 from tests.unit.bot.hook_support import CLAUDE_PERMISSION
 
 

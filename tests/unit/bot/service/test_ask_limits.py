@@ -29,8 +29,8 @@ from answerback.service.submission_request import Agent
 from answerback_client import AsyncClient, TooManyAsksError
 from tests.service_support import WAIT, ask_user
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.test_claude_hooks import asking, decision, hook
-from tests.unit.bot.agents.test_claude_hooks_permission import permission
+from tests.unit.bot.agents.hooks.test_claude_hooks import asking, decision, hook
+from tests.unit.bot.agents.hooks.test_claude_hooks_permission import permission
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.hook_support import CLAUDE_PERMISSION, CODEX_PERMISSION, GEMINI, piped
 

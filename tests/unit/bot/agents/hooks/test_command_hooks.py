@@ -18,8 +18,8 @@ from answerback.core.ask import Status
 from answerback.core.giving_up import GaveUp
 from tests.recipes.receiving import listening
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.test_claude_hooks import QUESTIONS
-from tests.unit.bot.agents.test_claude_hooks_permission import SUGGESTED, permission
+from tests.unit.bot.agents.hooks.test_claude_hooks import QUESTIONS
+from tests.unit.bot.agents.hooks.test_claude_hooks_permission import SUGGESTED, permission
 from tests.unit.bot.hook_support import (
     CLAUDE,
     CLAUDE_ELICITS,

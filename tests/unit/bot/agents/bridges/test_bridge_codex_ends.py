@@ -14,7 +14,7 @@ from answerback.agents.bridges.ask_people import RequestAsker, is_needed_by_its_
 from answerback.core.ask import Status
 from answerback_client import AsyncClient
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.test_bridge_codex import (
+from tests.unit.bot.agents.bridges.test_bridge_codex import (
     COMMAND,
     ELICITATION,
     PERMISSIONS,

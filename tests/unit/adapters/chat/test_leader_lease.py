@@ -16,9 +16,10 @@ from answerback_chat.leader_lease import LeaderLease
 from tests.service_support import WAIT, actor, ask_user, boolean
 from tests.stores.memory.claims import MemoryLeases
 from tests.stores.memory.database import MemoryDatabase, Tables
-from tests.unit.bot.conftest import Parts
+from tests.unit.bot.conftest import Parts, parts
 from tests.unit.bot.replica_support import LASTING
 
+__all__ = ["parts"]
 LEASE = "socket"
 SHORT_LEASE = 0.4
 

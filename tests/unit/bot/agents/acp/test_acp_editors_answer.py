@@ -13,7 +13,7 @@ from answerback.agents.acp import proxy
 from tests.recipes.receiving import listening
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import permission, selected
-from tests.unit.bot.agents.test_acp_lines import OPEN, Parts, asking, line
+from tests.unit.bot.agents.acp.test_acp_lines import OPEN, Parts, asking, line
 
 
 @asynccontextmanager

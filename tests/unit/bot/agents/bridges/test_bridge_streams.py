@@ -23,9 +23,9 @@ from tests.fakes.opencode import Opencode
 from tests.recipes.receiving import listening
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.test_bridge_codex import COMMAND, run_bridge
-from tests.unit.bot.agents.test_bridge_codex import QUESTION as CODEX_QUESTION
-from tests.unit.bot.agents.test_bridge_opencode import (
+from tests.unit.bot.agents.bridges.test_bridge_codex import COMMAND, run_bridge
+from tests.unit.bot.agents.bridges.test_bridge_codex import QUESTION as CODEX_QUESTION
+from tests.unit.bot.agents.bridges.test_bridge_opencode import (
     PERMISSION,
     PERMISSION_ID,
     QUESTION,

@@ -11,8 +11,8 @@ import pytest
 
 from answerback.agents.hooks.claude import CONTEXT_EVENTS
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.test_claude_hooks import asking, decision, hook
-from tests.unit.bot.agents.test_claude_hooks_permission import permission
+from tests.unit.bot.agents.hooks.test_claude_hooks import asking, decision, hook
+from tests.unit.bot.agents.hooks.test_claude_hooks_permission import permission
 
 
 @pytest.fixture

@@ -15,7 +15,13 @@ from aiohttp import web
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from tests.recipes.receiving import listening
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.test_bridge_codex import QUESTION, THREAD, Talk, answer, run_bridge
+from tests.unit.bot.agents.bridges.test_bridge_codex import (
+    QUESTION,
+    THREAD,
+    Talk,
+    answer,
+    run_bridge,
+)
 
 TAKEN: Json = {"id": 1, "result": {"turn": {"id": "turn-2"}}}
 REFUSED: Json = {"id": 1, "error": {"code": -32600, "message": "There is no such thread."}}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from answerback.runtime.config import PublicSettings
-from tests.unit.bot.api.conftest import Serve
+from tests.unit.bot.api.conftest import Serve, serve
+
+__all__ = ["serve"]
 
 PATHS = ("/", "/sw.js", "/v1/asks", "/a/-/page.js", "/slack/events", "/healthz")
 

@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.view import asker_label
 from tests.unit.bot.agent_support import Served, served
-from tests.unit.bot.agents.test_claude_hooks import asking, hook
+from tests.unit.bot.agents.hooks.test_claude_hooks import asking, hook
 
 
 @pytest.fixture

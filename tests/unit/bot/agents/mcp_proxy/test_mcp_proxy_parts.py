@@ -23,7 +23,7 @@ from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.service_calls import Response, ServiceCalls
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json
-from tests.unit.bot.agents.test_acp_lines import Pipe
+from tests.unit.bot.agents.acp.test_acp_lines import Pipe
 from tests.unit.bot.mcp_proxy_support import TOOL, call, encode, request, response
 
 ALLOWED = {

@@ -21,7 +21,7 @@ from answerback.core.ask import Status
 from tests.acceptance.process import PATIENCE
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, served
-from tests.unit.bot.agents.test_command_hooks_in_trouble import spawned
+from tests.unit.bot.agents.hooks.test_command_hooks_in_trouble import spawned
 from tests.unit.bot.api.test_odd_requests import JSON_TYPE, status
 from tests.unit.bot.hook_support import CODEX, CODEX_PERMISSION, COPILOT, piped, recorded, value
 from tests.unit.bot.service.test_hook_carriers import ALL, is_denied

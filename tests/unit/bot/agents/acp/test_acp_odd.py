@@ -24,7 +24,7 @@ from answerback.cli import piped_program
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import INITIALIZE, elicitation, notice, permission, selected
 from tests.unit.bot.agent_support import Json
-from tests.unit.bot.agents.test_acp_lines import AWAY, Parts, line
+from tests.unit.bot.agents.acp.test_acp_lines import AWAY, Parts, line
 
 CANCELLED: Json = {"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}
 ENDED: Json = {"id": "ask_1", "status": "answered", "source": "human", "tool_result": None}

@@ -18,7 +18,7 @@ from answerback_client import AsyncClient
 from tests.fakes.opencode import Opencode
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.test_bridge_opencode import (
+from tests.unit.bot.agents.bridges.test_bridge_opencode import (
     PERMISSION,
     QUESTION,
     SESSION,

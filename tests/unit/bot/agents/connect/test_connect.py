@@ -26,7 +26,7 @@ from answerback.cli import main
 from answerback.cli.connect import command
 from tests.meta.project import PYTHONPATH, RECIPES
 
-CASES = Path(__file__).parents[3] / "data" / "cases"
+CASES = Path(__file__).parents[4] / "data" / "cases"
 Connect = Callable[..., Any]
 BOTH = [(agent, scope) for agent, known in AGENTS.items() for scope in known.places]
 FILES = {

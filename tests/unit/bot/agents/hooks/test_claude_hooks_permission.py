@@ -14,7 +14,7 @@ from answerback.core.giving_up import GaveUp
 from answerback.core.view import view_of
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.test_claude_hooks import QUESTIONS, asking, hook
+from tests.unit.bot.agents.hooks.test_claude_hooks import QUESTIONS, asking, hook
 
 SUGGESTED: list[Json] = [
     {

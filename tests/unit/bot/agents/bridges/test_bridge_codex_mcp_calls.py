@@ -11,7 +11,7 @@ import pytest
 
 from answerback.agents.bridges.codex_mcp_calls import McpCalls, approval_kind
 from tests.unit.bot.agent_support import Served, served
-from tests.unit.bot.agents.test_bridge_codex import answer, run_bridge
+from tests.unit.bot.agents.bridges.test_bridge_codex import answer, run_bridge
 from tests.unit.cases import case_call
 
 Json = dict[str, Any]

@@ -15,7 +15,7 @@ from answerback.core.headline import headline_of
 from answerback.dialects import registry
 from tests.acceptance.forked_process import forked
 from tests.unit.bot.agent_support import Json, Served
-from tests.unit.bot.agents.test_mcp_proxy import (
+from tests.unit.bot.agents.mcp_proxy.test_mcp_proxy import (
     MODERN,
     PASS_ALL,
     client,

@@ -14,7 +14,7 @@ import yaml
 from answerback.agents.connect.connectable_agent import Scope, ServiceConnection
 from answerback.agents.connect.known_agents import AGENTS
 from tests.meta.project import ROOT
-from tests.unit.bot.agents.test_connect import Connect, connect, home, project
+from tests.unit.bot.agents.connect.test_connect import Connect, connect, home, project
 
 __all__ = ["connect", "home", "project"]
 

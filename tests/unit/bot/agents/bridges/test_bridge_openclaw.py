@@ -29,7 +29,7 @@ from tests.meta.project import ROOT
 from tests.recipes.receiving import listening
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
-from tests.unit.bot.agents.test_bridge_opencode import ended
+from tests.unit.bot.agents.bridges.test_bridge_opencode import ended
 
 Json = dict[str, Any]
 
