@@ -48,12 +48,13 @@ _NO_RIGHTS: Final = (
 SEND_RICH: Final = "sendRichMessage"
 """A method that older Bot API servers lack; they then answer "Not Found", and "Unauthorized" to an invalid token."""
 DEFECTS: Final = (
-    "can't parse entities",
-    "message is too long",
-    "button_data_invalid",
-    "reply_markup",
-    "bad request: text",
+    "can't parse",
+    "is too long",
+    "must be non-empty",
+    "must be encoded in utf-8",
     "text is empty",
+    "reply_markup",
+    "button_data_invalid",
 )
 """Parts of the sentences with which Telegram refuses what we rendered."""
 LIMIT_PAUSE: Final = 3.0
@@ -69,12 +70,12 @@ TABLE: Final[Mapping[str, ErrorMeaning]] = error_table(
             "chat not found": "there is no such chat, or the bot is not in it",
             "user not found": "there is no such user",
             "peer_id_invalid": "there is no such chat, or the bot is not in it",
-            "group chat was deactivated": "the group no longer exists",
+            **dict.fromkeys(("group chat was deactivated", "group chat was deleted"), "the group no longer exists"),
             "message thread not found": "the topic does not exist, or no longer exists",
             "topic_deleted": "the topic no longer exists",
         },
         ForbiddenError: {
-            **dict.fromkeys(("not enough rights", "have no rights", "chat_write_forbidden"), _NO_RIGHTS),
+            **dict.fromkeys(("not enough rights", "no rights", "no write access", "chat_write_forbidden"), _NO_RIGHTS),
             "topic_closed": "the topic is closed: reopen it",
         },
         PayloadRejectedError: {
