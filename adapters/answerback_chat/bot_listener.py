@@ -115,10 +115,7 @@ class BotMessageListener(Platform[B]):
         return typed.text
 
     def disambiguation_note(self, typed: B, meant: Sequence[Ask]) -> str:
-        """See `answerback_chat.typed_messages.Platform.disambiguation_note`.
-
-        Empty for a reply in a group whose text does not mention the bot: it replies to a record or a note.
-        """
+        """Empty for a reply in a group whose text does not mention the bot: it replies to a record or a note."""
         if not meant and typed.in_group and not typed.called:
             return ""
         return self._escape(self._labels.which_one_quote if meant else self._labels.nothing_open)
@@ -150,8 +147,7 @@ class BotMessageListener(Platform[B]):
         await retry(lambda: send(typed, text), passing=passing)
 
     @abstractmethod
-    async def _react(self, typed: B, mark: str) -> None:
-        """Mark a message."""
+    async def _react(self, typed: B, mark: str) -> None: ...
 
     @abstractmethod
     async def _send_direct(self, typed: B, text: str) -> None:
@@ -185,5 +181,5 @@ class BotMessageListener(Platform[B]):
 
 
 def _delay_if_limited(error: Exception) -> float | None:
-    """See `retry`: after any other failure the note may be there."""
+    # Not posted again after any other failure: the note may be there.
     return min_retry_delay(error) if isinstance(error, RateLimitedError) else None

@@ -34,7 +34,6 @@ class CallLimits:
         return max(until - now, 0.0)
 
     def count(self, windows: Iterable[Window]) -> None:
-        """Count a call."""
         now = asyncio.get_running_loop().time()
         if len(self._counted) >= MAX_KEYS:
             self._counted = {

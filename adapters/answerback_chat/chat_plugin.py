@@ -74,8 +74,6 @@ S = TypeVar("S", bound=ChatSettings)
 
 
 class ChatPlugin(SurfacePlugin[S]):
-    """See `SurfacePlugin`."""
-
     def load(self) -> None:
         self._module("adapter")
         self._module("doctor")

@@ -51,7 +51,6 @@ class ContextMarkup(ABC):
         return self._render_fitted(lambda budget: fit_asides(view, labels, budget), most)
 
     def render(self, blocks: Iterable[Block]) -> str:
-        """Render blocks."""
         return "\n".join(self.lines(blocks, nested=False))
 
     def lines(self, blocks: Iterable[Block], *, nested: bool = True) -> Iterator[str]:

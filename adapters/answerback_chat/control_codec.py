@@ -127,7 +127,6 @@ class Control(NamedTuple):
         return _ENTRIES.get(self.verb)
 
     def encode(self) -> str:
-        """See `encode`."""
         return encode(self.ask_id, self.revision, self.verb, self.argument)
 
     @property
@@ -232,7 +231,6 @@ def list_of(value: object) -> list[JsonValue]:
 
 
 def objects_of(value: object) -> list[dict[str, JsonValue]]:
-    """Return the objects in a list."""
     return [each for each in list_of(value) if isinstance(each, dict)]
 
 

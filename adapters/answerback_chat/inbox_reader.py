@@ -13,8 +13,6 @@ from answerback.presentation import wording
 
 
 class InboxPage(NamedTuple):
-    """A page of an inbox."""
-
     asks: Page[Ask]
     open_to_anyone: Sequence[Ask] = ()
     """The asks that wait for nobody in particular, if none wait for the person."""

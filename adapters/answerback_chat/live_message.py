@@ -63,7 +63,6 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """Reminders that were certainly not posted, so there is no need to search for them."""
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
-        """See `answerback.ports.surface.Surface.show`."""
         ref, current = self.parse_ref(ask.message), False
         if ref is None:
             ref = await self.choose_place(ask)
@@ -90,7 +89,6 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         return self.shown(ref, ask.revision)
 
     async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.SupportsReminders.remind`."""
         ref = self.parse_ref(ask.message)
         if ref is None or not self.is_posted(ref):
             raise PlatformUnavailableError(
@@ -110,7 +108,6 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
             raise
 
     async def retire(self, left: Mapping[str, JsonValue], to: Destination) -> float | None:
-        """See `answerback.ports.surface.SupportsMoves.retire_message`."""
         ref = self.parse_ref(left)
         posted = ref is not None and self.is_posted(ref)
         return await self.show_moved_note(ref, to) if ref is not None and posted else None
@@ -214,20 +211,17 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """Render the message that shows the ask."""
 
     @abstractmethod
-    def minimal_payload(self, ask: Ask) -> Payload:
-        """Return a minimal message for the ask."""
+    def minimal_payload(self, ask: Ask) -> Payload: ...
 
     def is_defect(self, error: PayloadRejectedError) -> bool:
         """Whether the platform rejected the payload because we rendered it wrongly."""
         return True
 
     @abstractmethod
-    async def post(self, ask: Ask, ref: Ref, payload: Payload) -> Ref:
-        """Post the message."""
+    async def post(self, ask: Ask, ref: Ref, payload: Payload) -> Ref: ...
 
     @abstractmethod
-    async def edit(self, ask: Ask, ref: Ref, payload: Payload) -> Ref | Uneditable:
-        """Edit the message."""
+    async def edit(self, ask: Ask, ref: Ref, payload: Payload) -> Ref | Uneditable: ...
 
     async def replacement_ref(self, ask: Ask, ref: Ref) -> Ref:
         """Return where to post the replacement of a message that cannot be edited."""

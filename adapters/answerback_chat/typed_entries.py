@@ -52,16 +52,14 @@ class Entering(MessageInteraction, Protocol):
     """The use of a button that asks for an entry, or an entry that was typed."""
 
     @property
-    def chat(self) -> str:
-        """The chat in which it is."""
+    def chat(self) -> str: ...
 
     @property
     def entry(self) -> Entry | None:
         """What was asked for, if this is an entry."""
 
     @property
-    def text(self) -> str:
-        """What was typed."""
+    def text(self) -> str: ...
 
     @property
     def typed(self) -> str | None:

@@ -67,8 +67,7 @@ class Platform(Protocol[M_contra]):
     def moved_note(self, ask: Ask) -> str:
         """Return the note to the author of a message that was meant for an open ask where it no longer is."""
 
-    async def mark_taken(self, message: M_contra) -> None:
-        """Mark a message as taken."""
+    async def mark_taken(self, message: M_contra) -> None: ...
 
     async def tell_author(self, message: M_contra, text: str) -> None:
         """Notify the author, visible to as few others as possible; retries what can be repeated without doubling it."""

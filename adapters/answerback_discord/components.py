@@ -31,8 +31,6 @@ CHECKBOX_GROUP: Final = 22
 
 
 class ButtonStyle(IntEnum):
-    """The style of a button."""
-
     PRIMARY = 1
     SECONDARY = 2
     SUCCESS = 3

@@ -251,8 +251,6 @@ class _Parsers(dict[str, Callable[[Any], None]]):
 
 
 class _SingleClient(discord.Client):
-    """A client with a single connection."""
-
     def __init__(self, gateway: GatewayClient, intents: discord.Intents) -> None:
         super().__init__(intents=intents)
         self._gateway = gateway

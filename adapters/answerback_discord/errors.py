@@ -144,7 +144,6 @@ def error_from_response(
 
 
 def has_code(error: PlatformError, *codes: ErrorCode) -> bool:
-    """Return whether an error has one of these codes."""
     return error.code in {str(int(code)) for code in codes}
 
 

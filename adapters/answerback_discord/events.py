@@ -19,14 +19,10 @@ class _Part(BaseModel):
 
 
 class User(_Part):
-    """A user."""
-
     id: Snowflake | None = None
 
 
 class ThreadState(_Part):
-    """The state of a thread."""
-
     locked: bool = False
 
 

@@ -52,7 +52,6 @@ class ModalSpec:
         return limits.MODAL_COMPONENTS - bool(self.intro)
 
     def pages(self) -> list[tuple[Input, ...]]:
-        """Return the inputs of each modal."""
         return self.form.pages(self.page_size)
 
     def page_with(self, pointer: str) -> int:

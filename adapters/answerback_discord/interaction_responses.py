@@ -26,8 +26,6 @@ from answerback_discord.pending_edits import live_message_id
 
 
 class InteractionResponseType(IntEnum):
-    """Discord's types of interaction responses."""
-
     PONG = 1
     MESSAGE = 4
     UPDATE = 7
@@ -78,8 +76,6 @@ def update_response(
 
 
 class ResponseBuilder:
-    """Builds the responses to interactions."""
-
     def __init__(self, asks: Asks, labels: Labels, now: Callable[[], float]) -> None:
         self._now = now
         self._asks = asks

@@ -41,8 +41,6 @@ _NO_CHOICES: Final = InteractionResponse(
 
 
 class InteractionHandler:
-    """See `answerback_chat.interactions.Platform`."""
-
     def __init__(
         self,
         asks: Asks,

@@ -13,8 +13,6 @@ from answerback_discord.catch_up import Conversation
 
 
 class DiscordMessages(Messages[Conversation]):
-    """See `answerback_chat.missed_changes.Messages`."""
-
     def __init__(self, calls: DiscordApi) -> None:
         self._calls = calls
 

@@ -39,8 +39,6 @@ SURFACE: Final = "discord"
 
 
 class InteractionType(IntEnum):
-    """Discord's types of interactions."""
-
     PING = 1
     COMMAND = 2
     COMPONENT = 3
@@ -76,7 +74,6 @@ class Interaction(NamedTuple):
 
     @property
     def is_modal_submit(self) -> bool:
-        """Whether it is a submitted modal."""
         return self.kind == InteractionType.MODAL_SUBMIT
 
     @property

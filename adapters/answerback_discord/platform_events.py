@@ -53,7 +53,6 @@ class EventHandler:
     now: Callable[[], float]
 
     async def handle_event(self, name: str, data: Json) -> None:
-        """Handle one event."""
         try:
             event = Event.model_validate(data)
         except ValidationError as error:

@@ -37,8 +37,6 @@ class DiscordSettings(ChatSettings):
 
 
 class DiscordPlugin(ChatPlugin[DiscordSettings]):
-    """See `ChatPlugin`."""
-
     name = "discord"
     title = "Discord"
     order = 20

@@ -111,7 +111,7 @@ class Posting(JsonMessages):
         return ref | _since({"id": message_id}) if ask.revision == 1 else ref
 
     async def is_current(self, ask: Ask, ref: Json) -> bool | RetryLater:
-        """See `LiveMessages.is_current`: depends on the responses to clicks; a late one may undo an edit."""
+        # The responses to clicks count too: a late one may undo an edit.
         if ref.get(_SHOWS) == [*ask.rendered_state]:
             return True
         ref.pop(SINCE, None)
@@ -165,7 +165,7 @@ class Posting(JsonMessages):
         return _since(sent) | ref
 
     async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
-        """See `LiveMessages.complete`: creates the message's thread, if it is in a channel and has none yet."""
+        """Create the message's thread, if it is in a channel and has none yet."""
         if ref.get("kind") != ChannelKind.CHANNEL or "thread" in ref or not ask.open:
             return ref
         # The message exists and shows this state, so it is neither posted nor edited again, whatever happens
@@ -211,7 +211,7 @@ class Posting(JsonMessages):
         )
 
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
-        """See `LiveMessages.reminders`: they end with the message's URL."""
+        """Yield the bot's messages in the thread that end with the URL of the ask's message."""
         ours = await self._in_thread(ref, lambda where: self._list_ours(where, str(ref["id"])))
         url = private_notes.message_url(ref)
         reminders = [each for each in ours if str(each.get("content")).endswith(url)]

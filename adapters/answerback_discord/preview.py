@@ -36,7 +36,6 @@ _STYLES: Final = {1: "primary", 3: "success", 4: "danger"}
 
 
 def preview(view: View, labels: Labels) -> Preview:
-    """See `answerback_chat.chat_plugin`."""
     message = render.message(view, labels)
     return Preview(payload=message, html=html(message))
 

@@ -23,8 +23,6 @@ _BARE_URL: Final = re.compile(r"https?://[!-;=?-~]+")
 
 
 class MarkdownContext(ContextMarkup):
-    """See `ContextMarkup`; the units include marks and escapes."""
-
     rule = "————————"
     quote = "> "
 

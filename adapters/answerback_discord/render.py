@@ -129,7 +129,6 @@ def _render_prompt(view: View, prompt: Prompt, labels: Labels, list_state: ListS
 def _answer_controls(
     view: View, prompt: Prompt, labels: Labels, list_state: ListState
 ) -> list[Json]:
-    """The controls that answer a prompt."""
     if planned := answer_buttons(prompt, labels):
         return c.rows(buttons(view, planned))
     return option_controls.render_option_controls(view, prompt, labels, list_state)

@@ -76,7 +76,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         return [ask for ask in open_asks if (ask.message or {}).get("channel") == typed.channel_id]
 
     async def read_shown(self, ask: Ask) -> ShownRevision | None:
-        """See `answerback_chat.typed_messages.Platform.read_shown`: the response to a click may have updated it."""
+        """Fetch the message: the response to a click may have updated it."""
         channel = (ask.message or {}).get("channel")
         body = await self._calls.get(f"/channels/{channel}/messages/{_message_id(ask)}")
         message = body if isinstance(body, dict) else {}
@@ -131,7 +131,6 @@ def _message_id(ask: Ask) -> object:
 
 
 def _url_of(typed: TypedMessage) -> str:
-    """The URL of a typed message."""
     place = {"guild": typed.guild_id, "channel": typed.channel_id, "id": typed.id}
     return private_notes.message_url(place)
 

@@ -118,8 +118,7 @@ class SlackSurface(ChatSurface):
         return None if lost is None else f"Slack's Socket Mode: {lost}. See `answerback doctor`."
 
     def is_leader(self) -> bool | None:
-        """See `answerback.ports.surface.SupportsLeading.is_leader`: every process receives events."""
-        return None
+        return None  # every process receives events
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         try:
@@ -137,7 +136,7 @@ class SlackSurface(ChatSurface):
         return at
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """See `answerback.ports.surface.Surface.default_responders`: whoever reads a direct message may act."""
+        # Only the person it is sent to reads a direct message.
         return (ANYONE,) if (destination.channel or "").startswith("D") else self._responders
 
     def destination_problem(self, destination: Destination) -> str | None:

@@ -203,7 +203,6 @@ def modal_view(
     submit: str | None = None,
     close: str,
 ) -> Block:
-    """A modal view."""
     view: Block = {
         "type": "modal",
         "title": plain_text(title, limits.MODAL_TITLE),

@@ -53,8 +53,6 @@ _ACKNOWLEDGED: Final = Ack()
 
 @dataclass(eq=False)
 class InteractionHandler:
-    """See `answerback_chat.interactions.Platform`."""
-
     asks: Asks
     calls: SlackApi
     notes: PrivateNotes

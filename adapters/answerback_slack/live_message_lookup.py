@@ -19,8 +19,6 @@ _MAY_NOT_READ: Final = frozenset({"missing_scope", "not_in_channel"})
 
 
 class SlackMessages(Messages[Conversation]):
-    """See `answerback_chat.missed_changes.Messages`."""
-
     def __init__(self, calls: SlackApi) -> None:
         self._calls = calls
 

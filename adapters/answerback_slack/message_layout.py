@@ -76,14 +76,12 @@ class MessageBuilder:
         return self.button(PlannedButton(label, verb, str(argument), primary))
 
     def button(self, planned: PlannedButton) -> Block:
-        """A button."""
         label, verb, argument, is_primary, is_danger = planned
         name = f"{verb}.{argument}" if argument else str(verb)
         style: ButtonStyle = "danger" if is_danger else "primary" if is_primary else None
         return button(label, name, self.encode_control(verb, argument), style)
 
     def buttons(self, planned: Iterable[PlannedButton]) -> list[Block]:
-        """Buttons, each as `button`."""
         return [self.button(each) for each in planned]
 
     def controls_row(self, name: str, elements: Sequence[Block]) -> Block:
@@ -103,7 +101,6 @@ class MessageBuilder:
         self.blocks += heading_blocks(self.fit(text, room))
 
     def add_paragraphs(self, text: str, room: int) -> None:
-        """Add a text as paragraphs."""
         self.blocks += sections(self.fit(text, room))
 
     def add_context(self, prompt: Prompt, room: int) -> None:

@@ -323,7 +323,6 @@ def _index(option: object) -> int | None:
 
 
 def id_of(value: object, form: Pattern[str]) -> str | None:
-    """The value if it is an id of this form."""
     return value if isinstance(value, str) and form.fullmatch(value) else None
 
 

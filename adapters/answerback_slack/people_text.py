@@ -78,5 +78,4 @@ def question_and_answer(line: Line, labels: Labels) -> str:
 
 
 def answer_text(line: Line, labels: Labels, between: str = "\n➜ ") -> str:
-    """An answer as text for people."""
     return between.join(map(visible, answer_summary.answer_texts(line, labels)))

@@ -50,8 +50,6 @@ class SlackSettings(ChatSettings):
 
 
 class SlackPlugin(ChatPlugin[SlackSettings]):
-    """See `ChatPlugin`."""
-
     name = "slack"
     title = "Slack"
     order = 10

@@ -29,7 +29,6 @@ _BOXES: Final = {"radio_buttons": "radio", "checkboxes": "checkbox"}
 
 
 def preview(view: View, labels: Labels) -> Preview:
-    """See `answerback_chat.chat_plugin`."""
     message = render.render(view, labels, {who: mention(who) for who in view.responders})
     blocks = cast("JsonValue", message.blocks)
     return Preview(

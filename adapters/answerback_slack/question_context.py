@@ -38,7 +38,6 @@ def rich_text(blocks: Iterable[markdown.Block]) -> list[Block]:
 
 
 def literal_rich_text(text: str) -> list[Block]:
-    """A literal text as one block of rich text."""
     return rich_text([Verbatim(text)])
 
 

@@ -261,7 +261,6 @@ def _started_thread(ask: Ask) -> bool:
 
 
 def mentions_user(text: str, user_id: str) -> bool:
-    """Whether the message mentions this user."""
     return re.search(rf"<@{re.escape(user_id)}(\|[^<>]*)?>", text) is not None
 
 

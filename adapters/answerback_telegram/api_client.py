@@ -52,11 +52,10 @@ class _Call(BaseRequest):
         self.date: str | None = None
         """When Telegram answered, by its clock."""
 
-    async def initialize(self) -> None:
-        """See `BaseRequest.initialize`."""
+    async def initialize(self) -> None: ...
 
     async def shutdown(self) -> None:
-        """See `BaseRequest.shutdown`: the session outlives this object."""
+        pass  # the session outlives this object
 
     async def do_request(
         self, url: str, method: str, *_: object, **__: object

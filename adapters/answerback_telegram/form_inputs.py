@@ -34,8 +34,6 @@ _CHOICES: Final = 30
 
 
 class TypedRequests(TypedEntries[Click]):
-    """See `TypedEntries`."""
-
     surface = SURFACE
     limits = option_controls.FORM_LIMITS
     note_limits = option_controls.SELECTION_LIMITS

@@ -43,7 +43,6 @@ class Inbox:
         await self.helpers.send_privately(typed.actor.person.user_id, page, typed.place, typed.id)
 
     async def handle_click(self, click: Click) -> Effect:
-        """See `TickedInbox.use`; returns what shows it in the same message."""
         shown, note = await self._ticks.use(click)
 
         async def show() -> None:

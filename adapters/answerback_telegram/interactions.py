@@ -50,7 +50,7 @@ class ClickResponse(NamedTuple):
 
 @dataclass(eq=False)
 class ClickHandler:
-    """See `answerback_chat.interactions.Platform`.
+    """What clicks on Telegram are to `answerback_chat.interactions`.
 
     Args:
         use_inbox: handles a click on an inbox, and returns what follows.
@@ -76,7 +76,7 @@ class ClickHandler:
         return ListState(page if isinstance(page, int) else None, chosen)
 
     def parse(self, payload: Mapping[str, Any]) -> Click | None:
-        """See `Platform.parse`: an update, or an entry or a command that was found to be one."""
+        """Read an update, or a typed entry or a command that stands for a click."""
         typed = payload.get("typed")
         return typed if isinstance(typed, Click) else parse_click(payload)
 

@@ -35,7 +35,6 @@ def button(view: View, label: str, verb: Verb, argument: str | int = "", style: 
 
 
 def buttons(view: View, planned: Iterable[PlannedButton]) -> list[Json]:
-    """Return planned buttons."""
     return [
         button(view, label, verb, argument, DANGER if is_danger else PRIMARY if is_primary else "")
         for label, verb, argument, is_primary, is_danger in planned

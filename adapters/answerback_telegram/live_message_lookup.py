@@ -19,8 +19,6 @@ from answerback_telegram.keyboards import Json
 
 
 class TelegramMessages(Messages[str]):
-    """See `answerback_chat.missed_changes.Messages`."""
-
     def __init__(self, calls: TelegramApi, identity: BotIdentity) -> None:
         self._calls = calls
         self._identity = identity

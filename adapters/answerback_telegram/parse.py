@@ -171,13 +171,11 @@ def full_id(chat: str, message: str) -> str:
 
 
 def chat_id(full: object) -> str | None:
-    """Return the chat of a full id; None if it is none."""
     chat, found, _ = str(full).partition(_SEPARATOR)
     return chat if found else None
 
 
 def message_id(full: object) -> int | None:
-    """Return the message's own id from a full one; None if it is none."""
     _, _, number = str(full).partition(_SEPARATOR)
     return int(number) if number.isascii() and number.isdigit() else None
 
@@ -314,7 +312,6 @@ def _place(message: Mapping[str, JsonValue]) -> Place | None:
 
 
 def _id(value: JsonValue) -> str | None:
-    """The value if it is an id."""
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= _MAX_ID:
         return None
     return str(value)

@@ -29,7 +29,6 @@ class EventHandler:
     posting: Posting
 
     async def handle_event(self, update: Mapping[str, JsonValue]) -> None:
-        """Handle one update."""
         await handle_event("Telegram", lambda: self._handle(update))
 
     async def _handle(self, update: Mapping[str, JsonValue]) -> None:

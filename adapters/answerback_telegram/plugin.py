@@ -27,8 +27,6 @@ class TelegramSettings(ChatSettings):
 
 
 class TelegramPlugin(ChatPlugin[TelegramSettings]):
-    """See `ChatPlugin`."""
-
     name = "telegram"
     title = "Telegram"
     order = 30

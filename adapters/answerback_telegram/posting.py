@@ -159,7 +159,7 @@ class Posting(JsonMessages):
     # --- reminders and moved messages ------------------------------------------------------------
 
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
-        """See `LiveMessages.post_reminder`: the number is taken before, so that none is posted twice."""
+        """Post it after its number is stored as taken, so that none is posted twice."""
         view, place = view_of(ask, self._labels), _place(ref)
         recipients, text = wording.reminder(ask, number, self._labels)
         names = await self._names.look_up(recipients, place)
@@ -178,7 +178,7 @@ class Posting(JsonMessages):
         await self._asks.save_draft(about_key(full), ask.id)
 
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
-        """See `LiveMessages.reminders`: as they were stored."""
+        # As they were stored: a bot cannot list its messages.
         number, full = 0, await self._asks.draft(_reminder_key(ask, 0))
         while isinstance(full, str) or number < ask.reminded:  # numbers may be left out
             if isinstance(full, str):

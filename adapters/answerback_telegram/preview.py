@@ -17,7 +17,6 @@ from answerback_telegram import render
 
 
 def preview(view: View, labels: Labels) -> Preview:
-    """See `answerback_chat.chat_plugin`."""
     message = render.message(view, labels)
     return Preview(payload=message, html=html(message))
 

@@ -20,8 +20,6 @@ _LANGUAGE: Final = re.compile(r"[a-z0-9+-]{1,20}")
 
 
 class HtmlContext(ContextMarkup):
-    """See `ContextMarkup`."""
-
     rule = "———————"
     quote = "┃ "
     most_marks: ClassVar[int | None] = 60

@@ -25,9 +25,7 @@ _BLANK: Final = re.compile(r"^ | (?= )", re.MULTILINE)
 
 
 class _RichContext(HtmlContext):
-    """See `HtmlContext`: rich messages take any number of marks."""
-
-    most_marks = None
+    most_marks = None  # rich messages take any number
 
     def _lines(self, block: Block, *, nested: bool) -> Iterator[str]:
         if isinstance(block, Table) and not nested and len(block.rows[0]) <= limits.RICH_COLUMNS:

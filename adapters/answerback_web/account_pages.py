@@ -20,7 +20,6 @@ class AccountPages(VisitorPages):
         self._desk = desk
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the routes."""
         path = "/inbox/{name}/accounts"
         return [
             web.get(path, responses.with_compiled_templates(self._for_visitor(self._show))),

@@ -179,7 +179,6 @@ class AskPages:
     async def _handle_post(
         self, visit: _Visit, person: Person, ask: Ask, post: Post
     ) -> web.StreamResponse:
-        """Handle a post by a person to the page of ``ask``."""
         if ask.open and not visit.may_answer(ask):
             return await self._rejected(visit, post, Rejected(RejectReason.NOT_ALLOWED, ask))
         meaning = parse.interpret_post(post, ask, self._site.labels)

@@ -71,7 +71,6 @@ class GrantRow(NamedTuple):
 
 
 def grant_row(grant: Grant, link: str, labels: Labels) -> GrantRow:
-    """Return the row of a grant."""
     about = labels.grant_row.format(
         agent=grant.agent,
         folder=grant.folder,

@@ -37,7 +37,6 @@ class PageProofs:
         return f"{page_id}.{self._secret(page_id, _HOST.get())}"
 
     def prove(self, challenge: str, host: str, body: bytes) -> str | None:
-        """Return the proof for a challenge; None if it is none."""
         match = _CHALLENGE.fullmatch(challenge)
         if match is None:
             return None

@@ -111,8 +111,7 @@ class WebSettings(SurfaceSettings):
         )
 
     def configured(self) -> bool:
-        """See `SurfaceSettings.configured`: a page can always be opened."""
-        return True
+        return True  # a page needs no token, so it can always be opened
 
     def http_actions_setting(self) -> str | None:
         return "web.user_header" if self.user_header else None
@@ -153,8 +152,6 @@ def _risks(settings: WebSettings) -> Iterator[Finding]:
 
 
 class WebPlugin(SurfacePlugin[WebSettings]):
-    """See `SurfacePlugin`."""
-
     name = "web"
     title = "Web page"
     order = 0

@@ -70,7 +70,6 @@ _DIFF: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
 
 
 def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
-    """Render the context of a question; None if there is none."""
     source = prompt.question.context
     return render_source(source, prompt.context_format, labels) if source else None
 

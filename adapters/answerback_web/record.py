@@ -19,8 +19,6 @@ from answerback_web import people_text
 
 @dataclass(frozen=True, slots=True)
 class RecordLine:
-    """One line of the record."""
-
     at: float
     what: str
     said: str | None
