@@ -22,8 +22,6 @@ _UPDATE: Final = """UPDATE account_links SET revision = $2, value = $3
 
 
 class SqlAccountLinks(Part[SqlDatabase], AccountLinkStore):
-    """Linked accounts in a database."""
-
     async def save(self, link: AccountLink) -> bool:
         statement = _INSERT if link.revision == 1 else _UPDATE
         value = rows.dump(_LINK.dump_python(link, mode="json"))

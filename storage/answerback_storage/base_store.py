@@ -153,8 +153,6 @@ class BaseOutbox(Part[D], Outbox):
 
 
 class BaseDrafts(Part[D], Drafts):
-    """Drafts."""
-
     async def get(self, key: str) -> JsonValue:
         text = await self._read(key)
         draft = None if text is None else rows.read_value(text, "drafts")

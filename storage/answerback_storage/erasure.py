@@ -32,15 +32,12 @@ _ERASE_RELATED: Final = (
 
 
 class SqlErasure(Part[SqlDatabase], Erasure):
-    """Erasure in a database."""
-
     def __init__(self, db: SqlDatabase, changes: RemoteChanges) -> None:
         super().__init__(db)
         self._changes = changes
 
     async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
-        """See `Erasure.erase`. `scrub` removes what remains in the files, or the server does."""
-
+        # `scrub` then removes what remains in the files, or the server does.
         async def run(tx: Transaction) -> Ask | None:
             old = await tx.get(ask_id)
             if old is None or old.open or old.erased_at is not None:

@@ -27,8 +27,6 @@ def row(grant: Grant) -> Row:
 
 
 class SqlGrants(Part[SqlDatabase], GrantStore):
-    """Grants in a database."""
-
     async def find(self, scopes: Collection[str]) -> Sequence[Grant]:
         where = f"""WHERE scope IN ({placeholders(len(scopes))}) AND used < uses AND ended_at IS NULL
             ORDER BY until, id"""

@@ -24,11 +24,9 @@ def owed_row(ask: Ask) -> Row:
 
 
 class SqlLateAnswers(Part[SqlDatabase], LateAnswerStore):
-    """Late answers in a database."""
-
     async def list_owed(self, query: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
-        """See `LateAnswerStore.list_owed`. If nothing is owed, nothing is written."""
         owed, values = self._owed(query)
+        # Most responses have nothing to report. Reading first spares them a transaction that writes.
         if not await self._db.fetch(f"SELECT 1 FROM owed WHERE {owed} LIMIT 1", *values):
             return []
 

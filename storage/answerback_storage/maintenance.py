@@ -36,8 +36,6 @@ _TIME_OF: Final = {"agent_tokens": "until", "sign_ins": "until"}
 
 
 class SqlMaintenance(Part[SqlDatabase], Maintenance):
-    """Maintenance of a database."""
-
     async def prune(self, before: float) -> int:
         tables = (*KEYS, "grants", "sign_ins", "agent_tokens", "owed")
         return sum([await self._prune_table(table, before) for table in tables])

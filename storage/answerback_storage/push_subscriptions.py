@@ -18,8 +18,6 @@ _SAVE: Final = """INSERT INTO push_subscriptions (id, value, at) VALUES ($1, $2,
 
 
 class SqlPushSubscriptions(Part[SqlDatabase], PushSubscriptions):
-    """Push subscriptions in a database."""
-
     async def save(self, new: PushSubscription) -> None:
         value = rows.dump(_SUBSCRIPTION.dump_python(new))
         await self._db.execute(_SAVE, new.id, value, new.at)

@@ -24,8 +24,6 @@ _LINK: Final = """UPDATE receipts SET n = new.column2, link = new.column3
 
 
 class SqlReceipts(Part[SqlDatabase], ReceiptStore):
-    """Receipts in a database."""
-
     async def get(self, ask_id: str) -> StoredReceipt | None:
         found = await self._select("WHERE id = $1", ask_id)
         return found[0] if found else None

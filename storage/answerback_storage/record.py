@@ -13,8 +13,6 @@ from answerback_storage.sql_database import SqlDatabase
 
 
 class SqlRecord(Part[SqlDatabase], Record):
-    """The record in a database."""
-
     _changed: ClassVar[str]
     """The statement that reads the transaction, the number and the ask of the lines after a transaction and a number,
     in the order of the commits."""

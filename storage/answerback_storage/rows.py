@@ -360,7 +360,6 @@ class RequestCache:
         self._lock = Lock()
 
     def peek(self, ask_id: str) -> Request | None:
-        """Return the cached request of an ask, or None."""
         with self._lock:
             if (cached := self._requests.get(ask_id)) is None:
                 return None

@@ -15,8 +15,6 @@ from answerback_storage.sql_database import SqlDatabase, where
 
 
 class SqlSearch(BaseSearch[SqlDatabase]):
-    """Search in a database."""
-
     async def _find(self, wanted: Search, behind: int, limit: int) -> Page[Ask]:
         columns = {"status": wanted.status and wanted.status.value, "agent": wanted.agent}
         conditions = (

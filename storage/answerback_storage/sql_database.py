@@ -101,8 +101,7 @@ class SqlDatabase(ABC):
         """
 
     @abstractmethod
-    async def scrub(self) -> None:
-        """See `answerback.ports.store.Erasure.scrub`."""
+    async def scrub(self) -> None: ...
 
     @abstractmethod
     def equals(self, column: str, reference: str) -> str:

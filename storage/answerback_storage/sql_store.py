@@ -42,8 +42,6 @@ class SqlStore(Store):
 
 
 class SqlDrafts(BaseDrafts[SqlDatabase]):
-    """Drafts in a database."""
-
     _insert: ClassVar[str]
     """The statement that stores a draft: its key, its value, and the time; then the hash, if there is one."""
 

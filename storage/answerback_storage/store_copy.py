@@ -55,7 +55,7 @@ class CopyTransaction(Protocol):
     name: str
 
     def read(self, table: str, columns: Sequence[str], batch_size: int) -> Iterator[list[rows.Row]]:
-        """Yield all rows of a table in batches of ``batch_size``."""
+        """Yield batches of rows, which are read from the database one by one."""
 
     def write(self, table: str, columns: Sequence[str], new_rows: Sequence[rows.Row]) -> None:
         """Insert rows into a table."""

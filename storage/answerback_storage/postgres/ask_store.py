@@ -28,8 +28,6 @@ T = TypeVar("T")
 
 
 class PostgresAsks(SqlAsks[PostgresDatabase]):
-    """Asks in a PostgreSQL database."""
-
     def __init__(
         self, db: PostgresDatabase, timed: Callable[[float], None], notifier: ChangeNotifier
     ) -> None:

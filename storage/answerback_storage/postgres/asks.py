@@ -27,7 +27,6 @@ _LOOKUP_COLUMNS: Final = (
 )
 _STEP_COLUMNS: Final = "revision, updated_at, shown_revision, state"
 WRITE_COLUMNS: Final = f"{_LOOKUP_COLUMNS}, message_id, {_STEP_COLUMNS}"
-"""The columns that `ask_columns` returns."""
 WRITE_COLUMN_TYPES: Final = (
     *("text", "text", "text", "text", "float8", "text", "text", "text", "float8", "text"),
     *("bigint", "float8", "bigint", "text"),

@@ -63,7 +63,6 @@ class PostgresCopyTransaction:
         self._connection = connection
 
     def read(self, table: str, columns: Sequence[str], batch_size: int) -> Iterator[list[rows.Row]]:
-        """Yield all rows of a table in batches."""
         with self._connection.cursor(name="copied") as cursor:
             cursor.execute(f"SELECT {', '.join(columns)} FROM {table}".encode())
             while batch := cursor.fetchmany(batch_size):

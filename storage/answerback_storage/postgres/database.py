@@ -90,9 +90,8 @@ class PostgresDatabase(SqlDatabase):
         limit: int,
         wanted: Callable[[Ask], bool] = lambda _ask: True,
     ) -> list[tuple[int, Ask]]:
-        """See `SqlDatabase.find`. Reads more rows only if too many of the first ones are not wanted."""
         size = limit
-        while True:
+        while True:  # reads more rows only if too many of the first ones are not wanted
             statement = f"SELECT seq, {asks.LOAD_COLUMNS} FROM asks {query} LIMIT {size}"
             read = await self.fetch(statement, *values)
             seqs = {row[2]: row[0] for row in read}

@@ -38,8 +38,6 @@ _NEXT_DUE: Final = f"SELECT next_at {_FIRST_PENDING} AND next_at > $1 ORDER BY n
 
 
 class PostgresOutbox(SqlOutbox[PostgresDatabase]):
-    """The outbox in a PostgreSQL database."""
-
     async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
         found = await self._db.execute(_CLAIM, claim.holder, claim.seconds, now, limit)
         return [stored for _, stored in self._parse_readable((0, row) for row in found)]

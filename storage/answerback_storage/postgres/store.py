@@ -125,8 +125,7 @@ class PostgresRecord(SqlRecord):
     _is_renumbered = False
 
     async def list_changed(self, after: str, limit: int) -> ChangedAsks:
-        """See `Record.list_changed`. Lines that were restored from another server count as new."""
-        if not self._is_renumbered:
+        if not self._is_renumbered:  # lines that were restored from another server count as new
             await self._db.execute(
                 """UPDATE record SET tx = pg_current_xact_id()::text::bigint
                     WHERE tx >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint AND ask_id IS NOT NULL"""

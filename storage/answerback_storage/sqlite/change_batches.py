@@ -97,7 +97,6 @@ class RecentAskCache:
         self._asks: OrderedDict[str, tuple[Ask, int]] = OrderedDict()
 
     def get_cached(self, wanted: set[str]) -> dict[str, Ask]:
-        """Return those of these asks that are cached."""
         return {ask_id: self._asks[ask_id][0] for ask_id in wanted & self._asks.keys()}
 
     def add(self, ask: Ask) -> None:

@@ -45,7 +45,6 @@ class SqliteCopyTransaction:
         self._db = db
 
     def read(self, table: str, columns: Sequence[str], batch_size: int) -> Iterator[list[rows.Row]]:
-        """Yield all rows of a table in batches."""
         cursor = self._db.execute(f"SELECT {', '.join(columns)} FROM {table}")
         while batch := cursor.fetchmany(batch_size):
             yield batch

@@ -111,7 +111,7 @@ class SqliteDatabase(SqlDatabase):
     def transact(
         self, work: Callable[[Transaction], Coroutine[Any, Any, T]], *, lock: str | None = None
     ) -> asyncio.Future[T]:
-        """See `SqlDatabase.transact`. Nobody else writes anyway, and as nothing waits, the thread runs it in one go."""
+        # It needs no lock, because nothing else writes; and as nothing waits, the thread runs it in one go.
 
         def run(db: sqlite3.Connection) -> T:
             try:
@@ -230,7 +230,7 @@ class SqliteAsks(SqlAsks[SqliteDatabase]):
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
     ) -> tuple[T, bool]:
-        """See `AskStore.change`. What `BaseAsks` has is repeated here, so that a click's path is short."""
+        # This repeats what `BaseAsks` does, so that a click takes fewer steps.
         began = time.perf_counter()
         try:
             return await self._change(ask_id, decide, delivery, digest, then, fence)

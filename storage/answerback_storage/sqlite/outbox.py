@@ -112,7 +112,6 @@ def _claim(
 
 
 def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -> bool:
-    """Store one result if the holder has the delivery."""
     if result.is_settled_push:
         values = (result.delivery.id, holder, holder)
         return db.execute(_REMOVE, values).rowcount > 0
