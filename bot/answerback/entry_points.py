@@ -16,7 +16,7 @@ class Plugin(Protocol):
 
     @property
     def name(self) -> str:
-        """The name of its entry point."""
+        """Equal to the name under which ``pyproject.toml`` lists it."""
 
     @property
     def order(self) -> int:

@@ -50,7 +50,6 @@ class AgentTokens:
         return next(named, None)
 
     def find_agent(self, token: str) -> Agent | None:
-        """The agent that has this token."""
         hashed = hash_of(token)
         matching = [
             agent for known, agent in self._agents.items() if hmac.compare_digest(known, hashed)
@@ -72,7 +71,6 @@ class Authenticator:
         """Whether callers need a token."""
 
     async def find_agent(self, token: str) -> Agent | None:
-        """The agent that has this token."""
         agent = self._configured.find_agent(token)
         if agent is None and self._connected is not None:
             agent = await self._connected.find_agent(token)

@@ -156,11 +156,10 @@ class Metrics:
         )
 
     def count_shown(self, ask: Ask, seconds: float) -> None:
-        """Count an ask that people can see for the first time (see `answerback.service.notify.Hooks.shown`)."""
+        """Count an ask that people can see for the first time."""
         self.shown_seconds.labels(ask.request.route or "").observe(max(seconds, 0.0))
 
     def count_ended(self, ask: Ask) -> None:
-        """Count an ask that has ended (see `answerback.service.notify.Hooks.ended`)."""
         if ask.outcome is None:
             return
         seen = ask.first_seen or ask.seen_since or ask.created_at - ask.set_back
@@ -176,7 +175,6 @@ class Metrics:
     def count_action(
         self, surface: str, action: str, result: str, seconds: float, _ask: Ask | None
     ) -> None:
-        """Count an action (see `answerback.service.notify.Hooks.acted`)."""
         key = (surface, action, result)
         if key not in self._action_metrics:
             self._action_metrics[key] = self.actions.labels(*key), self.act_seconds.labels(surface)
@@ -185,7 +183,7 @@ class Metrics:
         histogram.observe(seconds)
 
     def count_limited(self, agent: str, limit: str) -> None:
-        """Count a refused ask (see `answerback.service.notify.Hooks.limited`)."""
+        """Count a refused ask."""
         self.limited.labels(agent, limit).inc()
 
     def render(

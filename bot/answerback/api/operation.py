@@ -89,7 +89,6 @@ class Call:
 
     @property
     def service(self) -> Service:
-        """The service."""
         return self.api.service
 
     async def ask(self, ask_id: str | None = None) -> Ask:

@@ -37,8 +37,6 @@ _START_PATIENCE: Final = 20.0
 def follow_opencode(
     server: str, url: str, token_env: str, to: str | None, directory: str | None, password_env: str
 ) -> None:
-    """Follow an opencode server."""
-
     async def follow() -> None:
         async with _connected_client(url, token_env) as client, aiohttp.ClientSession() as http:
             password = os.environ.get(password_env) or None

@@ -43,7 +43,7 @@ class Invalid(NamedTuple):
 
 
 def check_answer(question: Question, value: JsonValue) -> Accepted | Invalid:
-    """Check whether ``value`` answers ``question``."""
+    """Return the value as it is stored, or every problem with it."""
     match question.answer_type:
         case AnswerType.BOOLEAN:
             return (

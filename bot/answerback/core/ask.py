@@ -34,7 +34,7 @@ ANYONE: Final = "anyone"
 
 
 class Status(StrEnum):
-    """The status of an ask."""
+    """Whether an ask still waits for answers, or how it ended."""
 
     OPEN = "open"
     ANSWERED = "answered"

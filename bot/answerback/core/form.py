@@ -77,7 +77,7 @@ class When(FrozenModel):
 
 
 class Question(FrozenModel):
-    """One question of a form."""
+    """What people are asked in one step of a form, and which answers fit."""
 
     id: str
     text: str
@@ -119,11 +119,9 @@ class Question(FrozenModel):
         return any(each.kind is not None for each in self.options)
 
     def option(self, value: JsonValue) -> Option | None:
-        """Return the option with this value, or None."""
         return next((o for o in self.options if o.value == value), None)
 
     def with_default(self, value: JsonValue) -> Question:
-        """Return this question with a default."""
         return self.model_copy(update={"default": value, "has_default": True})
 
     def kind_of(self, value: JsonValue) -> OptionKind | None:
@@ -160,7 +158,6 @@ class Form(FrozenModel):
         return {question_id: kind for question_id, kind in found if kind is not None}
 
     def question(self, question_id: str) -> Question | None:
-        """Return the question with this id, or None."""
         return next((each for each in self.questions if each.id == question_id), None)
 
     def digest_of(self, question: Question) -> str:

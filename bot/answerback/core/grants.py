@@ -89,7 +89,6 @@ class GrantOffer(FrozenModel):
     uses: int
 
     def find(self, name: str) -> Match | None:
-        """Return the match of this name, or None."""
         return next((each for each in self.matches if each.match == name), None)
 
 

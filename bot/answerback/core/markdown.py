@@ -38,8 +38,6 @@ Spans: TypeAlias = tuple[Span, ...]
 
 
 class Paragraph(NamedTuple):
-    """A paragraph."""
-
     spans: Spans
 
 
@@ -173,8 +171,6 @@ def append_link_addresses(spans: Iterable[Span]) -> Iterator[Span]:
 
 
 def map_texts(blocks: Iterable[Block], change: Callable[[str], str]) -> tuple[Block, ...]:
-    """Return the blocks with every text changed."""
-
     return tuple(_map_block(block, change) for block in blocks)
 
 

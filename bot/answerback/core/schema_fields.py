@@ -326,7 +326,6 @@ def _title(value: JsonValue) -> str:
 
 
 def _text_if_not_blank(value: JsonValue) -> str | None:
-    """Return a text if it is a string and not blank."""
     return value if isinstance(value, str) and value.strip() else None
 
 

@@ -118,7 +118,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """One dialect."""
+    """How the tool calls of one host become forms, and their outcomes tool results."""
 
     name: str
     calls: tuple[CallRule, ...]

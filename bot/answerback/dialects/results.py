@@ -106,7 +106,6 @@ def cancelled_fields(ask: Ask) -> dict[str, JsonValue]:
 
 
 def reply_and_reason_fields(ask: Ask) -> dict[str, JsonValue]:
-    """Return the ``reply`` field if there is a reply, and the `reason_field`."""
     reply: dict[str, JsonValue] = {} if ask.walk.reply is None else {"reply": ask.walk.reply}
     return reply | reason_field(ask)
 

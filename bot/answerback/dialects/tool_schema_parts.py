@@ -21,7 +21,6 @@ def with_description(schema: Schema, description: str) -> Schema:
 
 
 def object_schema(properties: dict[str, JsonValue], *required: str) -> Schema:
-    """Return the schema of an object."""
     return {"type": "object", "properties": properties, "required": list(required)}
 
 

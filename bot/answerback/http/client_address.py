@@ -67,5 +67,4 @@ def scheme_of(request: web.BaseRequest, proxies: Sequence[Network]) -> str:
 
 
 def is_among(address: Address | None, networks: Sequence[Network]) -> bool:
-    """Whether an address is in one of the networks."""
     return address is not None and any(address in network for network in networks)

@@ -98,6 +98,5 @@ UNVERIFIED_CONNECTIONS: Final = web.AppKey("unverified_connections", UnverifiedC
 
 
 def mark_request_verified(request: web.Request) -> None:
-    """Note that a request was verified, and with it its connection."""
     if (connections := request.app.get(UNVERIFIED_CONNECTIONS)) is not None:
         connections.mark_verified(request.transport)

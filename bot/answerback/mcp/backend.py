@@ -56,7 +56,7 @@ class AskToolCall:
     """``async``: the model continues at once."""
     conversation: JsonValue = None
     join: str | None = None
-    """See `answerback.service.submission_request.Submission`."""
+    """`answerback.service.submission_request.Submission` says what it is."""
     clarifies: bool = False
     """Whether the model can be asked to explain."""
 
@@ -88,8 +88,7 @@ class LateAnswerBatch:
 class AskBackend(Protocol):
     """Access to asks on behalf of one agent."""
 
-    async def enabled(self, dialects: Collection[str]) -> Collection[str]:
-        """Return those of the given dialects that are enabled."""
+    async def enabled(self, dialects: Collection[str]) -> Collection[str]: ...
 
     async def submit(self, asking: AskToolCall) -> AskJson:
         """Submit a call and return the new ask.

@@ -105,7 +105,6 @@ class McpEndpoint:
             await task
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Handle a request."""
         agent = await self.callers.agent(request)
         query = request.query
         offered = _parse("tools", parse_asking_tools, query.get("tools"))

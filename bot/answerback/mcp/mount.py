@@ -63,7 +63,6 @@ class _LazyEndpoint:
     _loading: asyncio.Task[McpEndpoint] | None = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Handle a request."""
         if self._loading is None:
             await self.callers.agent(request)  # do not load the SDK for a caller without a token
             # Another caller may have begun to load it in the meantime.

@@ -72,10 +72,10 @@ class Claims(Protocol):
         """When, after ``after``, the next timer is due (seconds since the epoch), or None."""
 
     async def release_messages(self, holder: str) -> None:
-        """Release every message that the holder has claimed."""
+        """End every claim of the holder on a message, so that others need not wait until it runs out."""
 
     async def release_timers(self, holder: str) -> None:
-        """Release every timer that the holder has claimed."""
+        """End every claim of the holder on a timer."""
 
 
 class Leases(Protocol):

@@ -48,7 +48,7 @@ class PushSubscriptions(Protocol):
         """All subscriptions, oldest first."""
 
     async def remove(self, subscription_id: str) -> None:
-        """Remove a subscription, if it is there."""
+        """Remove a subscription; an unknown id is ignored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class ReceiptStore(Protocol):
     """Receipts, which are stored with the outcomes that they are about (`answerback.ports.store.Write.receipt`)."""
 
     async def get(self, ask_id: str) -> StoredReceipt | None:
-        """The receipt of an ask, or None."""
+        """The receipt of an ask; None if there is no such ask, or it has no receipt yet."""
 
     async def list_unlinked(self, limit: int) -> Sequence[StoredReceipt]:
         """Receipts that are not in the chain yet."""

@@ -103,7 +103,7 @@ class AskStore(Protocol):
         """
 
     async def get(self, ask_id: str) -> Ask | None:
-        """An ask, or None."""
+        """An ask as last stored; None if its id is unknown."""
 
     async def page(
         self,
@@ -183,7 +183,7 @@ class Outbox(Protocol):
         """
 
     async def get(self, delivery_id: str) -> StoredDelivery | None:
-        """One delivery, or None."""
+        """A delivery in any state; None if its id is unknown."""
 
     async def page(
         self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
@@ -195,7 +195,7 @@ class Drafts(Protocol):
     """Values that are kept for a while under keys of their owners' choice."""
 
     async def get(self, key: str) -> JsonValue:
-        """A draft, or None."""
+        """The value that was last saved; None if it was dropped, or is too old."""
 
     async def save(self, key: str, value: JsonValue, at: float) -> None:
         """Store or (with None) drop a draft."""
@@ -227,7 +227,7 @@ class GrantStore(Protocol):
         """The grants for these scopes that were not revoked and are not used up, those that end first first."""
 
     async def get(self, grant_id: str) -> Grant | None:
-        """A grant, or None."""
+        """A grant, even one that has ended; None if its id is unknown."""
 
     async def newest(self, limit: int) -> Sequence[Grant]:
         """The newest grants, newest first."""
@@ -240,7 +240,7 @@ class AccountLinkStore(Protocol):
         """Store a link as the next revision of its account's; False if what is stored is not the one before."""
 
     async def list(self) -> Sequence[AccountLink]:
-        """All links, by account."""
+        """All links in the order of their accounts, including those that were removed."""
 
 
 class Maintenance(Protocol):

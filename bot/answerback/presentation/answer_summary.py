@@ -40,7 +40,6 @@ def answer_texts(line: Line, labels: Labels) -> list[str]:
 
 
 def answer_text(line: Line, labels: Labels) -> str:
-    """Return `answer_texts` as one text."""
     return "\n".join(answer_texts(line, labels))
 
 

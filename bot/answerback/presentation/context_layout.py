@@ -38,8 +38,6 @@ CODE_LINES: Final = 40
 
 
 class FittedBlocks(NamedTuple):
-    """The blocks that fit."""
-
     blocks: tuple[Block, ...]
     whole: bool
     """Whether nothing was cut."""

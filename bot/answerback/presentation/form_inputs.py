@@ -18,8 +18,6 @@ from answerback.presentation.text_fitting import fits_line, utf16_length
 
 
 class InputKind(Enum):
-    """The kind of an input."""
-
     LINE = auto()
     TEXT = auto()
     ONE = auto()
@@ -59,8 +57,6 @@ NO_LIMITS: Final = FormLimits()
 
 
 class InputChoice(NamedTuple):
-    """One choice as its input names it."""
-
     label: str
     description: str
 

@@ -91,7 +91,6 @@ class FormSpec:
     grants: GrantOffer | None = None
 
     def pages(self, size: int) -> list[tuple[Input, ...]]:
-        """Return the inputs of each page."""
         return [self.inputs[i : i + size] for i in range(0, len(self.inputs), size)]
 
     def position_of(self, pointer: str) -> int:

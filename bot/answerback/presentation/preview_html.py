@@ -18,12 +18,10 @@ def tag(name: str, inside: Markup, css_class: str = "") -> Markup:
 
 
 def button(label: Markup, css_class: str) -> Markup:
-    """Return a button."""
     return Markup('<button type="button" class="{}">{}</button>').format(css_class, label)
 
 
 def menu(placeholder: Markup, options: Sequence[Markup]) -> Markup:
-    """Return a menu with its options."""
     rows = Markup("").join(Markup("<option>{}</option>").format(option) for option in options)
     return Markup("<select><option>{}</option>{}</select>").format(placeholder or "…", rows)
 

@@ -150,7 +150,6 @@ class _TracedSender:
     tracer: trace.Tracer
 
     async def send(self, delivery: Delivery, at: float) -> SendResult:
-        """See `Sender.send`."""
         try:
             ask = await self.asks.get(delivery.ask_id)
         except StoreError:  # the webhook matters more than its trace

@@ -66,7 +66,6 @@ class AccountLinks(LinkDesk):
     # --- the page's side ---------------------------------------------------------------------------
 
     async def start(self, page: Person) -> StartedLink | None:
-        """See `LinkDesk.start`."""
         if is_operator(page) or page.known not in {AuthMethod.LINK, AuthMethod.PROXY}:
             return None
         letters = [secrets.choice(_ALPHABET) for _ in range(8)]
@@ -78,7 +77,6 @@ class AccountLinks(LinkDesk):
         return started
 
     async def started(self, page: Person) -> StartedLink | None:
-        """See `LinkDesk.started`."""
         match await self._store.drafts.get(_page_key(page)):
             case [str(code), int() | float() as at, typed_by, bool(agreed)]:
                 found = StartedLink(code, at, _read_person(typed_by), agreed)
@@ -87,7 +85,6 @@ class AccountLinks(LinkDesk):
                 return None
 
     async def confirm(self, page: Person, account: str, *, mine: bool) -> bool:
-        """See `LinkDesk.confirm`."""
         async with self._lock(page):
             started = await self.started(page)
             by = started.typed_by if started is not None and started.agreed else None
@@ -118,13 +115,11 @@ class AccountLinks(LinkDesk):
         return saved
 
     async def list_of(self, page: Person | None) -> Sequence[AccountLink]:
-        """See `LinkDesk.list_of`."""
         found = await self._store.links.list()
         live = [each for each in found if each.ended_at is None]
         return [each for each in live if page is None or self._people.is_same(each.page, page)]
 
     async def remove(self, account: str, by: Person, page: Person | None) -> bool:
-        """See `LinkDesk.remove`."""
         for link in await self.list_of(page):
             if link.id == account:
                 removed = await self._store.links.save(link.ended(self._clock.now(), by))
@@ -212,7 +207,6 @@ class AccountLinks(LinkDesk):
         self._people.update_links(links, is_valid)
 
     async def run(self) -> None:
-        """See `LinkDesk.run`."""
         failing = False
         while True:
             try:

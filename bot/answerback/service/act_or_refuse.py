@@ -225,7 +225,6 @@ class AskActions:
         digest: str = "",
         at: float | None = None,
     ) -> Acted | Rejected:
-        """Act on an ask as a responder (see `answerback.ports.surface.Asks`)."""
         return await self.apply(
             Intent(ask_id, action, revision, delivery, at, digest=digest), actor
         )
@@ -233,7 +232,6 @@ class AskActions:
     async def apply(
         self, intent: Intent, actor: Actor, *, fence: Fence | None = None
     ) -> Acted | Rejected:
-        """Apply a responder's intent to an ask (see `answerback.ports.surface.Asks`)."""
         began = time.perf_counter()
         outcome = await self._apply_with_groups(intent, actor, fence)
         if intent.wanted is None:

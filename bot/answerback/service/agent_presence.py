@@ -50,8 +50,7 @@ def change_presence(ask: Ask, at: float, *, attended: bool | None) -> Change | N
 class StorePresence(Protocol):
     """Stores whether the agent waits for an ask and updates its message; None: not here, but perhaps elsewhere."""
 
-    async def __call__(self, ask_id: str, *, attended: bool | None) -> object:
-        """Store it."""
+    async def __call__(self, ask_id: str, *, attended: bool | None) -> object: ...
 
 
 class AgentPresence:
@@ -153,7 +152,6 @@ class AgentPresence:
         )
 
     def add_waiter(self, ask_id: str) -> None:
-        """Add a waiter for an ask."""
         self.forget(ask_id)
         self._waiting[ask_id] += 1
         self._renewed.setdefault(ask_id, self._clock.monotonic())
@@ -164,7 +162,6 @@ class AgentPresence:
         return expires_at is None or expires_at < self._clock.now() + LEASE / 2
 
     def remove_waiter(self, ask_id: str, *, cut_off: bool) -> None:
-        """Remove a waiter for an ask."""
         self._waiting[ask_id] -= 1
         if not self._waiting[ask_id]:
             del self._waiting[ask_id], self._renewed[ask_id]

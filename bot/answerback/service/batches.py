@@ -18,7 +18,6 @@ MAX_BATCH: Final = 100
 
 
 async def decide_batch(asks: Asks, batch: Batch, actor: Actor, fence: Fence | None) -> int:
-    """See `answerback.ports.surface.Asks.decide_batch`."""
     ticked = dict.fromkeys(batch.ticked)
     if len(ticked) > MAX_BATCH:
         return len(ticked)

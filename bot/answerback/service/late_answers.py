@@ -136,8 +136,6 @@ def _note_collected(at: float | None, ask: Ask | None) -> Decision[object]:
 
 
 class SentResponse(Protocol):
-    """A response that was sent."""
-
     async def wait_until_gone(self) -> None:
         """Return once the client has disconnected, or after a moment."""
 

@@ -65,7 +65,6 @@ class Rules(_ConfigModel):
         return None
 
     def enabled(self, dialect: str) -> bool:
-        """Whether a dialect is enabled."""
         return self.disabling_key(dialect) is None
 
     def labels(self, dialect: str, name: str, tool: str | None) -> dict[str, str]:

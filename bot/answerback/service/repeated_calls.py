@@ -84,7 +84,6 @@ class RepeatedCalls:
 
 
 def join_key(body: Submission, agent: Agent | None) -> str:
-    """The key of all calls that repeat each other."""
     where = body.join if body.conversation is None else None
     asked = {"name", "arguments", "to", "conversation", "responders", "confirmations"}
     same = body.model_dump(mode="json", include=asked)

@@ -55,7 +55,7 @@ _SETTLING_SECONDS: Final = 5.0
 
 
 class Service(AskActions):
-    """The only way to change asks.
+    """The only way to change asks. Implements `answerback.ports.surface.Asks`, which says what most methods do.
 
     Args:
         surfaces: the configured surfaces by name, each built with the service and added before anything is submitted.
@@ -122,7 +122,6 @@ class Service(AskActions):
         self._commits.push_surface = surface
 
     async def decide_batch(self, batch: Batch, actor: Actor, *, fence: Fence | None = None) -> int:
-        """Decide about several permissions (see `answerback.ports.surface.Asks`)."""
         return await batches.decide_batch(self, batch, actor, fence)
 
     # --- what ends an ask without a person's answer ------------------------------------------------
@@ -194,7 +193,6 @@ class Service(AskActions):
         await self.store.asks.change(retired.id, lambda ask: record_retired(ask, retired, until))
 
     async def fail_unreachable(self, ask: Ask, why: str) -> None:
-        """Fail an ask that nobody can answer where it is shown (see `answerback.ports.surface.Asks`)."""
         where = ask.destination.surface
         why_failed = f"{ask.request.name} could not reach anybody on {where}: {why}"
         message = question_routing.no_retry_message(why_failed, question_routing.WITHOUT_PEOPLE)
@@ -208,7 +206,6 @@ class Service(AskActions):
         await self.update(ask.id, decide)
 
     async def show_again(self, ask_id: str, *, deleted: bool = False) -> None:
-        """Show an ask again whose live message is not as noted (see `answerback.ports.surface.Asks`)."""
         at = self.clock.now()
 
         def decide(ask: Ask | None) -> Decision[Ask | None]:
@@ -225,18 +222,15 @@ class Service(AskActions):
             self.hooks.show(ask)
 
     async def show_outdated(self, surface: str) -> None:
-        """Show what waits (see `answerback.ports.live_messages.LiveMessages`)."""
         await asks_in_place.show_waiting(self.each_outdated(surface), self.hooks.show)
 
     async def show_reopened(self, surface: str, channels: Sequence[str]) -> None:
-        """Show what could not be shown (see `answerback.ports.live_messages.LiveMessages`)."""
         await asks_in_place.show_ended(
             self.store, self.hooks.show, surface, channels, self.clock.now()
         )
         await asks_in_place.show_waiting(self.each_outdated(surface), self.hooks.show, channels)
 
     async def note_seen(self, asks: Iterable[Ask]) -> None:
-        """Note that people see asks (see `answerback.ports.live_messages.LiveMessages`)."""
         at = self.clock.now()
 
         def decide(ask: Ask | None) -> Decision[Ask | None]:
@@ -251,7 +245,6 @@ class Service(AskActions):
                     self.hooks.shown(ask, at - ask.created_at + ask.set_back)
 
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
-        """Replace the id of the ask's channel (see `answerback.ports.surface.Asks`)."""
         await self.store.asks.change(
             ask_id,
             lambda ask: Decision(Write(replace_channel_id(ask, old, new)) if ask else None, None),
@@ -264,7 +257,6 @@ class Service(AskActions):
         return await self.store.asks.get(ask_id)
 
     async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
-        """The open asks that a person may answer (see `answerback.ports.surface.Asks`)."""
         parts = (self.store.search, self.surfaces, self.people)
         return await inbox.list_waiting_for(*parts, actor, after, limit)
 
@@ -291,20 +283,17 @@ class Service(AskActions):
         return self._waiters.stopping
 
     async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
-        """The open asks shown in a thread (see `answerback.ports.surface.Asks`)."""
         return await self.store.messages.find_open(surface, channel, thread, asks_in_place.MAX_OPEN)
 
     async def list_open_at(
         self, surface: str, channel: str, thread: str | None, at: float | None
     ) -> Sequence[Ask]:
-        """The asks that looked open in a thread at a time (see `answerback.ports.surface.Asks`)."""
         place = (surface, channel, thread)
         return await asks_in_place.list_open_at(self.store.messages, place, at, self.clock.now())
 
     async def each_open(
         self, surface: str, channel: str | None = None, thread: str | None = None
     ) -> AsyncIterator[Ask]:
-        """Every open ask of a surface, a channel or a thread (see `answerback.ports.surface.Asks`)."""
         after: str | None = None
         while True:
             if channel is not None:
@@ -321,7 +310,6 @@ class Service(AskActions):
                 return
 
     async def each_outdated(self, surface: str) -> AsyncIterator[Ask]:
-        """The asks of a surface whose live message is outdated (see `answerback.ports.live_messages.LiveMessages`)."""
         for ask_id in await self.store.messages.list_outdated(10 * _PAGE):
             with suppress(UnreadableRowError):  # showing it logs the error
                 ask = await self.store.asks.get(ask_id)
@@ -329,21 +317,17 @@ class Service(AskActions):
                     yield ask
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
-        """The open ask with this live message (see `answerback.ports.live_messages.LiveMessages`)."""
         return await self.store.messages.find_by_message(surface, message_id)
 
     async def list_open_to_anyone(self, surface: str, limit: int) -> Sequence[Ask]:
-        """See `answerback.ports.surface.Asks.list_open_to_anyone`."""
         return await inbox.list_open_to_anyone(self.store.search, surface, limit)
 
     async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
-        """The asks that a person has answered (see `answerback.ports.surface.Asks`)."""
         return (await self.search_for(person, Search(), None, limit)).rows
 
     async def search_for(
         self, person: Person | None, wanted: Search, after: str | None, limit: int
     ) -> Page[Ask]:
-        """The asks that match a search (see `answerback.ports.surface.Asks`)."""
         parts = (self.store.search, self.surfaces, self.people)
         return await inbox.search_for(*parts, person, wanted, after, limit)
 
@@ -352,9 +336,7 @@ class Service(AskActions):
         return await self.store.record.read(ask_id, after)
 
     async def draft(self, key: str) -> JsonValue:
-        """A person's unfinished input (see `answerback.ports.surface.Asks`)."""
         return await self.store.drafts.get(key)
 
     async def save_draft(self, key: str, value: JsonValue) -> None:
-        """Keep or drop a person's unfinished input (see `answerback.ports.surface.Asks`)."""
         await self.store.drafts.save(key, value, self.clock.now())

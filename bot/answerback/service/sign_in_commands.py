@@ -25,12 +25,10 @@ MAX_LISTED: Final = 10
 
 
 def listed_commands(labels: Labels) -> tuple[Command, Command]:
-    """Return the commands as they are listed."""
     return Command(CONNECT, labels.connect_about, "code"), Command(AGENTS, labels.agents_about)
 
 
 def sign_in_commands(desk: SignInDesk, labels: Labels) -> tuple[Command, ...]:
-    """Return the commands."""
     commands, (connect, agents) = _Commands(desk, labels), listed_commands(labels)
     return connect._replace(answer=commands.connect), agents._replace(answer=commands.agents)
 

@@ -159,7 +159,7 @@ class HasButtons(SimulatedPerson, Protocol):
         """Return the buttons of the ask, in the order shown."""
 
     async def press_button(self, shown: ShownButton) -> None:
-        """Press one of them."""
+        """Press a button that is shown at the moment."""
 
     def seen_at_once(self) -> str:
         """Return the text that the person sees without pressing anything, together with the labels of controls."""
@@ -230,7 +230,7 @@ class HasLateEdits(Stage, Protocol):
         """Break the connection of the next edit of a message, and do not carry the edit out yet."""
 
     async def carry_out_edit(self) -> None:
-        """Carry out that edit."""
+        """Let the delayed edit happen now."""
 
 
 @runtime_checkable

@@ -156,7 +156,6 @@ class NaiveWalk:
         return True
 
     def end(self, how: str, reply: str | None = None) -> None:
-        """End the walk."""
         self.ended, self.reply, self.again = how, reply, None
 
     def _earlier_answer(self) -> NaiveAnswer | None:

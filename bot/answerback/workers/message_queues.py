@@ -55,8 +55,6 @@ class _Queue:
 
 @dataclass(eq=False)
 class MessageQueues:
-    """All queues."""
-
     attempt: ShowAttempt
     """Makes one attempt; it raises nothing."""
     refill: Callable[[], Awaitable[None]]

@@ -44,8 +44,6 @@ _OBJECT: Final = TypeAdapter(Json)
 
 @dataclass(eq=False)
 class OpenclawGateway(EventServer):
-    """One gateway."""
-
     http: aiohttp.ClientSession
     """The session to use, which the caller closes."""
     url: str

@@ -33,7 +33,6 @@ class PendingRequests:
 
     @property
     def waiting(self) -> dict[str, Request]:
-        """The requests that wait."""
         return {key: pending.request for key, pending in self._by_key.items()}
 
     def forward(

@@ -332,7 +332,6 @@ def _indent_unit(text: str) -> str:
 def _render_value(
     text: str, value: JsonValue, indent: str, newline: str, *, compact: bool = False
 ) -> str:
-    """Render a value as JSON for the given indent."""
     if compact:
         return json.dumps(value, ensure_ascii=False)
     lines = json.dumps(value, ensure_ascii=False, indent=_indent_unit(text)).split("\n")

@@ -35,7 +35,6 @@ class ListItem:
     """A group of an event's hooks or a server, in a list that may have items that are not Answerback's."""
 
     path: Path
-    """The path of the list."""
     value: Json
 
     @property
@@ -89,7 +88,6 @@ def is_our_group(group: object) -> bool:
 
 
 def value_at(data: object, path: Path) -> object:
-    """The value at a path; None if there is none."""
     for key in path:
         data = data.get(key) if isinstance(data, Mapping) else None
     return data

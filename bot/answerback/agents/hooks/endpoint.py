@@ -102,7 +102,6 @@ class HookEndpoints:
     callers: Callers
 
     def routes(self) -> Sequence[AbstractRouteDef]:
-        """The routes of the endpoints."""
         return [
             web.post(f"/hooks/{name}", partial(self.handle, host)) for name, host in HOSTS.items()
         ]

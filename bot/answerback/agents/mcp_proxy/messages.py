@@ -82,8 +82,6 @@ def parse(line: bytes) -> Json:
 
 
 class ToolCall(NamedTuple):
-    """A call of a tool."""
-
     name: str
     arguments: Json
 

@@ -183,7 +183,6 @@ class Asks:
         return outcome
 
     def withdraw(self, ask_id: str | None) -> None:
-        """Withdraw an ask; None: people were not asked."""
         if ask_id is None:
             return
         arguments = (ask_id, ANSWER_PATIENCE)

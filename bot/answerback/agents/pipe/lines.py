@@ -30,8 +30,7 @@ def read_lines(source: IO[bytes], most: int = MAX_LINE) -> Iterator[bytes]:
 class Sink(Protocol):
     """A stream that bytes are written to."""
 
-    def write(self, data: bytes, /) -> Any:
-        """Write bytes."""
+    def write(self, data: bytes, /) -> Any: ...
 
     def flush(self) -> None:
         """Send the bytes written so far."""

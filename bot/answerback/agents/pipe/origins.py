@@ -38,5 +38,4 @@ class Folders:
         return self._folders.get(session) if isinstance(session, str) else None
 
     def origin(self, session: object) -> dict[str, Any]:
-        """Return the origin of a session."""
         return origin_of(self.folder(session), session)

@@ -123,8 +123,6 @@ class DeliveryReceipt:
 
 @dataclass(frozen=True, slots=True)
 class ServiceCalls:
-    """Calls one service as one agent."""
-
     url: str
     token: str | None = None
     token_env: str = "ANSWERBACK_TOKEN"

@@ -87,7 +87,6 @@ class TerminalInput:
     async def read_line(
         self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
     ) -> str | PressedKey:
-        """See `LineInput`."""
         keys = _leave_bindings()
         for key, pressed in _MOVES.items():
             if pressed in moves:
@@ -101,7 +100,7 @@ class TerminalInput:
         return await _prompt_line(above, merge_key_bindings([keys, checklist.bindings()]))
 
     async def read_text(self, text: str, start: str) -> str | None:
-        """See `LineInput`. Alt+Enter starts a new line, Ctrl-X Ctrl-E opens $EDITOR, Esc or Ctrl-C leaves."""
+        """Alt+Enter starts a new line, Ctrl-X Ctrl-E opens $EDITOR, Esc or Ctrl-C leaves."""
         keys = _leave_bindings()
 
         @keys.add("escape", "enter")
@@ -115,7 +114,6 @@ class TerminalInput:
         return None if isinstance(entered, PressedKey) else entered
 
     async def edit_text(self, text: str) -> str | None:
-        """See `LineInput`: in $EDITOR."""
         edited = await asyncio.to_thread(click.edit, text, extension=".json")
         return None if edited is None else str(edited)
 
@@ -130,18 +128,15 @@ class PipedInput:
     async def read_line(
         self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
     ) -> str | PressedKey:
-        """See `LineInput`."""
         if checklist is not None:
             self._say(checklist.plain())
         return self._line()
 
     async def read_text(self, text: str, start: str) -> str | None:
-        """See `LineInput`."""
         self._say(f"{text}:")
         return self._line()
 
     async def edit_text(self, text: str) -> str | None:
-        """See `LineInput`: as JSON on one line."""
         self._say("The JSON, on one line:")
         return self._line()
 

@@ -46,7 +46,6 @@ def render_lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
 
 
 def render_context(prompt: Mapping[str, JsonValue]) -> Iterator[Fragments]:
-    """Render the context of a prompt."""
     yield from render_lines(context_blocks(str(prompt["context"]), _context_format(prompt)))
 
 
@@ -60,7 +59,6 @@ def original_texts(prompt: Mapping[str, JsonValue]) -> list[str]:
 
 
 def header_of(prompt: Mapping[str, JsonValue]) -> HeaderTag | None:
-    """Return the tag for the header of a prompt."""
     header = prompt.get("header")
     return header_tag(header) if isinstance(header, str) else None
 

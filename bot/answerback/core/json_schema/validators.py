@@ -75,7 +75,7 @@ class SchemaCache:
         """The estimated size in bytes."""
 
     def get(self, key: str) -> CompiledSchema | None:
-        """Return the cached schema for a key, if any."""
+        """Return a schema and make it the last one to be dropped; None if it is not cached."""
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
@@ -105,7 +105,7 @@ def compile_schema(key: str) -> CompiledSchema:
 
 
 def collect_patterns(schema: JsonValue) -> list[str]:
-    """Return every pattern in a schema."""
+    """Return the regular expressions in a schema, at any depth."""
     patterns: list[str] = []
     for node in subschemas.walk(schema):
         by_name = node.get("patternProperties")
