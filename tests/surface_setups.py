@@ -16,7 +16,6 @@ from answerback.core.labels import Labels
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.person_key import KeyHolder
 from answerback.ports.plugin import DoctorContext, Finding, Host, SurfacePlugin
-from answerback.ports.push import ComposePush, PushDesk, PushRules
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
@@ -77,11 +76,8 @@ def create_host(http: aiohttp.ClientSession, **more: Any) -> Host:
     async def holders() -> tuple[KeyHolder, ...]:
         return ()
 
-    async def push(rules: PushRules, compose: ComposePush) -> PushDesk:
-        raise AssertionError(f"{rules} and {compose} are not configured")
-
     local = {"local_url": "http://127.0.0.1:1", "public_url": None}
-    rest: dict[str, Any] = {"holders": holders, "tokens": False, "now": time.time, "push": push}
+    rest: dict[str, Any] = {"holders": holders, "tokens": False, "now": time.time}
     return Host(http, Labels(), secret, **{**local, **rest, **more})
 
 

@@ -26,7 +26,7 @@ from answerback.ports.settings_tables import Names, Table
 if TYPE_CHECKING:
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
-    from answerback.ports.push import PushDesk, PushRules
+    from answerback.ports.push import ComposePush, PushRules
     from answerback.ports.surface import Asks
 
 
@@ -99,17 +99,6 @@ class WebSettings(SurfaceSettings):
     def extras(self) -> Sequence[tuple[str, Sequence[str], str]]:
         return ((*PUSH, "`web.push`"),) if self.push else ()
 
-    def push_rules(self) -> PushRules:
-        """Return what a notification may say and do."""
-        from answerback.ports.push import PushRules
-
-        return PushRules(
-            headline=self.push_detail == "headline",
-            deny=self.push_answer,
-            anyone=self.push_anyone,
-            allow=self.push_allow,
-        )
-
     def configured(self) -> bool:
         return True  # a page needs no token, so it can always be opened
 
@@ -158,22 +147,30 @@ class WebPlugin(SurfacePlugin[WebSettings]):
     home = True
     settings = WebSettings
 
+    def push(self, settings: WebSettings, labels: Labels) -> tuple[PushRules, ComposePush] | None:
+        if not settings.push:
+            return None
+        from answerback.ports.push import PushRules
+        from answerback_web import push_text
+
+        rules = PushRules(
+            headline=settings.push_detail == "headline",
+            deny=settings.push_answer,
+            anyone=settings.push_anyone,
+            allow=settings.push_allow,
+        )
+        return rules, partial(push_text.push_message, labels=labels, rules=rules)
+
     def load(self) -> None:
         from answerback_web import adapter  # noqa: F401 - imported to load it
 
     async def build(self, settings: WebSettings, host: Host, asks: Asks) -> BuiltSurface:
-        from answerback_web import push_text
         from answerback_web.adapter import WebSurface
         from answerback_web.proxy_identity import TrustedProxies
 
         for risk in _risks(settings):
             extra = {"action": "risky_setting"}
             logger.warning("%s: %s. %s", risk.what, risk.wrong, risk.fix, extra=extra)
-        desk: PushDesk | None = None
-        if settings.push:
-            rules = settings.push_rules()
-            compose = partial(push_text.push_message, labels=host.labels, rules=rules)
-            desk = await host.push(rules, compose)
         surface = WebSurface(
             asks,
             secret=await host.secret(),
@@ -185,7 +182,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             agents=host.agents,
             now=host.now,
             link_days=settings.link_days,
-            desk=desk,
+            desk=host.desk,
             sign_ins=host.sign_ins,
             proxies=TrustedProxies(
                 settings.user_header,

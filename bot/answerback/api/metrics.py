@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
+from answerback.service.notify import Hooks
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 3.0, 10.0)
 _PATIENCE: Final = (1, 5, 15, 30, 60, 300, 900, 1_800, 3_600, 14_400, 86_400, 259_200)
@@ -154,6 +155,13 @@ class Metrics:
             "Seconds for which the oldest open ask has waited.",
             ["route"],
         )
+
+    def listen(self, hooks: Hooks) -> None:
+        """Count what happens from now on."""
+        hooks.acted.listen(self.count_action)
+        hooks.limited.listen(self.count_limited)
+        hooks.shown.listen(self.count_shown)
+        hooks.ended.listen(self.count_ended)
 
     def count_shown(self, ask: Ask, seconds: float) -> None:
         """Count an ask that people can see for the first time."""

@@ -90,8 +90,8 @@ class Host:
     """Whether agents need tokens."""
     now: Callable[[], float]
     """Returns the time in seconds since the epoch."""
-    push: Callable[[PushRules, ComposePush], Awaitable[PushDesk]]
-    """Opens the desk where this surface's people subscribe to notifications."""
+    desk: PushDesk | None = None
+    """Where this surface's people subscribe to notifications; None: they cannot (see `SurfacePlugin.push`)."""
     sign_ins: SignInDesk | None = None
     """Where people connect their own agents; None if agents need no tokens."""
     agents: Mapping[str, str] = field(default_factory=dict)
@@ -208,6 +208,10 @@ class SurfacePlugin(ABC, Generic[S]):
     own dependencies."""
     loggers: ClassVar[Sequence[str]] = ()
     """Loggers of libraries that are verbose at the level "info"."""
+
+    def push(self, settings: S, labels: Labels) -> tuple[PushRules, ComposePush] | None:
+        """What notifications may say and do, and what writes them; None: people cannot have themselves notified."""
+        return None
 
     def load(self) -> None:
         """Import what `build` and `findings` need. Runs before them in a thread, not to block the event loop."""

@@ -39,7 +39,7 @@ from answerback.runtime.from_settings import (
 )
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.plugins import installed_plugins
-from answerback.runtime.push_desks import PushDesks
+from answerback.runtime.push_desk import open_push_desk
 from answerback.runtime.receipts import build_receipts
 from answerback.runtime.reload import SettingsReloader
 from answerback.runtime.replica_lifecycle import Replica, release_claims
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from answerback.runtime.tracing import Tracing
     from answerback.service.account_links import AccountLinks
     from answerback.service.sign_ins import SignIns
+    from answerback.webhooks.pushes import Pushes
 
 Loop = Callable[[], Awaitable[None]]
 
@@ -112,17 +113,21 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         connected: dict[str, Surface] = {}
         receipts = await build_receipts(settings, opened.store, opened.clock.now(), connected)
         links = await person_keys.build_account_links(settings, opened, routes.people, holders)
-        parts = (settings, opened, connected, routes, callbacks, metrics, receipts, links)
+        tracing = await _build_tracing(settings, stack)
+        hooks = Hooks() if tracing is None else tracing.hooks()
+        metrics.listen(hooks)
+        people = (hooks, routes.people, connected, holders)
+        desk = await open_push_desk(settings, opened, *people, sockets.address, stack)
+        parts = (settings, opened, connected, routes, callbacks, hooks, receipts, links)
         tokens = build_agent_tokens(settings)
         credential_of = person_keys.build_credential_reader(holders, tokens)
         in_force = RulesInForce(build_onboarding(settings))
         trust = (in_force, credential_of)
         sign_ins, commands = _build_sign_ins(settings, opened, routes, connected, tokens, trust)
-        service = _build_service(*parts, credential_of, commands)
-        tracing = await _build_tracing(settings, service, stack)
-        desks = PushDesks(service, holders, sockets.address, stack)
-        given = (settings, opened, sockets, holders, http, service, desks, sign_ins)
+        service = _build_service(*parts, credential_of, commands, desk)
+        given = (settings, opened, sockets, holders, http, service, desk, sign_ins)
         surfaces = await _build_surfaces(*given)
+        # A cycle: the parts above act through the surfaces, and each surface is built with the service.
         connected.update((built.surface.name, built.surface) for built in surfaces)
         cut_off: set[ClaimKind] = set()
         if opened.claim is not SOLE_CLAIM:
@@ -130,7 +135,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start()
-        dispatcher = await _build_dispatcher(service, callbacks, desks, stack, tracing)
+        dispatcher = await _build_dispatcher(service, callbacks, desk, stack, tracing)
         message_sync, replica = await _start_background(
             settings, service, dispatcher, cut_off, stack, receipts
         )
@@ -186,7 +191,7 @@ async def _build_surfaces(
     holders: KeyHolderSource,
     http: aiohttp.ClientSession,
     service: Service,
-    desks: PushDesks,
+    desk: Pushes | None,
     sign_ins: SignIns | None,
 ) -> list[BuiltSurface]:
     """Build the configured surfaces, without starting them."""
@@ -209,7 +214,7 @@ async def _build_surfaces(
                     if agent.role == "agent"
                 },
                 now=clock.now,
-                push=partial(desks.open, plugin.name),
+                desk=desk if desk is not None and desk.surface == plugin.name else None,
                 shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
             )
             await asyncio.to_thread(plugin.load)
@@ -223,17 +228,14 @@ def _build_service(
     surfaces: Mapping[str, Surface],
     routes: Routes,
     callbacks: CallbackPolicy,
-    metrics: Metrics,
+    hooks: Hooks,
     receipts: Receipts | None,
     links: AccountLinks | None,
     credential_of: CredentialOf,
     commands: Sequence[Command],
+    desk: Pushes | None,
 ) -> Service:
-    (store, claim, clock), hooks = opened, Hooks()
-    hooks.acted.listen(metrics.count_action)
-    hooks.limited.listen(metrics.count_limited)
-    hooks.shown.listen(metrics.count_shown)
-    hooks.ended.listen(metrics.count_ended)
+    store, claim, clock = opened
     return Service(
         *(store, clock, surfaces),
         known_surfaces=installed_plugins().names,
@@ -249,6 +251,7 @@ def _build_service(
         credential_of=credential_of,
         commands=[*commands, *([links.command] if links else [])],
         account_links=links,
+        push_surface=None if desk is None else desk.surface,
     )
 
 
@@ -299,23 +302,20 @@ async def _finish(api: Api) -> None:
     await asyncio.gather(*api.pending_changes, return_exceptions=True)
 
 
-async def _build_tracing(
-    settings: Settings, service: Service, stack: AsyncExitStack
-) -> Tracing | None:
+async def _build_tracing(settings: Settings, stack: AsyncExitStack) -> Tracing | None:
     if settings.tracing.endpoint is None:
         return None
     from answerback.runtime.tracing import Tracing  # an extra
 
     tracing = await asyncio.to_thread(Tracing, settings.tracing.endpoint)  # it starts a thread
     stack.push_async_callback(tracing.stop)
-    tracing.listen(service.hooks)
     return tracing
 
 
 async def _build_dispatcher(
     service: Service,
     callbacks: CallbackPolicy,
-    desks: PushDesks,
+    desk: Pushes | None,
     stack: AsyncExitStack,
     tracing: Tracing | None,
 ) -> WebhookDispatcher:
@@ -324,7 +324,7 @@ async def _build_dispatcher(
     webhooks = WebhookSender(
         http, callbacks.rules, callbacks.secrets_of, trace_headers=trace_headers
     )
-    sender: Sender = DeliverySender(webhooks, desks.sender)
+    sender: Sender = DeliverySender(webhooks, desk)
     if tracing is not None:
         sender = tracing.traced(sender, service.store.asks)
     save_seen = service.late_answer_tracker.save_seen

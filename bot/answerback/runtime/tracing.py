@@ -69,12 +69,13 @@ class Tracing:
         """Send what is left, for a few seconds at most."""
         await asyncio.to_thread(self._provider.shutdown)
 
-    def listen(self, hooks: Hooks) -> None:
-        """Trace asks from now on."""
-        hooks.trace = self._begin
+    def hooks(self) -> Hooks:
+        """Return hooks by which asks are traced."""
+        hooks = Hooks(self._begin)
         hooks.acted.listen(self._on_action)
         hooks.shown.listen(lambda ask, seconds: self._note("show", ask, seconds))
         hooks.ended.listen(lambda ask: self._note("wait", ask, time.time() - ask.created_at))
+        return hooks
 
     @web.middleware
     async def middleware(

@@ -63,7 +63,7 @@ class ChangeCommitter:
     """Whether an inquiry backend is configured."""
     receipts: Receipts | None
     """Makes the receipts of asks that end; None: there are to be none."""
-    push_surface: str | None = None
+    push_surface: str | None
     """Where people have themselves notified; None: nowhere."""
     signals: Signals = field(default_factory=Signals)
 

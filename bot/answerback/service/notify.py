@@ -155,7 +155,7 @@ class Event(Generic[P]):
 class Hooks:
     """What happens with commits. The parts that react are given these hooks when they are created, and listen."""
 
-    def __init__(self) -> None:
+    def __init__(self, trace: Callable[[str], dict[str, str]] | None = None) -> None:
         self.show = Event[[Ask]]()
         """The live message is outdated."""
         self.deliver = Event[[]]()
@@ -168,7 +168,7 @@ class Hooks:
         """People can see an ask for the first time, after this many seconds."""
         self.ended = Event[[Ask]]()
         """An ask has ended."""
-        self.trace: Callable[[str], dict[str, str]] | None = None
+        self.trace = trace
         """Begins the trace of a new ask, by its id, and returns its W3C context. None: nothing is traced."""
         self.limited = Event[[str, str]]()
         """An agent (empty: there are no tokens) has reached a limit, by its key."""

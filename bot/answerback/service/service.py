@@ -67,6 +67,7 @@ class Service(AskActions):
         receipts: makes the receipts of asks that end; None: there are to be none.
         credential_of: returns what proves who a person is.
         commands: what people can do by ``/answerback``.
+        push_surface: where people have themselves notified; None: nowhere.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Service(AskActions):
         credential_of: CredentialOf = need_no_credential,
         commands: Sequence[Command] = (),
         account_links: LinkDesk | None = None,
+        push_surface: str | None = None,
     ) -> None:
         self.store, self.clock, self.surfaces = store, clock, surfaces
         self.claim, self.people = claim, routes.people
@@ -97,6 +99,7 @@ class Service(AskActions):
             *(store, clock, surfaces, self.rules, self.hooks, routes.people, claim),
             has_inquiry=has_inquiry,
             receipts=receipts,
+            push_surface=push_surface,
         )
         self.late_answer_tracker = LateAnswerTracker(store, clock, commits.publish_result)
         self.grants = Grants(commits, credential_of)
@@ -116,10 +119,6 @@ class Service(AskActions):
         """Stores a tool call as an ask; see `Submitter.submit`."""
         self._waiters = Waiters(commits, self.presence)
         self.wait, self.stop_waiting = self._waiters.wait, self._waiters.stop
-
-    def notify_from(self, surface: str) -> None:
-        """Store what notifies the people who have themselves notified on this surface."""
-        self._commits.push_surface = surface
 
     async def decide_batch(self, batch: Batch, actor: Actor, *, fence: Fence | None = None) -> int:
         return await batches.decide_batch(self, batch, actor, fence)

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,19 +17,24 @@ from answerback.core.labels import Labels
 from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
+from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.person_key import KeyHolder, operator_holder
-from answerback.ports.push import PushDesk, PushRules
+from answerback.ports.push import PushRules
 from answerback.ports.store_values import StoredDelivery
 from answerback.ports.surface import Acted, Actor, Surface
-from answerback.runtime.push_desks import PushDesks
+from answerback.runtime.config import settings_type
+from answerback.runtime.open_store import OpenStore
+from answerback.runtime.push_desk import open_push_desk
 from answerback.runtime.sockets import bind_socket, socket_url
+from answerback.service.notify import Hooks
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes, Submission
 from answerback.webhooks.outbox import WebhookDispatcher
+from answerback.webhooks.pushes import Pushes
 from answerback.webhooks.sender import DeliverySender
-from answerback_web import push_text
 from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
+from answerback_web.plugin import WebSettings
 from tests.browser.site import KEY, OPERATOR, SECRET, listen
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import WAIT, Receiver
@@ -55,8 +59,7 @@ class Rig:
     store: WatchedStore
     clock: ManualClock
     service: Service
-    desk: PushDesk
-    desks: PushDesks
+    desk: Pushes
     keys: dict[str, Person]
     url: str
     http: aiohttp.ClientSession
@@ -106,8 +109,7 @@ class Rig:
     @asynccontextmanager
     async def sending(self) -> AsyncIterator[None]:
         """Drain the outbox while the context lasts; then stop at once, as if killed."""
-        assert self.desks.sender is not None
-        sender = DeliverySender(self.desks.sender, self.desks.sender)
+        sender = DeliverySender(self.desk, self.desk)
         dispatcher = WebhookDispatcher(
             self.store.outbox,
             self.clock,
@@ -165,11 +167,25 @@ async def push_rig(
         chat = FakeSurface()
         surfaces: dict[str, Surface] = {"chat": chat}
         routes = Routes(by_name={"slow": Route(to="web", push_after=push_after)}, people=people)
-        service = Service(store, clock, surfaces, known_surfaces=frozenset({"web"}), routes=routes)
-        allowed = rules or PushRules(allow=LOOPBACK)
-        desks = PushDesks(service, holders, socket_url(bound), stack)
-        compose = partial(push_text.push_message, labels=Labels(), rules=allowed)
-        desk = await desks.open("web", allowed, compose)
+        hooks, allowed = Hooks(), rules or PushRules(allow=LOOPBACK)
+        web = WebSettings(
+            push=True,
+            push_detail="headline" if allowed.headline else "agent",
+            push_answer=allowed.deny,
+            push_anyone=allowed.anyone,
+            push_allow=allowed.allow,
+        )
+        settings = settings_type().model_construct(web=web)
+        opened, parts = OpenStore(store, SOLE_CLAIM, clock), (hooks, people, surfaces, holders)
+        desk = await open_push_desk(settings, opened, *parts, socket_url(bound), stack)
+        assert desk is not None
+        service = Service(
+            *(store, clock, surfaces),
+            known_surfaces=frozenset({"web"}),
+            routes=routes,
+            hooks=hooks,
+            push_surface=desk.surface,
+        )
         surface = surfaces["web"] = WebSurface(
             service,
             secret=SECRET,
@@ -183,4 +199,4 @@ async def push_rig(
         stack.push_async_callback(runner.cleanup)
         stack.callback(service.stop_waiting)
         http = await stack.enter_async_context(aiohttp.ClientSession())
-        yield Rig(store, clock, service, desk, desks, keys, url, http, chat)
+        yield Rig(store, clock, service, desk, keys, url, http, chat)

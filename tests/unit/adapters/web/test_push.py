@@ -296,7 +296,7 @@ async def test_a_process_that_is_killed_while_it_sends_loses_nothing_and_repeats
         await rig.idle()
     assert browser.read(first) == browser.read(second)
     assert first.headers["topic"] == second.headers["topic"]
-    again = DeliverySender(rig.desks.sender, rig.desks.sender)  # type: ignore[arg-type]  # it is open
+    again = DeliverySender(rig.desk, rig.desk)
     assert await again.send(row.delivery, rig.clock.now()) == SendResult(None, None)
     assert await rig.rows() == (), "its message is not stored again"
 

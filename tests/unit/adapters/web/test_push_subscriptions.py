@@ -134,11 +134,10 @@ async def test_a_replaced_key_ends_its_subscriptions_and_the_services_own_all(
 
 async def test_a_message_for_nobody_is_dropped(rig: Rig, receiver: Receiver) -> None:
     browser = await rig.subscribe(receiver)
-    sender = DeliverySender(rig.desks.sender, None)  # type: ignore[arg-type]  # it is open
+    sender = DeliverySender(rig.desk, None)
     row = Delivery("1", "1", "push.waits", "", None, '{"ask": "ask_0", "names": ["ann"]}', 1.0)
     assert await sender.send(row, 1.0) == SendResult(None, None)
-    assert rig.desks.sender is not None
-    assert await rig.desks.sender.send(row, 1.0) == SendResult(None, None)
+    assert await rig.desk.send(row, 1.0) == SendResult(None, None)
     assert browser.endpoint
 
 

@@ -97,8 +97,7 @@ def test_the_alerts_fire_when_they_should() -> None:
 async def test_how_long_asks_wait_is_measured(parts: Parts) -> None:
     metrics = Metrics()
     async with running(parts) as (service, sync):
-        service.hooks.shown.listen(metrics.count_shown)
-        service.hooks.ended.listen(metrics.count_ended)
+        metrics.listen(service.hooks)
         ask = await submit(service, boolean("a"), boolean("b"))
         await parts.chat.until(shows(parts, ask, 1))
         for revision in (2, 3):
