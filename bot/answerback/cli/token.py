@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
@@ -177,13 +176,15 @@ def _line(agent: JsonObject) -> str:
 def _remove_agent(before: str, name: str) -> str | None:
     """The file without an agent's tables; None if the agent is not written as tables."""
     from answerback.agents.connect.config_files import split_bom
-    from answerback.agents.connect.settings_entries import Setting
+    from answerback.agents.connect.settings_entries import ConnectError, Setting
     from answerback.agents.connect.toml_edit import TomlFormat
 
     mark, text = split_bom(before)
-    left = TomlFormat().remove_entry(text, Setting(("agents", name), {}), None)
-    remains = tomllib.loads(left).get("agents", {})
-    return None if left == text or name in remains else mark + left
+    try:
+        left = TomlFormat().remove_entry(text, Setting(("agents", name), {}), None)
+    except ConnectError:
+        return None
+    return None if left == text else mark + left
 
 
 def _describe_routes(routes: tuple[str, ...]) -> str:

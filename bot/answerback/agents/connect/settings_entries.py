@@ -134,3 +134,87 @@ def has_entry(data: object, entry: Entry) -> bool:
     if isinstance(entry, Setting):
         return value_at(data, entry.path) is not None
     return any(True for _ in our_groups_at(data, entry.path))
+
+
+def with_entry(data: Json, entry: Entry, *, at_the_start: bool = False) -> object:
+    """The content with an entry added or updated; a new item comes last in its list, or first."""
+    if isinstance(entry, Setting):
+        return _with_value(data, entry.path, entry.value)
+    place = next(_places(data, entry), None)
+    if place is not None:
+        is_group = len(place) == len(entry.path) + 1
+        return _with_value(data, place, entry.value if is_group else entry.handler)
+    listed = value_at(data, entry.path)
+    others = listed if isinstance(listed, list) else []
+    items = [entry.value, *others] if at_the_start else [*others, entry.value]
+    return _with_value(data, entry.path, items)
+
+
+def without_entry(data: Json, entry: Entry, original: Json) -> object:
+    """The content with an entry removed, or replaced with what the original has in its place."""
+    before = [_value_in(original, place) for place in _places(original, entry)]
+    now = [*_places(data, entry)]
+    left: object = data
+    for n, place in reversed([*enumerate(now)]):
+        left = _with_value(left, place, before[n] if n < len(before) else None)
+    return left
+
+
+def checked_edit(form: Format, new: str, wanted: object, entry: Entry, by_hand: str) -> str:
+    """The new text of a file, if its content is exactly what is wanted.
+
+    Raises:
+        ConnectError: it is not; the message says what to do by hand.
+    """
+    try:
+        is_right = _comparable(form.data(new), entry.path) == _comparable(wanted, entry.path)
+    except (ConnectError, RecursionError):
+        is_right = False
+    if not is_right:
+        raise ConnectError(f"{'.'.join(entry.path)} cannot be edited in it. {by_hand}")
+    return new
+
+
+def _places(data: object, entry: Entry) -> Iterator[tuple[str | int, ...]]:
+    """Where a content has what is Answerback's, as keys and indexes."""
+    if isinstance(entry, Setting):
+        if value_at(data, entry.path) is not None:
+            yield entry.path
+        return
+    for group in our_groups_at(data, entry.path):
+        if not group.ours:
+            yield (*entry.path, group.at)
+        for handler in group.ours:
+            yield (*entry.path, group.at, "hooks", handler)
+
+
+def _value_in(data: Any, place: Sequence[str | int]) -> object:
+    for key in place:
+        data = data[key]
+    return data
+
+
+def _with_value(data: Any, place: Sequence[str | int], value: object) -> object:
+    """A copy of the content with a value at a place, or without what is there if the value is None."""
+    key, *below = place
+    if isinstance(key, int):
+        new = _with_value(data[key], below, value) if below else value
+        return [*data[:key], *([] if new is None else [new]), *data[key + 1 :]]
+    others = dict(data) if isinstance(data, Mapping) else {}
+    old = others.pop(key, None)
+    new = _with_value(old, below, value) if below else value
+    return others if new is None else {**others, key: new}
+
+
+def _comparable(value: object, path: Path = ()) -> object:
+    """A content without what is empty at a path or on the way to it; not even 1 and true are equal, but NaNs are."""
+    if isinstance(value, Mapping):
+        kept = {
+            key: _comparable(each, path[1:] if path[:1] == (key,) else ())
+            for key, each in value.items()
+        }
+        empty = path and kept.get(path[0]) in ({}, [], repr(None))
+        return {key: each for key, each in kept.items() if not (empty and key == path[0])}
+    if isinstance(value, list):
+        return [_comparable(each) for each in value]
+    return repr(value)

@@ -1,6 +1,7 @@
 """Edits TOML in place: adds Answerback's tables after everything else, and removes them again.
 
 A text is split into statements. tomlkit is not used, as it moves comments and blank lines around the tables it adds.
+After each edit, what tomllib reads has to be exactly what was intended.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ from answerback.agents.connect.settings_entries import (
     ListItem,
     Path,
     Setting,
+    checked_edit,
     handlers,
     is_our_group,
     our_groups_at,
     runs_answerback,
     value_at,
+    with_entry,
+    without_entry,
 )
 
 _STRINGS: Final = re.compile(
@@ -60,54 +64,56 @@ class TomlFormat(Format):
 
     def put_entry(self, text: str, entry: Entry, newline: str) -> str:
         data = self.data(text)
-        places = [*_find_spans(text, entry)]
-        if isinstance(entry, Setting):
-            now = value_at(data, entry.path)
-            if now == entry.value:
-                return text
-            if now is not None and not places:
-                raise ConnectError(
-                    f"{'.'.join(entry.path)} is not written as a table with a header. {_BY_HAND}"
-                )
-        else:
+        array = None
+        if isinstance(entry, ListItem):
             if entry.value in [group.value for group in our_groups_at(data, entry.path)]:
                 return text
-            if (array := _find_array(text, entry.path)) is not None:
-                return _put_in_array(text, array, entry.value)
-            if value_at(data, entry.path) is not None and not _find_items(text, entry.path):
-                raise ConnectError(
-                    f"{'.'.join(entry.path)} is not written as tables with headers. {_BY_HAND}"
-                )
-        whole = (
-            not places
-            or _parse_header(text[slice(*places[0])].split("\n")[0].rstrip()) == entry.path
-        )
-        block = newline.join(_render_entry(entry, whole=whole))
-        if places:
-            start, end = places[0]
-            return text[:start] + block + text[end:]
-        ended = text if not text or text.endswith("\n") else text + newline
-        new = ended + (newline if ended else "") + block + newline
-        try:
-            tomllib.loads(new)
-        except tomllib.TOMLDecodeError:
-            raise ConnectError(f"{entry.path[0]} is written on one line. {_BY_HAND}") from None
-        return new
+            array = _find_array(text, entry.path)
+        elif value_at(data, entry.path) == entry.value:
+            return text
+        if array is None:
+            new = _put_table(text, entry, newline)
+        else:
+            new = _put_in_array(text, array, _render_inline(entry.value))
+        wanted = with_entry(data, entry, at_the_start=array is not None)
+        return checked_edit(self, new, wanted, entry, _BY_HAND)
 
     def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
+        wanted = without_entry(self.data(text), entry, self.data(original or ""))
         if (array := _find_array(text, entry.path)) is not None:
-            return _remove_from_array(text, array, original, entry.path)
-        original_spans = [*_find_spans(original or "", entry)]
-        now = [*_find_spans(text, entry)]
-        for n, (start, end) in reversed([*enumerate(now)]):
-            if original is not None and n < len(original_spans):
-                text = text[:start] + original[slice(*original_spans[n])] + text[end:]
-            else:
-                text = _remove_statements(text, start, end, original)
-        return text
+            new = _remove_from_array(text, array, original, entry.path)
+        else:
+            new = _remove_tables(text, entry, original)
+        return checked_edit(self, new, wanted, entry, _REMOVE_BY_HAND)
 
 
 _BY_HAND: Final = "Rewrite it as tables with headers, or add what --print shows by hand."
+_REMOVE_BY_HAND: Final = "Rewrite it as tables with headers, or remove it by hand."
+
+
+def _put_table(text: str, entry: Entry, newline: str) -> str:
+    """The text with Answerback's first tables replaced, or with new ones at the end."""
+    place = next(_find_spans(text, entry), None)
+    whole = (
+        place is None or _parse_header(text[slice(*place)].split("\n")[0].rstrip()) == entry.path
+    )
+    block = newline.join(_render_entry(entry, whole=whole))
+    if place is not None:
+        start, end = place
+        return text[:start] + block + text[end:]
+    ended = text if not text or text.endswith("\n") else text + newline
+    return ended + (newline if ended else "") + block + newline
+
+
+def _remove_tables(text: str, entry: Entry, original: str | None) -> str:
+    original_spans = [*_find_spans(original or "", entry)]
+    now = [*_find_spans(text, entry)]
+    for n, (start, end) in reversed([*enumerate(now)]):
+        if original is not None and n < len(original_spans):
+            text = text[:start] + original[slice(*original_spans[n])] + text[end:]
+        else:
+            text = _remove_statements(text, start, end, original)
+    return text
 
 
 def _find_spans(text: str, entry: Entry) -> Iterator[tuple[int, int]]:
@@ -200,12 +206,12 @@ def _split_array(text: str, start: int, end: int) -> tuple[int, list[tuple[int, 
     return opens, items
 
 
-def _put_in_array(text: str, array: _Array, value: Json) -> str:
+def _put_in_array(text: str, array: _Array, item: str) -> str:
     """The text with an item replaced, or added before the others: so nothing depends on a comma after the last one."""
     if array.ours:
         start, end = array.items[array.ours[0]]
-        return text[:start] + _render_inline(value) + text[end:]
-    return text[: array.start] + _render_inline(value) + ", " + text[array.start :]
+        return text[:start] + item + text[end:]
+    return text[: array.start] + item + ", " + text[array.start :]
 
 
 def _remove_from_array(text: str, array: _Array, original: str | None, path: Path) -> str:

@@ -5,24 +5,26 @@ PyYAML says where things are. After each edit, what it reads has to be exactly w
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import yaml
-from pydantic import JsonValue
 
 from answerback.agents.connect.settings_entries import (
     ConnectError,
     Entry,
     Format,
     Json,
+    checked_edit,
     value_at,
+    with_entry,
+    without_entry,
 )
 
 _BY_HAND: Final = "Write it as an indented mapping, or add what --print shows by hand."
+_REMOVE_BY_HAND: Final = "Write it as an indented mapping, or remove it by hand."
 _COMMA: Final = re.compile(r"\s*, ?")
 _INDENT: Final = "  "
 _REST_OF_LINE: Final = re.compile(r"[^\r\n]*\r?\n?")
@@ -53,7 +55,8 @@ class YamlFormat(Format):
         return found or {}
 
     def put_entry(self, text: str, entry: Entry, newline: str) -> str:
-        if value_at(self.data(text), entry.path) == entry.value:
+        data = self.data(text)
+        if value_at(data, entry.path) == entry.value:
             return text
         name, line = entry.path[-1], f"{entry.path[-1]}: {json.dumps(entry.value)}"
         parent = _find(text, entry.path[:-1])
@@ -72,7 +75,7 @@ class YamlFormat(Format):
             at = _line_end(text, parent.end)
             between = "" if text[:at].endswith("\n") else newline
             new = f"{text[:at]}{between}{_INDENT}{line}{newline}{text[at:]}"
-        return self._judged(new, text, entry, entry.value)
+        return checked_edit(self, new, with_entry(data, entry), entry, _BY_HAND)
 
     def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
         now = _find(text, entry.path)
@@ -80,42 +83,24 @@ class YamlFormat(Format):
             return text
         if original is not None and (before := _find(original, entry.path)) is not None:
             new = text[: now.start] + original[before.start : before.end] + text[now.end :]
-            return self._judged(new, text, entry, value_at(self.data(original), entry.path))
-        parent = _find(text, entry.path[:-1])
-        assert parent is not None
-        is_created = original is None or _find(original, entry.path[:-1]) is None
-        if _is_flow(parent.value):
-            comma = _COMMA.match(text, now.end)
-            new = text[: now.start] + text[now.end if comma is None else comma.end() :]
-        elif is_created and len(_members(text, parent.value)) == 1:
-            new = _without_lines(text, parent, original)
         else:
-            new = _without_lines(text, now, original)
-        return self._judged(new, text, entry, None)
-
-    def _judged(self, new: str, text: str, entry: Entry, value: object) -> str:
-        """The new text, if it has exactly this value at the entry's path and nothing else has changed."""
-        wanted = copy.deepcopy(self.data(text))
-        at = wanted.setdefault(entry.path[0], {}) or {}
-        wanted[entry.path[0]] = at
-        if isinstance(at, dict):
-            at[entry.path[-1]] = value  # type: ignore[assignment]  # what YAML has is what JSON has, or dates
-        try:
-            is_right = _without_empty(self.data(new)) == _without_empty(wanted)
-        except ConnectError:
-            is_right = False
-        if not is_right:
-            raise ConnectError(f"{'.'.join(entry.path)} cannot be edited in it. {_BY_HAND}")
-        return new
+            new = _without_member(text, now, entry.path[:-1], original)
+        wanted = without_entry(self.data(text), entry, self.data(original or ""))
+        return checked_edit(self, new, wanted, entry, _REMOVE_BY_HAND)
 
 
-def _without_empty(data: Json) -> dict[str, JsonValue]:
-    """The content without members that hold nothing, and without mappings that are left with nothing."""
-    kept = {
-        key: _without_empty(value) if isinstance(value, dict) else value
-        for key, value in data.items()
-    }
-    return {key: value for key, value in kept.items() if value not in (None, {})}
+def _without_member(
+    text: str, member: _Member, parent_path: tuple[str, ...], original: str | None
+) -> str:
+    parent = _find(text, parent_path)
+    assert parent is not None
+    if _is_flow(parent.value):
+        comma = _COMMA.match(text, member.end)
+        return text[: member.start] + text[member.end if comma is None else comma.end() :]
+    is_created = original is None or _find(original, parent_path) is None
+    if is_created and len(_members(text, parent.value)) == 1:
+        return _without_lines(text, parent, original)
+    return _without_lines(text, member, original)
 
 
 def _find(text: str, path: tuple[str, ...]) -> _Member | None:
