@@ -49,6 +49,7 @@ class ErrorCode(IntEnum):
     NO_DIRECT_MESSAGES = 50007
     NOT_A_TEXT_CHANNEL = 50008
     NO_PERMISSION = 50013
+    INVALID_WEBHOOK_TOKEN = 50027
     INVALID_FORM = 50035
     THREAD_ARCHIVED = 50083
     OVERLOADED = 130000
@@ -75,6 +76,7 @@ TABLE: Final[Mapping[int, ErrorMeaning]] = error_table(
             ErrorCode.UNKNOWN_USER: "there is no such user",
             ErrorCode.NO_DIRECT_MESSAGES: "this person does not accept direct messages from the app",
             ErrorCode.NOT_A_TEXT_CHANNEL: "nobody can send messages in this kind of channel",
+            ErrorCode.INVALID_WEBHOOK_TOKEN: "notes can follow an interaction for 15 minutes only",
         },
         ForbiddenError: {
             ErrorCode.NO_ACCESS: "the app cannot see this channel: give its role the permission View Channel there",

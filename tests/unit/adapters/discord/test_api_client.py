@@ -1,4 +1,4 @@
-"""Requests to Discord: none is made that a known limit rules out, and a follow-up is sent once Discord is there."""
+"""Requests to Discord: none is made that a limit or an old token rules out, and a note waits until Discord is there."""
 
 from __future__ import annotations
 
@@ -91,3 +91,15 @@ async def test_a_note_is_sent_once_discord_can_be_reached() -> None:
         await sending
         await runner.cleanup()
     assert notes == [{"content": "a note"}]
+
+
+async def test_a_note_that_is_too_late_is_tried_once_and_the_log_says_why(
+    discord: FakeDiscord, calls: DiscordApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    discord.faults.code("POST /webhooks/*/*", 50027)
+    interaction: Json = {"id": "1", "application_id": "2", "token": "t"}
+    await calls.send_followup(interaction, {"content": "a note"})
+    assert discord.faults.count("POST /webhooks/*/*") == 1
+    assert (
+        "notes can follow an interaction for 15 minutes only (Invalid Webhook Token)" in caplog.text
+    )

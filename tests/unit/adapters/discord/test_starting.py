@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.core.errors import PayloadRejectedError, UnauthorizedError
+from answerback.core.errors import DestinationGoneError, UnauthorizedError
 from answerback.ports.backoff import Backoff
 from answerback_chat import bot_identity, chat_surface
 from answerback_discord import connection
@@ -136,7 +136,7 @@ async def test_a_revoked_token_is_reported_at_once_until_it_is_valid_again(tmp_p
             assert surface.unready_reason() is None
             await discord.faults.called("POST /applications/*/commands")
             discord.faults.code("GET /*", 50027)
-            with pytest.raises(PayloadRejectedError):
+            with pytest.raises(DestinationGoneError):
                 await surface.calls.get("/users/@me")
             assert surface.unready_reason() is None, "it was not the bot's token that was refused"
             discord.faults.code("GET /*", 0, times=1_000)
