@@ -40,6 +40,7 @@ _DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
 _SLACK = ("tests/unit/adapters/slack/test_errors.py",)
 _DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
 _CACHED = ("tests/unit/storage/sqlite/test_cached_asks.py",)
+_OUTDATED = ("tests/unit/storage/sqlite/test_odd_files.py",)
 _RECORDED = ("tests/unit/storage/sqlite/test_record_lines.py",)
 _SQLITE_STORE = ("tests/unit/storage/test_store_contract.py::TestSqliteStore",)
 
@@ -350,6 +351,28 @@ MUTANTS = (
         ),
     ),
     # Stores: caches and guards.
+    *(
+        Mutant(f"{_SQLITE}/{file}.py", line, mutant, _OUTDATED)
+        for file, line, mutant in (
+            ("asks", "WHERE id = ?14 AND revision = ?15", "WHERE id = ?14 AND ?15 IS NOT NULL"),
+            (
+                "asks",
+                "if db.execute(_UPDATE, values).rowcount != 1:",
+                "if db.execute(_UPDATE, values).rowcount < 0:",
+            ),
+            ("change_batches", "WHERE id = column1 AND revision = column2", "WHERE id = column1"),
+            (
+                "connections",
+                "self._batch.forget()  # what it was decided on may be outdated",
+                "pass",
+            ),
+            (
+                "change_batches",
+                "if _execute(db, _STEP, steps) != len(steps):",
+                "if _execute(db, _STEP, steps) < 0:",
+            ),
+        )
+    ),
     Mutant(
         f"{_SQLITE}/change_batches.py",
         "if version != self._version:  # another connection wrote",

@@ -45,6 +45,7 @@ _INSERT_GRANT: Final = f"""INSERT INTO grants ({", ".join(grants.COLUMNS)})
 _USE_GRANT: Final = """UPDATE grants SET used = used + 1 WHERE id = ?1 AND used = ?2 - 1 AND used < uses
     AND at <= ?3 AND until > ?3 AND ended_at IS NULL"""
 _END_GRANT: Final = "UPDATE grants SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL"
+OUTDATED: Final = "an ask is not at its revision in its own transaction"
 _MERGE_PAGES: Final = 200
 """Pages of the full-text index that are merged in one step."""
 _UPDATE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thread_id = ?4, due = ?5,
@@ -169,11 +170,15 @@ def insert_idempotency_key(db: sqlite3.Connection, idempotency: Idempotency, new
 
 
 def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = None) -> None:
-    """Store the new state of ``old``, which this transaction has read, with all its columns."""
+    """Store the new state of ``old``, which this transaction has read, with all its columns.
+
+    Raises:
+        sqlite3.IntegrityError: something else in the file, such as a trigger, has changed the ask meanwhile.
+    """
     at = (old.id, old.revision)
     values = (*rows.lookup_columns(new), *rows.step_columns(new), *at, *rows.claim_row(claim))
     if db.execute(_UPDATE, values).rowcount != 1:
-        raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
+        raise sqlite3.IntegrityError(OUTDATED)
     if old.open and not new.open:
         _index_answers(db, new)
 

@@ -250,7 +250,7 @@ class Batch:
             last = self._lines.last
         steps = [(*step, last.get(ask_id)) for ask_id, step in self._steps.items()]
         if _execute(db, _STEP, steps) != len(steps):
-            raise sqlite3.IntegrityError("an ask is not at its revision in its own transaction")
+            raise sqlite3.IntegrityError(asks.OUTDATED)
         _execute(db, _NOTE_SEEN, self._new_seen)
         self._steps, self._entries, self._new_seen = {}, [], []
 

@@ -218,6 +218,7 @@ class Connections:
         self._attempt(job, connection)
         if job.error is None:
             return True
+        self._batch.forget()  # what it was decided on may be outdated
         # If the disk is full, SQLite itself rolls everything back.
         return connection.in_transaction and connection.total_changes == before
 
