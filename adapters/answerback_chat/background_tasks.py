@@ -30,7 +30,7 @@ class BackgroundTasks:
             extra = {"action": "dropped"}
             logger.error("Too many background tasks: a %s was dropped", what, extra=extra)
             return
-        task = asyncio.create_task(self._run(what, work))
+        task = asyncio.create_task(self._run(what, work), name=what)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from answerback.core.errors import StoreError
 from answerback.ports.claims import Claim, Fence, SharedLeases
+from answerback_chat.background_tasks import BackgroundTasks
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class LeaderLease:
         self._until = float("-inf")
         self._beginning: set[asyncio.Task[None]] = set()
         """The task that began the work last; none before the lease was first held."""
-        self._task: asyncio.Task[None] | None = None
+        self._renewing = BackgroundTasks()
 
     @property
     def is_shared(self) -> bool:
@@ -77,7 +78,7 @@ class LeaderLease:
             await self._begin()
             return
         await self._take_or_renew(self._shared)
-        self._task = asyncio.create_task(self._run(self._shared), name=f"lease {self._name}")
+        self._renewing.spawn(f"lease {self._name}", self._run(self._shared))
         if self._beginning:
             await asyncio.wait(self._beginning)
 
@@ -86,9 +87,7 @@ class LeaderLease:
         if self._shared is None:
             await self._end()
             return
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._renewing.stop(0)
         if self._epoch:
             await self._lose()
             try:

@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from answerback.core.errors import PlatformError, PlatformUnavailableError
 from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
+from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import object_of, text_of
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
@@ -78,8 +79,7 @@ class GatewayClient:
         self._on_lost = on_lost
         self._on_connected = on_connected
         self._has_new_session = False
-        self._task: asyncio.Task[None] | None = None
-        self._client: discord.Client | None = None
+        self._connecting = BackgroundTasks()
         self._connected_once = asyncio.Event()
         self._shard_count = 1
         self._down_since: dict[int, float] = {0: time.monotonic() - GRACE}
@@ -91,7 +91,7 @@ class GatewayClient:
 
     async def start(self) -> None:
         """Begin to connect, and wait up to `CONNECT_TIMEOUT` for the connection."""
-        self._task = asyncio.create_task(self._run(), name="discord gateway")
+        self._connecting.spawn("discord gateway", self._run())
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT):
                 await self._connected_once.wait()
@@ -100,13 +100,8 @@ class GatewayClient:
 
     async def stop(self) -> None:
         """Disconnect."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
-            self._connected_once.clear()
-            for shard in range(self._shard_count):
-                self.mark_disconnected(shard)
+        await self._connecting.stop(0)
+        self._connected_once.clear()
 
     def outage_reason(self) -> str | None:
         """Return why shards are disconnected, or None if all are connected or were until less than `GRACE` ago."""
@@ -147,9 +142,11 @@ class GatewayClient:
         backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while True:
             since = time.monotonic()
-            wait = await self._connect_once()
-            for shard in range(self._shard_count):
-                self.mark_disconnected(shard)
+            try:
+                wait = await self._connect_once()
+            finally:
+                for shard in range(self._shard_count):
+                    self.mark_disconnected(shard)
             if time.monotonic() - since > _LONGEST_PAUSE:
                 backoff.reset()
             pause = backoff.next_delay()
@@ -159,8 +156,7 @@ class GatewayClient:
         """Connect, and return once the connection has ended: the seconds to wait before the next try, if known."""
         try:
             await self._configure_library()
-            self._client = self._create_client()
-            async with self._client as client:
+            async with self._create_client() as client:
                 await client.start(self._token, reconnect=True)
         except discord.PrivilegedIntentsRequired:
             if not self._content:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
+from answerback_chat.background_tasks import BackgroundTasks
 from answerback_slack import errors
 from answerback_slack.bolt_app import PayloadCallback
 
@@ -129,7 +130,7 @@ class SocketModeConnections:
         self._on_restored = on_restored
         self._disconnected = True
         self._clients: set[_Client] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._work = BackgroundTasks()
         self._first_attempt_done = asyncio.Event()
         self._outage = "not connected yet"
         self._last_usable_at = -_GRACE_SECONDS
@@ -137,17 +138,14 @@ class SocketModeConnections:
     async def start(self) -> None:
         """Connect; return once one connection is open, or once a first attempt has failed and is being retried."""
         for index in range(CONNECTIONS):
-            self._spawn(self._maintain(), f"slack socket {index}")
+            self._work.spawn(f"slack socket {index}", self._maintain())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CONNECT_SECONDS):
                 await self._first_attempt_done.wait()
 
     async def stop(self) -> None:
         """Close all connections."""
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._work.stop(0)
         for client in list(self._clients):
             await self._close(client)
 
@@ -156,11 +154,6 @@ class SocketModeConnections:
         if any(client.is_usable() for client in self._clients):
             self._last_usable_at = time.monotonic()
         return None if time.monotonic() - self._last_usable_at < _GRACE_SECONDS else self._outage
-
-    def _spawn(self, work: Coroutine[object, object, None], name: str) -> None:
-        task = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     async def _maintain(self) -> None:
         """Keep one connection open; the next one is opened before the previous one is closed."""
@@ -185,7 +178,7 @@ class SocketModeConnections:
             if not client.too_many:
                 self._last_usable_at = time.monotonic()
                 self._outage = "the connection was lost and is being reopened"
-            self._spawn(self._retire(client), "slack socket retiring")
+            self._work.spawn("slack socket retiring", self._retire(client))
             if lasted:
                 backoff.reset()
             else:

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from answerback.core.errors import PlatformError, RateLimitedError, StoreError
 from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
+from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_listener import is_resent
 from answerback_chat.control_codec import objects_of
 from answerback_telegram.api_client import TIMEOUT, TelegramApi
@@ -59,7 +60,7 @@ class UpdatePoller:
         self._outage = outage
         self._leads = leads
         self._on_connected = on_connected
-        self._task: asyncio.Task[None] | None = None
+        self._polling = BackgroundTasks()
         self._handling: dict[int, asyncio.Task[bool]] = {}
         self._next: int | None = None
         """The first update that is not confirmed yet; None: whatever Telegram says."""
@@ -69,15 +70,11 @@ class UpdatePoller:
 
     async def start(self) -> None:
         """Begin to poll, in the background."""
-        self._task = asyncio.create_task(self._run(), name="telegram updates")
+        self._polling.spawn("telegram updates", self._run())
 
     async def stop(self) -> None:
         """Stop polling; what is being handled is finished, and confirmed if no other process polls by now."""
-        if self._task is None:
-            return
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-        self._task = None
+        await self._polling.stop(0)
         if self._handling:
             await asyncio.wait(self._handling.values(), timeout=TIMEOUT / 5)
         self._confirm_handled()

@@ -3,7 +3,7 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -63,6 +63,40 @@ def test_exactly_the_names_that_several_surfaces_use_are_in_the_table() -> None:
     assert set(SHARED.values()) <= {"every surface", "every chat", "some"}
     used = Counter(file for files in FOLDERS.values() for file in files)
     assert SHARED.keys() == {file for file, count in used.items() if count > 1}
+
+
+STARTED: Final = (
+    *(path for path in sources("adapters") if path.name in {"connection.py", "leader_lease.py"}),
+    ROOT / "docs/examples/linechat/linechat/surface.py",
+)
+"""What a surface starts, and the example of one."""
+
+
+@pytest.mark.rule("PLUGIN-6")
+@pytest.mark.parametrize("file", STARTED, ids=lambda file: f"{file.parent.name}.{file.stem}")
+def test_starting_gives_no_attribute_its_first_value(file: Path) -> None:
+    nodes = list(ast.walk(tree(file)))
+    starts = [n for n in nodes if isinstance(n, ast.AsyncFunctionDef) and n.name == "start"]
+    assert starts
+    empty = {
+        ast.unparse(target)
+        for target, value in _assignments(nodes)
+        if isinstance(target, ast.Attribute)
+        and isinstance(value, ast.Constant)
+        and value.value is None
+    }
+    inside = [node for start in starts for node in ast.walk(start)]
+    assert empty & {ast.unparse(target) for target, _ in _assignments(inside)} == set()
+
+
+def _assignments(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """Yield what is assigned, and its value."""
+    for node in nodes:
+        if isinstance(node, ast.AnnAssign):
+            yield node.target, node.value
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                yield target, node.value
 
 
 @pytest.mark.rule("PLUGIN-6")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 
 from pydantic import JsonValue
 
@@ -37,23 +38,25 @@ class LineChat:
         self.address = (host, port)
         self._asks = asks
         self._labels = labels
-        self._server: asyncio.Server | None = None
+        self._is_listening = False
+        self._closing = ExitStack()
         self._joined: dict[asyncio.StreamWriter, str] = {}
         self._connections: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._on_connect, *self.address, limit=MAX_LINE)
-        self.address = self._server.sockets[0].getsockname()[:2]
+        server = await asyncio.start_server(self._on_connect, *self.address, limit=MAX_LINE)
+        self._closing.callback(server.close)
+        self.address = server.sockets[0].getsockname()[:2]
+        self._is_listening = True
 
     async def stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        self._closing.close()
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
     def unready_reason(self) -> str | None:
-        return None if self._server is not None else "Line chat is not listening yet."
+        return None if self._is_listening else "Line chat is not listening yet."
 
     async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
         await self._broadcast(
