@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from enum import StrEnum
+from itertools import pairwise
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -19,8 +20,8 @@ MAX_HEADLINE: Final = 150
 SHORTENED: Final = " (shortened)"
 """Ends a headline that is not whole."""
 _CUT: Final = " … "
-_MAX_NAME: Final = 40
-"""Characters of a part of a headline that something else follows."""
+_BESIDE_A_CUT: Final = 16
+"""Characters on each side of a cut that are looked for in the context."""
 _MAX_ARGUMENT: Final = 80
 """Characters of an argument that is short enough to stand for the use of a tool."""
 _PLAIN_NAME: Final = re.compile(r"[\w./:-]+")
@@ -109,15 +110,29 @@ def headline_of(form: Form) -> str:
     return fit(form.questions[0].text) if form.questions else ""
 
 
-def fit(text: str, before: str = "", after: str = "") -> str:
-    """Return a text as one line that fits into a headline, cut in the middle, with something before and after it."""
-    shown = one_line(text) or '""'
-    if len(before) + len(shown) + len(after) <= MAX_HEADLINE:
-        return f"{before}{shown}{after}"
-    room = MAX_HEADLINE - len(before) - len(after) - len(_CUT) - len(SHORTENED)
+def fit(text: str) -> str:
+    """Return a text as one line that fits into a headline, cut in the middle if it is too long."""
+    line = _shown(text)
+    if len(line) <= MAX_HEADLINE:
+        return line
+    room = MAX_HEADLINE - len(_CUT) - len(SHORTENED)
     begin, end = room - room // 3, room // 3
-    middle = f"{shown[:begin].rstrip()}{_CUT}{shown[-end:].lstrip()}"
-    return f"{before}{middle}{after}{SHORTENED}"
+    return f"{line[:begin].rstrip()}{_CUT}{line[-end:].lstrip()}{SHORTENED}"
+
+
+def is_said_below(headline: str, context: str) -> bool:
+    """Return whether a headline is whole, or else the context holds what was cut out of it.
+
+    What looks like a cut counts as one, whoever wrote it.
+    """
+    if not headline.endswith(SHORTENED):
+        return True
+    parts = headline.removesuffix(SHORTENED).split(_CUT)
+    line = one_line(context)
+    return len(parts) > 1 and all(
+        re.search(f"{re.escape(left[-_BESIDE_A_CUT:])}.+{re.escape(right[:_BESIDE_A_CUT])}", line)
+        for left, right in pairwise(parts)
+    )
 
 
 def run(command: str) -> str:
@@ -126,7 +141,7 @@ def run(command: str) -> str:
     first = next((i for i, line in enumerate(lines) if line.strip()), 0)
     more = len(lines) - first - 1
     after = f" and {more} more line{'' if more == 1 else 's'}" if more else ""
-    return fit(lines[first], "Run ", after)
+    return f"Run {_shown(lines[first])}{after}"
 
 
 def change_files(changes: list[FileChange]) -> str:
@@ -143,7 +158,7 @@ def change_files(changes: list[FileChange]) -> str:
         counts = f" ({added} line{'' if added == 1 else 's'})"
     path = names.pop() if names else None
     name = "files" if path is None and not changes else file_name(path or "a file")
-    return fit(name, f"{verb} ", "" if verb == "Delete" else counts)
+    return f"{verb} {_shown(name)}{'' if verb == 'Delete' else counts}"
 
 
 def file_name(path: str) -> str:
@@ -158,36 +173,39 @@ def fetch(url: str) -> str:
         plain = parts.scheme == "https" and "@" not in parts.netloc and parts.netloc
     except ValueError:
         plain = ""
-    return fit(url.partition("://")[2].rstrip("/") if plain else url, "Fetch ")
+    return f"Fetch {_shown(url.partition('://')[2].rstrip('/') if plain else url)}"
 
 
 def search(query: str, *, web: bool) -> str:
     """Return ``Search the web for "…"``."""
-    return fit(query, 'Search the web for "' if web else 'Search for "', '"')
+    return f'Search {"the web " if web else ""}for "{one_line(query)}"'
 
 
 def call(tool: McpTool) -> str:
     """Return ``Call create_issue on github``."""
-    server = one_line(tool.server)
-    server = server if len(server) <= _MAX_NAME else f"{server[:_MAX_NAME]}…"
     # Otherwise a name could read as if it went on after its end.
     name = (
         tool.name if _PLAIN_NAME.fullmatch(tool.name) else json.dumps(tool.name, ensure_ascii=False)
     )
-    return fit(name, "Call ", f" on {server}")
+    return f"Call {one_line(name)} on {one_line(tool.server)}"
 
 
 def start_subagent(description: str) -> str:
     """Return ``Start a subagent: <description>``."""
-    return fit(description, "Start a subagent: ") if description.strip() else "Start a subagent"
+    said = one_line(description)
+    return f"Start a subagent: {said}" if said else "Start a subagent"
 
 
 def use(tool: str, arguments: object) -> str:
     """Return ``Use <tool>``, with the tool's first short argument that is a text."""
     values = arguments.values() if isinstance(arguments, dict) else ()
     short = next(filter(None, map(_short_text, values)), None)
-    name = one_line(tool)
-    return fit(f"{name}: {short}" if short else name, "Use ")
+    return f"Use {_shown(tool)}{f': {one_line(short)}' if short else ''}"
+
+
+def _shown(text: str) -> str:
+    """Return a text on one line, and an empty one as such."""
+    return one_line(text) or '""'
 
 
 def _short_text(value: object) -> str | None:

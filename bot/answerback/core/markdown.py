@@ -125,7 +125,7 @@ def parse(source: str) -> tuple[Block, ...]:
 def hides_marks(source: str) -> bool:
     """Whether a Markdown context has marks that its blocks do not show, such as those of emphasis, or a backslash.
 
-    A fence is none: what it encloses is shown as code, verbatim.
+    A fence is none, nor are the backticks around all of a paragraph: what they enclose is shown as code, verbatim.
     """
     return _document(source).hides_marks
 
@@ -264,7 +264,10 @@ def _read(source: str) -> _Document:
 
 def _hides_mark(token: Token) -> bool:
     if token.type == "inline":
-        shown = "".join(child.content for child in token.children or ())
+        children = token.children or []
+        if [child.type for child in children] == ["code_inline"]:
+            return False
+        shown = "".join(child.content for child in children)
         return _squeeze(shown) != _squeeze(token.content)
     return token.type not in _UNMARKED
 

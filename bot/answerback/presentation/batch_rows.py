@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.core.headline import SHORTENED
+from answerback.core.form import ContextFormat
+from answerback.core.headline import is_said_below
 from answerback.core.intents import decide_in_batch
 from answerback.core.refusals import Refusal
 from answerback.core.view import Prompt, view_of
+from answerback.presentation.context_blocks import hides_marks
+from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import utf16_length
 
 R = TypeVar("R")
@@ -76,11 +79,16 @@ def whole_prompt(ask: Ask) -> Prompt | None:
     question = prompt.question
     option = question.option(allowing.value)
     has_more = option is None or option.description or option.preview or ask.asides
-    fits = fits_in_row(question.text, question.context or "")
+    fits = fits_in_row(question.text, question.context or "", prompt.context_format)
     return prompt if fits and not has_more else None
 
 
-def fits_in_row(headline: str, context: str) -> bool:
-    """Whether a row can show a whole context; without one, the headline has to say it all."""
-    says_all = bool(context) or not headline.endswith(SHORTENED)
-    return says_all and utf16_length(context) <= _MAX_UNITS and context.count("\n") < _MAX_LINES
+def fits_in_row(headline: str, context: str, context_format: ContextFormat) -> bool:
+    """Whether a row can show a whole context as it was written, and that says what the headline leaves out."""
+    shown = visible(context)
+    return (
+        utf16_length(shown) <= _MAX_UNITS
+        and shown.count("\n") < _MAX_LINES
+        and is_said_below(headline, context)
+        and not hides_marks(context, context_format)
+    )

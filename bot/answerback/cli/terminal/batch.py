@@ -132,6 +132,6 @@ def _is_whole(ask: Ask) -> bool:
         if each.get("kind") == OptionKind.ALLOW_ONCE
         and not (each.get("description") or each.get("preview"))
     ]
-    fits = fits_in_row(str(prompt.get("text")), str(prompt.get("context") or ""))
-    as_written = not question_context.original_texts(prompt)
-    return len(allowing) == 1 and fits and as_written and not prompt.get("asides")
+    context, context_format = str(prompt.get("context") or ""), question_context.format_of(prompt)
+    fits = fits_in_row(str(prompt.get("text")), context, context_format)
+    return len(allowing) == 1 and fits and not prompt.get("asides")

@@ -46,7 +46,7 @@ def render_lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
 
 
 def render_context(prompt: Mapping[str, JsonValue]) -> Iterator[Fragments]:
-    yield from render_lines(context_blocks(str(prompt["context"]), _context_format(prompt)))
+    yield from render_lines(context_blocks(str(prompt["context"]), format_of(prompt)))
 
 
 def original_texts(prompt: Mapping[str, JsonValue]) -> list[str]:
@@ -55,7 +55,7 @@ def original_texts(prompt: Mapping[str, JsonValue]) -> list[str]:
     header = [tag.whole] if tag and tag.is_cut else []
     texts = [str(prompt.get("context") or "")]
     texts += [str(row["text"]) for row in get_dicts(prompt, "asides") if row["by"] is None]
-    return header + [text for text in texts if hides_marks(text, _context_format(prompt))]
+    return header + [text for text in texts if hides_marks(text, format_of(prompt))]
 
 
 def header_of(prompt: Mapping[str, JsonValue]) -> HeaderTag | None:
@@ -63,7 +63,8 @@ def header_of(prompt: Mapping[str, JsonValue]) -> HeaderTag | None:
     return header_tag(header) if isinstance(header, str) else None
 
 
-def _context_format(prompt: Mapping[str, JsonValue]) -> ContextFormat:
+def format_of(prompt: Mapping[str, JsonValue]) -> ContextFormat:
+    """Return how the texts of a prompt are written."""
     return "text" if prompt.get("context_format") == "text" else "markdown"
 
 
@@ -79,7 +80,7 @@ def render_below_question(
         last = row["by"]
         name = str(last.get("name") or labels.somebody) if isinstance(last, dict) else None
         yield from render_lines(
-            chat.aside(name, str(row["text"]), _context_format(prompt), label, labels)
+            chat.aside(name, str(row["text"]), format_of(prompt), label, labels)
         )
     if last is not None:
         yield [(_DIM, sentence(labels.explaining, label, labels))]

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core import headline
 from answerback.core.answers import format_value
-from answerback.core.form import MAX_LABEL, MAX_OPTIONS, Option, OptionKind
+from answerback.core.form import MAX_OPTIONS, Option, OptionKind
 from answerback.core.headline import ToolKind
 from answerback.core.option_labels import tell_apart
 from answerback.dialects.approvals.approval_request import (
@@ -266,7 +266,7 @@ def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     [(arguments, details), *_] = uses or [(None, {})]
     is_one = len(uses) <= 1
     yield ApprovalRequest(
-        tool=", ".join(dict.fromkeys(tools))[:MAX_LABEL],
+        tool=", ".join(dict.fromkeys(tools)),
         arguments=arguments if is_one else several,
         notes=details if is_one else {},
         options=tuple(option for option, _ in _read_options(call, "value", "label")),

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core.form import (
-    MAX_LABEL,
     MAX_OPTIONS,
     AnswerType,
     Option,
@@ -62,11 +61,12 @@ class ApprovalRequest:
             self.notes,
             server=self.server,
             acp_kind=self.acp_kind,
+            line=self.headline,
             lead=self.lead,
         )
         question = Question(
             id=self.id,
-            text=self.headline or use.headline,
+            text=use.headline,
             context=use.context,
             answer_type=AnswerType.SELECT,
             options=tuple(sorted(self.options, key=_place_by_kind)),
@@ -174,13 +174,12 @@ def read_tool_name(*places: tuple[ArgumentNode, str]) -> str:
     node, key = next(((node, key) for node, key in places if node.has(key)), places[0])
     if not isinstance(node.value, dict):
         return "?"  # already recorded
-    name = node.text(key) or "?"
-    return name if len(name) <= MAX_LABEL else f"{name[: MAX_LABEL - 1]}…"
+    return node.text(key) or "?"
 
 
 def mcp_tool_name(server: str | None, tool: str) -> str:
     """Return the name of an MCP server's tool, as agents write it."""
-    return f"mcp__{server}__{tool}"[:MAX_LABEL]
+    return f"mcp__{server}__{tool}"
 
 
 def notes(node: ArgumentNode, *keys: str) -> Json:

@@ -7,7 +7,6 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core import headline
 from answerback.dialects.approvals.approval_request import (
     DECISION,
     AnswersById,
@@ -37,7 +36,7 @@ def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     offered = options(turn="Allow for this turn", session="Allow for this session", decline="Deny")
     yield ApprovalRequest(
         tool="permissions",
-        headline=headline.fit(_described(wanted if isinstance(wanted, dict) else {}), "Allow "),
+        headline=f"Allow {_described(wanted if isinstance(wanted, dict) else {})}",
         notes=shown_fields(call),
         options=offered,
     )

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from answerback.core.form import Option
-from answerback.core.headline import fit
 from answerback.dialects.approvals.approval_request import (
     ApprovalRequest,
     notes,
@@ -23,17 +22,13 @@ from answerback.dialects.approvals.arguments_markdown import Block
 from answerback.dialects.call_reader import ArgumentNode
 
 _CHANGED: Final = "changed"
-_LONG_NAME: Final = 80
 
 
 def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     changed = call.text(_CHANGED) if call.has(_CHANGED) else None
     title = "**The server has changed this tool since a call of it was allowed:**"
-    tool = read_tool_name((call, "name"))
     yield ApprovalRequest(
-        tool=tool,
-        # A headline may shorten a long name.
-        notes=notes(call, "name") if len(tool) > _LONG_NAME else {},
+        tool=read_tool_name((call, "name")),
         server=call.label("server"),
         arguments=call.at("arguments").value,
         lead=() if changed is None else (Block(title, changed, "diff"),),
@@ -77,7 +72,7 @@ def _read_plugin(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=read_tool_name((call, "toolName"), (call, "title")),
         notes=notes(call, *_PLUGIN_NOTES),
-        headline=fit(title, "Allow: "),
+        headline=f"Allow: {title}",
         options=_options(call),
     )
 

@@ -33,7 +33,7 @@ class ToolUse(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """A headline, what matters most, and the arguments and notes that follow it."""
+    """A headline in full, what matters most, and the arguments and notes that follow it."""
 
     headline: str
     lead: list[Block]
@@ -48,6 +48,7 @@ def describe(
     *,
     server: str | None = None,
     acp_kind: JsonValue = None,
+    line: str | None = None,
     lead: Sequence[Block] = (),
 ) -> ToolUse:
     """Describe the use of a tool.
@@ -56,6 +57,7 @@ def describe(
         notes: what the host says besides; it is shown after the arguments.
         server: the label of the MCP server that has the tool.
         acp_kind: what the tool does, as ACP says it.
+        line: what would be allowed, where that is not the use of the tool.
         lead: what is shown first.
     """
     mcp = McpTool(server, tool) if server else headline.mcp_tool(tool)
@@ -63,13 +65,13 @@ def describe(
     if isinstance(arguments, str) and kind in {ToolKind.SHELL, ToolKind.EDIT}:
         arguments = {"command" if kind is ToolKind.SHELL else "input": arguments}
     parts = None
-    if isinstance(arguments, dict | None) and kind in _DESCRIBERS:
+    if line is None and isinstance(arguments, dict | None) and kind in _DESCRIBERS:
         parts = _DESCRIBERS[kind](kind, arguments or {}, notes)
     if parts is None:
-        line = headline.call(mcp) if mcp else headline.use(tool, arguments)
+        line = line or (headline.call(mcp) if mcp else headline.use(tool, arguments))
         parts = _other(line, arguments, notes)
     return ToolUse(
-        parts.headline,
+        headline.fit(parts.headline),
         render_context([*lead, *parts.lead], parts.arguments or None, parts.notes or None),
     )
 
@@ -231,7 +233,9 @@ def _other(line: str, arguments: JsonValue, notes: Json) -> _Parts:
     if isinstance(arguments, dict):
         diffs, arguments = read_changes(arguments, creates=False)
     from_notes, notes = read_changes(notes, creates=False)
-    return _Parts(line, [*map(_diff_block, (*diffs, *from_notes))], arguments, notes)
+    # The names in it stand nowhere else.
+    whole = [Block("", line)] if headline.fit(line) != line else []
+    return _Parts(line, [*whole, *map(_diff_block, (*diffs, *from_notes))], arguments, notes)
 
 
 _DESCRIBERS: Final[dict[ToolKind, Callable[[ToolKind, Json, Json], _Parts | None]]] = {

@@ -86,6 +86,22 @@ async def test_what_a_row_does_not_show_whole_is_denied_but_never_allowed(
     assert await decisions(shared, long) == [["deny"]]
 
 
+@pytest.mark.rule("TEXT-6")
+async def test_a_row_whose_text_is_not_shown_as_written_is_never_allowed(
+    shared: Site, visitor: Reader
+) -> None:
+    plan = {
+        "tool_name": "ExitPlanMode",
+        "tool_input": {"plan": r"Delete C:\new\*.* and **no** more"},
+    }
+    ask = await shared.ask(name="PermissionRequest", arguments=plan)
+    page = await visitor.open(INBOX)
+    assert ticks(page) == [f"{ask.id}:1"]
+    assert LABELS.batch_open in page.text
+    await press(visitor, page, "allow_once", ask)
+    assert await decisions(shared, ask) == [[]]
+
+
 async def test_questions_and_what_others_confirm_have_no_tick_box(
     shared: Site, visitor: Reader
 ) -> None:

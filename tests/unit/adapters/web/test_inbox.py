@@ -24,10 +24,7 @@ from tests.unit.adapters.web.test_people import ALICE, ALICES, BOB, KEYS, asks_i
 
 HISTORY = f"{INBOX}/history"
 LABELS = Labels()
-CHANGE = (
-    *("/app/a.py", "diff-x", "+y"),
-    *("Original text`/app/a.py`", "```diff", "-x", "+y", "```"),
-)
+CHANGE = ("/app/a.py", "diff-x", "+y")
 """The whole context of an edit, as text."""
 
 
@@ -115,10 +112,7 @@ async def test_the_inbox_says_who_would_do_what_in_which_project(
         "ann in app 2",
         "Approve this plan?",
         "just now",
-        "Move to cents",
-        "Add a column",
-        "Original text# Move to cents",
-        "1. Add a column",
+        f"Move to cents · 1. Add a column{LABELS.batch_open}",
         "Edit a.py (+1 −1)",
         "just now",
         *CHANGE,

@@ -184,7 +184,6 @@ def test_the_server_of_an_mcp_tool_is_named_however_the_host_sends_it() -> None:
     assert form_headline("permissionRequest", toolName="github/create_issue", toolInput={}) == said
     asked = form_headline("permissionRequest", toolName="x.ai/exit_plan_mode", toolInput={})
     assert asked == "Approve this plan?"
-    assert len(headline.call(headline.McpTool("s" * 200, "t" * 200))) <= headline.MAX_HEADLINE
 
 
 @pytest.mark.rule("APPROVAL-6")

@@ -394,7 +394,7 @@ def test_arguments_sent_as_a_json_string_are_shown_parsed() -> None:
         assert shown(raw) == f"```\n{raw}\n```"
 
 
-def test_a_long_tool_name_is_shortened_instead_of_rejected() -> None:
-    ask = make_ask("session/request_permission", toolCall={"title": "x" * 3000})
-    assert ask.form.questions[0].tool == "x" * 999 + "…"
-    assert "x" * 3000 in (ask.form.questions[0].context or "")
+def test_a_long_tool_name_is_shown_whole_instead_of_rejected() -> None:
+    ask = make_ask("session/request_permission", toolCall={"name": "x" * 3000})
+    assert ask.form.questions[0].tool == "x" * 3000
+    assert f"Use {'x' * 3000}" in (ask.form.questions[0].context or "")
