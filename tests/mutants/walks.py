@@ -181,7 +181,7 @@ class _Comparison:
 
     def _predict_reply(self, text: str | None) -> str | None:
         if not (text or "").strip() and self._form.reply_needs_text:
-            return "empty"
+            return "reply_needs_text"
         if text == "\ud800":
             return "wrong_type"
         self._model.end("cancelled", text if text and text.strip() else None)
@@ -258,9 +258,9 @@ def _wrong(question: Question, action: Answer | Other) -> str | None:
     if isinstance(action, Answer):
         if action.value == _WRONG[question.answer_type]:
             return "unknown_value" if question.answer_type is AnswerType.SELECT else "wrong_type"
-        return "unknown_value" if action.note and not question.notes else None
+        return "takes_no_note" if action.note and not question.notes else None
     if not question.other:
-        return "unknown_value"
+        return "takes_no_other_text"
     return None if action.text.strip() else "empty"
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, assert_never
 
 from pydantic import JsonValue
 
-from answerback.core import strict_json
+from answerback.core import refusals, strict_json
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.json_schema import schemas
@@ -82,16 +82,14 @@ def check_other(question: Question, text: str, selected: JsonValue) -> Accepted 
     The pointers are into the action: ``/text`` and ``/value``.
     """
     if not question.other:
-        message = "This question takes only one of its options, no other text."
-        return _invalid("unknown_value", message).at("/action")
+        return Invalid((refusals.TAKES_NO_OTHER_TEXT.problem(),))
     checked = check_text(text).at("/text")
     if isinstance(checked, Invalid):
         return checked
     if question.answer_type is not AnswerType.MULTI_SELECT:
         if selected is None:
             return Accepted(text, own_text=True)
-        message = "A single choice takes either one option or other text, not both."
-        return _invalid("unknown_value", message).at("/value")
+        return Invalid((refusals.OPTION_OR_TEXT.problem(),))
     chosen = _check_multi_select(question, [] if selected is None else selected).at("/value")
     if isinstance(chosen, Invalid) or not question.other_beside:
         return chosen if isinstance(chosen, Invalid) else Accepted(text, own_text=True)
@@ -108,8 +106,7 @@ def check_with_note(question: Question, value: JsonValue, note: str | None) -> A
     if note is None or isinstance(checked, Invalid):
         return checked
     if not question.notes:
-        message = "This question takes an answer without a note."
-        return _invalid("unknown_value", message).at("/note")
+        return Invalid((refusals.TAKES_NO_NOTE.problem(),))
     checked_note = _check_string(note).at("/note")
     return (
         checked_note

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import ClassVar, Final
 
-from answerback.core import strict_json
+from answerback.core import refusals, strict_json
 from answerback.core.answers import Invalid, check_text
 from answerback.core.asides import UNOPENED, Aside
 from answerback.core.ask import Ask, Change, RecordEntry
@@ -69,13 +69,13 @@ def apply_ask_back(ask: Ask, action: AskBack, *, at: float, by: Person) -> Chang
     """Apply asking back to an open ask."""
     question_id = _open_question_id(ask)
     if question_id is None or not can_ask_back(ask):
-        return _refused("/action", "unknown_value", "The agent cannot be asked back here.")
+        return Refused((refusals.CANNOT_ASK_BACK.problem(),))
     checked = check_text(action.text).at("/text")
     if isinstance(checked, Invalid):
         return Refused(checked.problems)
     if len(action.text) > MAX_QUESTION:
         message = f"The text has {len(action.text)} characters; {MAX_QUESTION} are allowed."
-        return _refused("/text", "too_long", message)
+        return _refused("too_long", message)
     aside = Aside(question_id=question_id, text=action.text, at=at, by=by)
     moved = replace(
         ask,
@@ -99,32 +99,26 @@ def apply_explanation(ask: Ask, text: str, *, at: float) -> Change | Refused | N
     again.
     """
     if CLARIFY not in ask.request.accepts:
-        message = 'This ask takes no explanation: submit it with "accepts": ["clarify"].'
-        return _refused("/text", "unknown_value", message)
+        return Refused((refusals.TAKES_NO_EXPLANATION.problem(),))
     if not text.strip():
-        return _refused("/text", "empty", "The text is blank.")
+        return _refused("empty", "The text is blank.")
     if not strict_json.is_encodable(text):
         return _refused(
-            "/text",
-            "wrong_type",
-            "The text contains half a surrogate pair, which is not valid text.",
+            "wrong_type", "The text contains half a surrogate pair, which is not valid text."
         )
     if len(text) > MAX_TEXT:
         message = f"The text has {len(text)} characters; {MAX_TEXT} are allowed."
-        return _refused("/text", "too_long", message)
+        return _refused("too_long", message)
     last = ask.asides[-1] if ask.asides else None
     if last is not None and last.by is None and last.text == text:
         return None
     if len(ask.asides) - len(questions_asked_back(ask.asides)) >= MAX_ASIDES:
-        return _refused(
-            "/text", "too_many", f"This ask already has {MAX_ASIDES} explanations, the maximum."
-        )
+        return _refused("too_many", f"This ask already has {MAX_ASIDES} explanations, the maximum.")
     question_id = (
         last.question_id if last is not None and last.by is not None else _open_question_id(ask)
     )
     if question_id is None:
-        message = "No question is open: people are checking their answers."
-        return _refused("/text", "unknown_value", message)
+        return Refused((refusals.NOTHING_TO_EXPLAIN.problem(),))
     moved = replace(
         ask,
         asides=(*ask.asides, Aside(question_id=question_id, text=text, at=at)),
@@ -157,5 +151,5 @@ def _open_question_id(ask: Ask) -> str | None:
     return ask.question.id if ask.question is not None else None
 
 
-def _refused(pointer: str, code: str, message: str) -> Refused:
-    return Refused((Problem(pointer=pointer, code=code, message=message),))
+def _refused(code: str, message: str) -> Refused:
+    return Refused((Problem(pointer="/text", code=code, message=message),))

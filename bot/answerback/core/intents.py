@@ -109,22 +109,22 @@ def resolve_action(
         since = shown.since if shown is not None and shown.revision == ask.revision else None
         early = typed_answers.check_not_too_early(ask, intent.at, labels, since=since)
         if early is not None:
-            return _unclear(early.sentence, "/text", early=True)
+            return _unclear("too_early", early.sentence, "/text", early=True)
         action = typed_answers.parse_typed_answer(ask, wanted.text, labels)
         if isinstance(action, typed_answers.UnclearText):
-            return _unclear(action.sentence, "/text")
+            return _unclear("unclear_text", action.sentence, "/text")
         return action
     if isinstance(wanted, EditAt):
         lines = view_of(ask).lines
         if wanted.place is None or wanted.place >= len(lines):
-            return _unclear(labels.not_found, "/question_id")
+            return _unclear(refusals.NOT_EDITABLE.code, labels.not_found, "/question_id")
         return Edit(question_id=lines[wanted.place].question.id)
     question = ask.question
     if isinstance(wanted, Decide):
         decided = decide_in_batch(ask, allow=wanted.allow)
         return Unclear(decided.problem()) if isinstance(decided, Refusal) else decided
     if question is None:
-        return _unclear(labels.not_found, "/action")
+        return _unclear(refusals.NO_OPEN_QUESTION.code, labels.not_found, "/action")
     if not question.options:
         prompt = view_of(ask).prompt
         return Answer(value=prompt.prefill if prompt else None)
@@ -154,15 +154,15 @@ def _choice_answer(
     several = question.answer_type is AnswerType.MULTI_SELECT
     text, note = (again.other_text, again.note) if again else (None, None)
     if several and places is None:
-        return _unclear(labels.choose_first.format(submit=labels.submit), "/value")
+        return _unclear("choose_first", labels.choose_first.format(submit=labels.submit), "/value")
     if text is not None and (not values or (several and question.other_beside)):
         return Other(text=text, value=list(values) if several else None)
     if several:
         return Answer(value=list(values), note=note)
     if len(values) == 1:
         return Answer(value=values[0], note=note)
-    return _unclear(labels.choose_first.format(submit=labels.submit), "/value")
+    return _unclear("choose_first", labels.choose_first.format(submit=labels.submit), "/value")
 
 
-def _unclear(message: str, pointer: str, *, early: bool = False) -> Unclear:
-    return Unclear(Problem(pointer=pointer, code="unknown_value", message=message), early)
+def _unclear(code: str, message: str, pointer: str, *, early: bool = False) -> Unclear:
+    return Unclear(Problem(pointer=pointer, code=code, message=message), early)

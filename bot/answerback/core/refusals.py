@@ -44,7 +44,27 @@ CANNOT_BE_REMEMBERED: Final = Refusal(
     "/remember",
 )
 REPLY_NEEDS_TEXT: Final = Refusal(
-    "empty", "A reply needs text here: type what the agent should know.", "/text"
+    "reply_needs_text", "A reply needs text here: type what the agent should know.", "/text"
+)
+TAKES_NO_OTHER_TEXT: Final = Refusal(
+    "takes_no_other_text", "This question takes only one of its options, no other text."
+)
+OPTION_OR_TEXT: Final = Refusal(
+    "option_or_text",
+    "A single choice takes either one option or other text, not both.",
+    "/value",
+)
+TAKES_NO_NOTE: Final = Refusal(
+    "takes_no_note", "This question takes an answer without a note.", "/note"
+)
+CANNOT_ASK_BACK: Final = Refusal("cannot_ask_back", "The agent cannot be asked back here.")
+TAKES_NO_EXPLANATION: Final = Refusal(
+    "takes_no_explanation",
+    'This ask takes no explanation: submit it with "accepts": ["clarify"].',
+    "/text",
+)
+NOTHING_TO_EXPLAIN: Final = Refusal(
+    "nothing_to_explain", "No question is open: people are checking their answers.", "/text"
 )
 NOT_AN_APPROVAL: Final = Refusal(
     "not_an_approval", "This ask is a question, which people may still answer.", "/decision"
@@ -125,7 +145,7 @@ BEYOND_CEILING: Final = Refusal(
     "responders_forbidden", "This person may not answer here: the route does not list them.", "/to"
 )
 NOT_A_TAKER: Final = Refusal(
-    "unknown_value", "Name one other person with an account where this is asked.", "/to"
+    "not_a_taker", "Name one other person with an account where this is asked.", "/to"
 )
 STILL_MOVING: Final = Refusal(
     "still_moving", "This was handed over just now and is still being moved. Try again in a moment."

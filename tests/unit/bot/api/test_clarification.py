@@ -163,28 +163,34 @@ async def test_an_explanation_belongs_to_the_question_it_was_requested_for(api: 
 
 @pytest.mark.rule("CLARIFY-1")
 @pytest.mark.parametrize(
-    ("more", "action", "pointer"),
+    ("more", "action", "pointer", "code"),
     [
-        ({}, {"text": "Which?"}, "/action"),
-        (CLARIFY, {"text": "  "}, "/text"),
-        (CLARIFY, {"text": "x" * 2_001}, "/text"),
+        ({}, {"text": "Which?"}, "/action", "cannot_ask_back"),
+        (CLARIFY, {"text": "  "}, "/text", "empty"),
+        (CLARIFY, {"text": "x" * 2_001}, "/text", "too_long"),
     ],
 )
 async def test_an_invalid_question_back_is_refused_with_a_reason(
-    api: Served, more: dict[str, Any], action: Json, pointer: str
+    api: Served, more: dict[str, Any], action: Json, pointer: str, code: str
 ) -> None:
     ask = await api.asked(**more)
     status, problem = await api.act(ask, action="ask_back", **action)
-    assert (status, problem["errors"][0]["pointer"]) == (422, pointer)
+    [error] = problem["errors"]
+    assert (status, error["pointer"], error["code"]) == (422, pointer, code)
     assert (await api.get(f"/v1/asks/{ask['id']}"))[1] == ask
 
 
 @pytest.mark.rule("CLARIFY-2")
 async def test_an_explanation_that_cannot_be_shown_is_refused_with_a_reason(api: Served) -> None:
     plain, ask = await api.asked(), await api.asked(**CLARIFY)
-    for target, text in ((plain, "x"), (ask, " "), (ask, "x" * 20_001), (ask, "\ud800")):
+    for target, text, code in (
+        (plain, "x", "takes_no_explanation"),
+        (ask, " ", "empty"),
+        (ask, "x" * 20_001, "too_long"),
+        (ask, "\ud800", "wrong_type"),
+    ):
         status, problem = await explain(api, target, text)
-        assert status == 422, problem
+        assert (status, problem["errors"][0]["code"]) == (422, code)
     async with api.http.post(f"/v1/asks/{ask['id']}/context", json={"texts": "x"}) as response:
         assert response.status == 422
     await api.act(ask, action="end_turn")
@@ -199,8 +205,10 @@ async def test_there_is_nothing_to_explain_in_a_review(api: Served) -> None:
     for _ in range(2):
         _, ask = await api.act(ask, action="answer", value="x")
     assert ask["prompt"]["controls"] == ["edit", "submit", "back", "reply", "end_turn"]
-    assert (await explain(api, ask, "x"))[0] == 422
-    assert (await api.act(ask, action="ask_back", text="x"))[0] == 422
+    status, problem = await explain(api, ask, "x")
+    assert (status, problem["errors"][0]["code"]) == (422, "nothing_to_explain")
+    status, problem = await api.act(ask, action="ask_back", text="x")
+    assert (status, problem["errors"][0]["code"]) == (422, "cannot_ask_back")
 
 
 @pytest.mark.rule("CLARIFY-1", "WEBHOOK-1")

@@ -79,11 +79,11 @@ async def test_nobody_beyond_the_routes_list_gets_it(serve: Serve) -> None:
         ask = await submitted(api)
         for to, code in (
             ("eve", "responders_forbidden"),
-            ("@leads", "unknown_value"),
-            ("anyone", "unknown_value"),
-            ("bob", "unknown_value"),
-            ("person:gus", "unknown_value"),
-            ("person:nobody", "unknown_value"),
+            ("@leads", "not_a_taker"),
+            ("anyone", "not_a_taker"),
+            ("bob", "not_a_taker"),
+            ("person:gus", "not_a_taker"),
+            ("person:nobody", "not_a_taker"),
             ("", "too_few"),
             (7, "wrong_type"),
         ):

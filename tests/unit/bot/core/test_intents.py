@@ -10,6 +10,8 @@ from answerback.core.intents import (
     Choose,
     EditAt,
     Intent,
+    ShownRevision,
+    TypedText,
     Unclear,
     UnresolvedAction,
     resolve_action,
@@ -20,7 +22,8 @@ from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
 LABELS = Labels()
-CHOOSE_FIRST = LABELS.choose_first.format(submit=LABELS.submit)
+CHOOSE_FIRST = ("choose_first", LABELS.choose_first.format(submit=LABELS.submit))
+NO_LINE = ("not_editable", LABELS.not_found)
 SELECT: dict[str, JsonValue] = {
     "id": "s",
     "text": "Which?",
@@ -47,16 +50,29 @@ TEXT: dict[str, JsonValue] = {
         (MULTI, Choose(()), Answer(value=[])),
         (MULTI, Choose(None), CHOOSE_FIRST),
         (TEXT, Choose(None), Answer(value="No reason")),
-        (TEXT, EditAt(0), LABELS.not_found),
-        (TEXT, EditAt(None), LABELS.not_found),
+        (TEXT, EditAt(0), NO_LINE),
+        (TEXT, EditAt(None), NO_LINE),
     ],
 )
 async def test_option_indexes_are_resolved_against_the_open_question(
-    parts: Parts, question: dict[str, JsonValue], wanted: UnresolvedAction, found: Action | str
+    parts: Parts,
+    question: dict[str, JsonValue],
+    wanted: UnresolvedAction,
+    found: Action | tuple[str, str],
 ) -> None:
     ask = (await parts.service().submit(ask_user(question))).ask
     result = resolve_action(wanted, ask, Intent(ask.id, None), LABELS)
-    assert (result.problem.message if isinstance(result, Unclear) else result) == found
+    problem = result.problem if isinstance(result, Unclear) else None
+    assert ((problem.code, problem.message) if problem else result) == found
+
+
+@pytest.mark.parametrize(("at", "code"), [(1.0, "too_early"), (3.0, "unclear_text")])
+async def test_text_that_is_no_answer_says_why(parts: Parts, at: float, code: str) -> None:
+    ask = (await parts.service().submit(ask_user(SELECT))).ask
+    typed = Intent(ask.id, None, at=at, shown=ShownRevision(ask.revision, 2.0))
+    result = resolve_action(TypedText("something else"), ask, typed, LABELS)
+    assert isinstance(result, Unclear)
+    assert (result.problem.code, result.early) == (code, code == "too_early")
 
 
 async def test_in_a_review_answers_are_edited_by_index_and_nothing_can_be_chosen(
@@ -76,7 +92,10 @@ async def test_in_a_review_answers_are_edited_by_index_and_nothing_can_be_chosen
     assert resolve_action(EditAt(1), ask, Intent(ask.id, None), LABELS) == Edit(question_id="b")
     nothing = resolve_action(Choose((0,)), ask, Intent(ask.id, None), LABELS)
     assert isinstance(nothing, Unclear)
-    assert nothing.problem.message == LABELS.not_found
+    assert (nothing.problem.code, nothing.problem.message) == (
+        "no_open_question",
+        LABELS.not_found,
+    )
 
 
 @pytest.mark.rule("ACT-7")

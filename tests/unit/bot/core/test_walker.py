@@ -90,13 +90,13 @@ REFUSED = {
         (phase, action): code
         for phase in ("first question", "second question", "back in review", "edit in review")
         for action, code in (
-            ("other", "unknown_value"),
+            ("other", "takes_no_other_text"),
             ("edit", "not_in_review"),
             ("submit", "question_open"),
         )
     },
 }
-"""Why an open walk refuses an action. A question that takes no other text refuses it as a wrong value."""
+"""Why an open walk refuses an action."""
 
 
 @pytest.mark.rule("ASK-2", "WALK-2", "WALK-5")
@@ -120,7 +120,7 @@ def test_every_phase_accepts_the_actions_in_the_table_and_rejects_all_others(
 
 def test_every_refusal_has_a_code_of_its_own() -> None:
     codes = [value.code for value in vars(refusals).values() if isinstance(value, Refusal)]
-    assert len(codes) == len(set(codes)) == 33
+    assert len(codes) == len(set(codes)) == 39
 
 
 @pytest.mark.rule("WALK-4")
@@ -319,7 +319,7 @@ def test_a_single_choice_takes_an_option_or_free_text_but_not_both() -> None:
     form = Form(questions=(question("s", AnswerType.SELECT, other=True),))
     refused = walker.step(form, walker.start(form), Other(text="mine", value="x"))
     assert isinstance(refused, Refused)
-    assert [(p.pointer, p.code) for p in refused.problems] == [("/value", "unknown_value")]
+    assert [(p.pointer, p.code) for p in refused.problems] == [("/value", "option_or_text")]
     (given,) = walked(form, Other(text="mine")).answers
     assert (given.value, given.other_text, given.chosen) == ("mine", "mine", None)
 
@@ -357,7 +357,7 @@ def test_a_reply_without_text_is_rejected_only_if_text_is_required() -> None:
         assert moved.reply == reply
     refused = walker.step(strict, walker.start(strict), Reply(text="  "))
     assert isinstance(refused, Refused)
-    assert [(p.pointer, p.code) for p in refused.problems] == [("/text", "empty")]
+    assert [(p.pointer, p.code) for p in refused.problems] == [("/text", "reply_needs_text")]
 
 
 def test_a_reply_with_half_a_surrogate_pair_is_rejected() -> None:

@@ -64,7 +64,7 @@ async def test_a_note_is_rejected_if_the_tool_result_has_no_field_for_it(
     result = await service.act(ask.id, Answer(value=value, note="why"), actor(surface="web"))
     assert isinstance(result, Rejected)
     assert result.why is RejectReason.INVALID
-    assert [(p.pointer, p.code) for p in result.problems] == [("/note", "unknown_value")]
+    assert [(p.pointer, p.code) for p in result.problems] == [("/note", "takes_no_note")]
     assert await service.get(ask.id) == ask
 
 
