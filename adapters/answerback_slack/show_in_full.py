@@ -5,32 +5,35 @@ Owns the pages of these modals. A page has as much text as Slack accepts in one 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Final
 
-from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
+from answerback.core.markdown import Heading, Paragraph, Span
 from answerback.core.view import View
-from answerback.presentation import answer_summary, text_fitting, wording
-from answerback.presentation.asides import asides_text
 from answerback.presentation.context_layout import fit_text
-from answerback.presentation.sanitize import as_json, visible
-from answerback.presentation.sent_call import sent_call_text
+from answerback.presentation.full_text import Kind, Part, full_text
+from answerback.presentation.sanitize import visible
+from answerback.presentation.text_fitting import split_text
 from answerback_chat.control_codec import Control, Verb
-from answerback_slack import limits, option_controls
+from answerback_slack import limits
 from answerback_slack.blocks import (
     Block,
     actions_block,
     button,
     json_bytes,
     modal_view,
-    paragraph,
+    mrkdwn,
     sections,
     small_text,
 )
+from answerback_slack.people_text import NO_NAMES, attribution_format
 from answerback_slack.question_context import rich_text
 
 _PAGE_BYTES: Final = limits.MODAL_BYTES // 2
-"""Bytes of a page. As every paragraph but the last is long, the number of paragraphs needs no separate limit."""
+_PART_BYTES: Final = 100
+"""Bytes of a part's block beside its text."""
 _PREVIEW_ROOM: Final = 6_000
 """Units of a preview that are rendered as Markdown. Its source is shown below that in full, whatever its length."""
 _PREVIEW_BYTES: Final = limits.MODAL_BYTES // 4
@@ -46,7 +49,7 @@ def full_text_modal(view: View, labels: Labels, page: int, metadata: str) -> Blo
     if preview is not None:
         return preview
     callback = Control(view.ask_id, view.revision, Verb.SHOW_IN_FULL).encode()
-    pages = split_into_pages(full_text(view, labels))
+    pages = _split_into_pages(full_text(view, labels, attribution_format(NO_NAMES)))
     blocks = _page(view, labels, pages, page)
     return modal_view(labels.details, callback, metadata, blocks, close=labels.close)
 
@@ -60,7 +63,7 @@ def preview_modal(
     if not text:
         return None
     callback = Control(view.ask_id, view.revision, Verb.PREVIEW, str(index)).encode()
-    pages = split_into_pages(visible(text))
+    pages = _split_into_pages([Part(text)])
     blocks = _page(view, labels, pages, page, (index + 1) * _PREVIEW_PAGES)
     label = visible(options[index].label)
     rendered = rich_text(fit_text(text, _PREVIEW_ROOM).blocks)
@@ -70,69 +73,44 @@ def preview_modal(
     return modal_view(labels.preview, callback, metadata, blocks, close=labels.close)
 
 
-def split_into_pages(text: str) -> list[list[str]]:
-    """Split a text into pages of paragraphs, dropping nothing but blank paragraphs."""
-    pages: list[list[str]] = [[]]
+def _split_into_pages(parts: Iterable[Part]) -> list[list[Block]]:
+    """Split texts into pages, dropping nothing but blank paragraphs."""
+    pages: list[list[Part]] = [[]]
     room = _PAGE_BYTES
-    for piece in text_fitting.split_text(visible(text), limits.SECTION_TEXT):
-        if not piece.strip():
+    for text, kind in parts:
+        is_markup = kind is Kind.MARKUP
+        for piece in [text] if is_markup else split_text(visible(text), limits.SECTION_TEXT):
+            if not piece.strip():
+                continue
+            size = json_bytes(piece) + _PART_BYTES
+            if pages[-1] and size > room:
+                pages.append([])
+                room = _PAGE_BYTES
+            pages[-1].append(Part(piece, kind))
+            room -= size
+    return [[*_render(page)] for page in pages]
+
+
+def _render(page: Iterable[Part]) -> Iterator[Block]:
+    for is_markup, parts in groupby(page, lambda part: part.kind is Kind.MARKUP):
+        if not is_markup:
+            yield from rich_text(map(_markdown, parts))
             continue
-        if pages[-1] and json_bytes(piece) > room:
-            pages.append([])
-            room = _PAGE_BYTES
-        pages[-1].append(piece)
-        room -= json_bytes(piece)
-    return pages
+        for part in parts:
+            yield {"type": "section", "text": mrkdwn(part.text)}
 
 
-def full_text(view: View, labels: Labels) -> str:
-    """Everything that a person may read about an ask: the question, its options, the answers, how it ended."""
-    parts = [wording.asks_line(view, labels)]
-    if view.confirmation is not None:
-        parts += [
-            visible(view.confirmation.about.question.context or ""),
-            asides_text(view, labels),
-        ]
-    if view.prompt is not None:
-        parts += question_parts(view.prompt.with_every_option, labels)
-        parts.append(asides_text(view, labels))
-        prefill = view.prompt.prefill
-        if prefill is not None:
-            text = prefill if isinstance(prefill, str) else as_json(prefill)
-            parts.append(labels.prefilled.format(text=visible(text)))
-    if view.prompt is not None and view.lines:
-        parts.append(f"{labels.answered_so_far}:")
-    for line in view.lines:
-        if view.outcome is not None:
-            parts.append(visible(line.question.context or ""))
-        answer = (f"➜ {visible(each)}" for each in answer_summary.answer_texts(line, labels))
-        parts.append("\n".join([visible(line.text), *answer]))
-    if view.reply is not None:
-        parts.append(f"“{visible(view.reply)}”")
-    parts += [wording.ending(view, labels), *sent_call_text(view.sent, labels)]
-    return "\n\n".join(part for part in parts if part.strip())
-
-
-def question_parts(question: Question, labels: Labels) -> list[str]:
-    """All parts of a question: header, context, text, options with descriptions and previews, or its schema."""
-    parts = [visible(part or "") for part in (question.header, question.context, question.text)]
-    for each, text in zip(
-        question.options, option_controls.numbered_options(question), strict=True
-    ):
-        parts.append(
-            f"{text}\n{labels.preview}:\n{visible(each.preview)}" if each.preview else text
-        )
-    if question.answer_type is AnswerType.SCHEMA:
-        parts.append(as_json(question.json_schema))
-    return parts
+def _markdown(part: Part) -> Paragraph | Heading:
+    spans = (Span(part.text),)
+    return Heading(1, spans) if part.kind is Kind.TITLE else Paragraph(spans)
 
 
 def _page(
-    view: View, labels: Labels, pages: list[list[str]], page: int, first: int = 0
+    view: View, labels: Labels, pages: list[list[Block]], page: int, first: int = 0
 ) -> list[Block]:
     """A page, with buttons for its neighbours if there are several; ``first`` is the number of the first page."""
     page = min(page, len(pages) - 1)
-    blocks: list[Block] = [paragraph(piece) for piece in pages[page]]
+    blocks = [*pages[page]]
     if len(pages) > 1:
         blocks.append(small_text(labels.page_of.format(page=page + 1, pages=len(pages))))
         blocks.append(_page_buttons(view, labels, page, len(pages), first))

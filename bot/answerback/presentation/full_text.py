@@ -1,4 +1,4 @@
-"""Everything there is to read about an ask, in parts, for chats that show it on pages of short texts. Pure."""
+"""Everything there is to read about an ask, in parts, for chats that show it on pages. Pure."""
 
 from __future__ import annotations
 
@@ -44,19 +44,21 @@ def full_text(
     yield Part(wording.asks_line(view, labels))
     if view.prompt is not None:
         yield Part(selected)
-        yield from _question(view.prompt.with_every_option)
+        yield from _question(view.prompt.with_every_option, labels)
         yield Part(asides_text(view, labels))
         yield from map(Part, answer_summary.prefill_texts(view.prompt, labels))
+        if view.lines:
+            yield Part(f"{labels.answered_so_far}:")
     elif view.confirmation is not None:
         yield Part(view.confirmation.about.question.context or "")
         yield Part(asides_text(view, labels))
     elif view.outcome is not None:
         yield Part(wording.ending_with_person(view, labels, marks), Kind.MARKUP)
+        yield Part(view.reply or "")
     for line in view.lines:
         if view.outcome is not None:
             yield Part(line.question.context or "")
         yield from titled(line.text, answer_summary.answer_text(line, labels))
-    yield Part(view.reply or "")
     yield from map(Part, sent_call_text(view.sent, labels))
 
 
@@ -66,13 +68,14 @@ def titled(title: str, text: str) -> Iterator[Part]:
     yield Part(text)
 
 
-def _question(question: Question) -> Iterator[Part]:
+def _question(question: Question, labels: Labels) -> Iterator[Part]:
     yield Part(question.header or "")
     yield Part(question.context or "")
     yield Part(question.text, Kind.TITLE)
     for i, option in enumerate(question.options):
         yield from titled(f"{i + 1}. {option.label}", option.description or "")
-        yield Part(option.preview or "")
+        if option.preview:
+            yield Part(f"{labels.preview}:\n{option.preview}")
     if question.answer_type is AnswerType.SCHEMA:
         yield from _schema(question)
 

@@ -17,6 +17,7 @@ from answerback_slack import modals, show_in_full
 from answerback_slack.blocks import Block, sections
 from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view, elements_of
+from tests.fakes.slack.richtext import rich_text_runs
 from tests.fakes.slack.schema import Problem
 from tests.fakes.slack.visible_message import look
 from tests.fakes.slack.workspace import Clock, Message, Snapshot, Workspace
@@ -93,8 +94,8 @@ def test_any_modal_that_a_message_can_open_is_within_slacks_rules(ask: Ask) -> N
             opened = modals.build_modal(view, control, LABELS, '["C1", "1.0", null]')
             assert opened is not None
             assert refusals(opened) == [], control.verb
-    for page in range(len(show_in_full.split_into_pages(show_in_full.full_text(view, LABELS)))):
-        assert refusals(show_in_full.full_text_modal(view, LABELS, page, "[]")) == []
+    for page in pages_in_full(view):
+        assert refusals(page) == []
 
 
 @pytest.mark.rule("TEXT-2")
@@ -107,12 +108,21 @@ def test_every_word_of_an_ask_is_in_the_message_or_one_click_away(ask: Ask) -> N
     controls = controls_of(message.blocks)
     if any(control.verb is Verb.SHOW_IN_FULL for control in controls):
         shown = "".join(
-            squeezed(piece)
-            for page in show_in_full.split_into_pages(show_in_full.full_text(view, LABELS))
-            for piece in page
+            squeezed(run.text)
+            for page in pages_in_full(view)
+            for block in page["blocks"]  # type: ignore[attr-defined]
+            if block["type"] == "rich_text"
+            for run in rich_text_runs(block)
         )
     for text in everything_said(view):
         assert squeezed(text) in shown, text[:200]
+
+
+def pages_in_full(view: View) -> list[Block]:
+    pages: list[Block] = []
+    while (page := show_in_full.full_text_modal(view, LABELS, len(pages), "[]")) not in pages:
+        pages.append(page)
+    return pages
 
 
 def everything_said(view: View) -> list[str]:
