@@ -74,7 +74,7 @@ class TickedInbox:
             ticked = others if tick in shown.ticked else (*shown.ticked, tick)
             return shown._replace(ticked=ticked), ""
         allow = BATCH_VERBS[control.verb]
-        if control.argument != digest_of(shown.ticked):
+        if control.argument != ticked_digest(shown.ticked):
             label = labels.allow_once if allow else labels.deny
             return shown, labels.selection_changed.format(submit=label)
         batch = Batch(shown.ticked, allow, click.delivery, self.shows_whole)
@@ -83,6 +83,6 @@ class TickedInbox:
         return shown._replace(ticked=()), note
 
 
-def digest_of(ticked: Sequence[str]) -> str:
+def ticked_digest(ticked: Sequence[str]) -> str:
     """Return a digest of what is ticked, by which a button says what the person saw as ticked."""
     return hashlib.sha256(" ".join(ticked).encode()).hexdigest()[:8]

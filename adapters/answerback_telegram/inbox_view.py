@@ -21,7 +21,7 @@ from answerback.presentation.attribution import utc_time
 from answerback.presentation.batch_rows import BatchRow, BatchRows
 from answerback_chat.control_codec import NO_ASK, Verb
 from answerback_chat.inbox_reader import is_empty
-from answerback_chat.ticked_inbox import digest_of
+from answerback_chat.ticked_inbox import ticked_digest
 from answerback_telegram import keyboards, limits, question_context
 from answerback_telegram.html_text import escape, fit_line, shorten_line
 from answerback_telegram.keyboards import Json
@@ -123,7 +123,7 @@ def _decision_row(
     verbs = [(labels.deny, Verb.DENY_SEVERAL, keyboards.DANGER)] if chosen else []
     if any(row.shown is not None for row in chosen):
         verbs.insert(0, (labels.allow_once, Verb.ALLOW_SEVERAL, ""))
-    digest = digest_of(ticked)
+    digest = ticked_digest(ticked)
     return [
         keyboards.control_button(NO_ASK, 0, f"{name} ({len(chosen)})", verb, digest, style)
         for name, verb, style in verbs

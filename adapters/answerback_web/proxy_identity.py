@@ -5,21 +5,20 @@ A proxy is recognised by the peer address of the connection, because anyone can 
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
+from answerback.http.client_address import Network, is_among, parse_address
 from answerback.ports.person_key import name_problem
 
 logger = logging.getLogger(__name__)
 
-Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _SURFACE: Final = "web"
 
 
@@ -57,9 +56,9 @@ class TrustedProxies:
         if self._header is None or not (sent := request.headers.getall(self._header, [])):
             return None
         name = sent[0].strip()
-        peer, address = _peer(request), self._address or ""
+        peer, address = parse_address(request.remote or ""), self._address or ""
         problem = name_problem(name, _SURFACE)
-        if not any(peer in network for network in self._networks if peer is not None):
+        if not is_among(peer, self._networks):
             self._ignore("peer", f"it comes from {peer}, which web.trusted_proxies does not list")
         elif len(sent) > 1:
             self._ignore(
@@ -84,12 +83,6 @@ class TrustedProxies:
             self._logged.add(kind)
             extra = {"action": "header_ignored", "reason": kind}
             logger.warning("The header %s is ignored: %s.", self._header, why, extra=extra)
-
-
-def _peer(request: web.Request) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the connection's peer address; an IPv4-mapped IPv6 address becomes its IPv4 address."""
-    address = ipaddress.ip_address(request.remote) if request.remote else None
-    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _host(url: str) -> tuple[str | None, int | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from answerback.ports.store_values import Page, StoredDelivery
 from answerback_storage import cursors, rows
@@ -16,6 +16,21 @@ D = TypeVar("D", bound=SqlDatabase)
 
 class SqlOutbox(BaseOutbox[D]):
     """The outbox in a database."""
+
+    _first_pending: ClassVar[str]
+    """What follows the columns of a query for those that are to be sent before the others of their asks."""
+    _release: ClassVar[str]
+    """The statement that ends a holder's claims."""
+
+    async def next_due(self, after: float = 0.0) -> float | None:
+        statement = (
+            f"SELECT next_at {self._first_pending} AND next_at > $1 ORDER BY next_at LIMIT 1"
+        )
+        found = await self._db.fetch(statement, after)
+        return found[0][0] if found else None
+
+    async def release(self, holder: str) -> None:
+        await self._db.execute(self._release, holder)
 
     async def get(self, delivery_id: str) -> StoredDelivery | None:
         statement = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = $1"

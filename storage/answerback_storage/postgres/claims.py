@@ -12,12 +12,12 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import (
     MIN_REMAINING_FRACTION,
     Claim,
-    Claims,
     Leases,
     RateLimits,
     RemoteChanges,
 )
 from answerback_storage.base_store import Part
+from answerback_storage.claims import SqlClaims
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.coalesced_reads import CoalescedReads
 from answerback_storage.postgres.database import PostgresDatabase
@@ -36,9 +36,6 @@ _DUE: Final = f"""WITH found AS (
         UPDATE asks SET due_holder = $1, due_until = {now_plus("$2")}
         FROM found WHERE asks.id = found.id AND found.held IS NOT TRUE
     ) SELECT id FROM found ORDER BY due"""
-_RELEASE_MESSAGES: Final = """UPDATE asks SET show_holder = NULL
-    WHERE seq IN (SELECT seq FROM behind) AND show_holder = $1"""
-_RELEASE_TIMERS: Final = "UPDATE asks SET due_holder = NULL WHERE due_holder = $1"
 _LEASE: Final = f"""INSERT INTO leases AS held (name, holder, epoch, until) VALUES ($1, $2, 1, {now_plus("$3")})
     ON CONFLICT (name) DO UPDATE SET holder = $2, until = {now_plus("$3")},
         epoch = held.epoch + CASE WHEN held.holder <> $2 OR held.until <= clock_timestamp() THEN 1 ELSE 0 END
@@ -61,8 +58,11 @@ async def _read_named(db: PostgresDatabase, statement: str, names: Collection[st
     return await db.connections.read(statement.format(names=names_query), params.values)
 
 
-class PostgresClaims(Part[PostgresDatabase], Claims):
+class PostgresClaims(SqlClaims[PostgresDatabase]):
     """Claims in a PostgreSQL database."""
+
+    _release_messages = """UPDATE asks SET show_holder = NULL
+        WHERE seq IN (SELECT seq FROM behind) AND show_holder = $1"""
 
     def __init__(self, db: PostgresDatabase) -> None:
         super().__init__(db)
@@ -92,17 +92,6 @@ class PostgresClaims(Part[PostgresDatabase], Claims):
     async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
         found = await self._db.execute(_DUE, claim.holder, claim.seconds, now, limit)
         return [ask_id for (ask_id,) in found]
-
-    async def next_due(self, after: float) -> float | None:
-        found = await self._db.fetch("SELECT min(due) FROM asks WHERE due > $1", after)
-        when: float | None = found[0][0]
-        return when
-
-    async def release_messages(self, holder: str) -> None:
-        await self._db.execute(_RELEASE_MESSAGES, holder)
-
-    async def release_timers(self, holder: str) -> None:
-        await self._db.execute(_RELEASE_TIMERS, holder)
 
 
 class PostgresLeases(Part[PostgresDatabase], Leases):

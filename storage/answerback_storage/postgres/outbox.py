@@ -33,24 +33,18 @@ _CLAIM: Final = f"""WITH found AS (
     ) SELECT {rows.DELIVERY_COLUMNS} FROM taken ORDER BY next_at, seq"""
 _RENEW: Final = f"""UPDATE deliveries SET claimed_until = {now_plus("$3")}
     WHERE id = $1 AND holder = $2 AND state = 'pending' RETURNING 1"""
-_RELEASE: Final = "UPDATE deliveries SET holder = NULL WHERE state = 'pending' AND holder = $1"
-_NEXT_DUE: Final = f"SELECT next_at {_FIRST_PENDING} AND next_at > $1 ORDER BY next_at LIMIT 1"
 
 
 class PostgresOutbox(SqlOutbox[PostgresDatabase]):
+    _first_pending = _FIRST_PENDING
+    _release = "UPDATE deliveries SET holder = NULL WHERE state = 'pending' AND holder = $1"
+
     async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
         found = await self._db.execute(_CLAIM, claim.holder, claim.seconds, now, limit)
         return [stored for _, stored in self._parse_readable((0, row) for row in found)]
 
     async def renew(self, delivery_id: str, claim: Claim) -> bool:
         return bool(await self._db.execute(_RENEW, delivery_id, claim.holder, claim.seconds))
-
-    async def release(self, holder: str) -> None:
-        await self._db.execute(_RELEASE, holder)
-
-    async def next_due(self, after: float = 0.0) -> float | None:
-        found = await self._db.fetch(_NEXT_DUE, after)
-        return found[0][0] if found else None
 
     async def save_results(
         self,

@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from answerback.core.ask import Ask
-from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, Claims, Leases, RemoteChanges
+from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, Leases, RemoteChanges
 from answerback_storage import rows
 from answerback_storage.base_store import Part
+from answerback_storage.claims import SqlClaims
 from answerback_storage.sql_database import placeholders
 from answerback_storage.sqlite import asks
 from answerback_storage.sqlite.claim_statements import unclaimed
@@ -23,20 +24,20 @@ _DUE: Final = f"""SELECT id, due_holder IS $1 AND due_until >= $5 FROM asks
 _TAKE_DUE: Final = f"""UPDATE asks SET due_holder = $1, due_until = $3
     WHERE id IN (SELECT value FROM json_each($4)) AND +due <= $5
     AND ({unclaimed("due_holder", "due_until", "$2")} OR due_holder = $1) RETURNING id"""
-_RELEASE_MESSAGES: Final = """UPDATE asks INDEXED BY asks_behind SET show_holder = NULL
-    WHERE shown_revision < revision AND show_holder = $1"""
-_RELEASE_TIMERS: Final = "UPDATE asks SET due_holder = NULL WHERE due_holder = $1"
 _LEASE: Final = """INSERT INTO leases (name, holder, epoch, until) VALUES ($4, $1, 1, $3)
     ON CONFLICT (name) DO UPDATE SET epoch = epoch + (holder <> $1 OR until <= $2), holder = $1, until = $3
     WHERE until <= $2 OR holder = $1 RETURNING epoch"""
 _END_LEASE: Final = "UPDATE leases SET until = $1 WHERE name = $2 AND holder = $3"
 
 
-class SqliteClaims(Part[SqliteDatabase], Claims):
+class SqliteClaims(SqlClaims[SqliteDatabase]):
     """Claims in an SQLite file.
 
     The reader thread does the searching, so that only what is found costs a transaction.
     """
+
+    _release_messages = """UPDATE asks INDEXED BY asks_behind SET show_holder = NULL
+        WHERE shown_revision < revision AND show_holder = $1"""
 
     async def claim_message(self, ask_id: str, claim: Claim) -> Ask | None:
         ask, holder, until = await self._db.read(
@@ -62,17 +63,6 @@ class SqliteClaims(Part[SqliteDatabase], Claims):
             values = (*rows.claim_row(claim), rows.dump(others), now)
             ours |= {ask_id for (ask_id,) in await self._db.execute(_TAKE_DUE, *values)}
         return [ask_id for ask_id, _ in found if ask_id in ours]
-
-    async def next_due(self, after: float) -> float | None:
-        found = await self._db.fetch("SELECT min(due) FROM asks WHERE due > $1", after)
-        when: float | None = found[0][0]
-        return when
-
-    async def release_messages(self, holder: str) -> None:
-        await self._db.execute(_RELEASE_MESSAGES, holder)
-
-    async def release_timers(self, holder: str) -> None:
-        await self._db.execute(_RELEASE_TIMERS, holder)
 
 
 class SqliteLeases(Part[SqliteDatabase], Leases):

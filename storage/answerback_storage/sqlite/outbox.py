@@ -35,9 +35,6 @@ _CLAIM: Final = f"""UPDATE deliveries SET holder = ?1, claimed_until = ?3
     AND {claims.unclaimed("holder", "claimed_until", "?2")} RETURNING id"""
 _RENEW: Final = """UPDATE deliveries SET claimed_until = $1
     WHERE id = $2 AND holder = $3 AND state = 'pending' RETURNING 1"""
-_RELEASE: Final = """UPDATE deliveries INDEXED BY deliveries_held SET holder = NULL
-    WHERE state = 'pending' AND holder IS NOT NULL AND holder = $1"""
-_NEXT_DUE: Final = f"SELECT next_at {_FIRST_PENDING} AND next_at > $1 ORDER BY next_at LIMIT 1"
 _REMOVE: Final = "DELETE FROM deliveries WHERE id = ? AND (? IS NULL OR holder = ?)"
 
 
@@ -47,6 +44,10 @@ class SqliteOutbox(SqlOutbox[SqliteDatabase]):
     The reader thread does the searching, so that only what is found costs a transaction.
     """
 
+    _first_pending = _FIRST_PENDING
+    _release = """UPDATE deliveries INDEXED BY deliveries_held SET holder = NULL
+        WHERE state = 'pending' AND holder IS NOT NULL AND holder = $1"""
+
     async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
         found = await self._db.read(lambda db: self._claimable(db, now, limit))
         return await self._db.write(lambda db: _claim(db, found, claim)) if found else ()
@@ -54,13 +55,6 @@ class SqliteOutbox(SqlOutbox[SqliteDatabase]):
     async def renew(self, delivery_id: str, claim: Claim) -> bool:
         holder, _, until = rows.claim_row(claim)
         return bool(await self._db.execute(_RENEW, until, delivery_id, holder))
-
-    async def release(self, holder: str) -> None:
-        await self._db.execute(_RELEASE, holder)
-
-    async def next_due(self, after: float = 0.0) -> float | None:
-        found = await self._db.fetch(_NEXT_DUE, after)
-        return found[0][0] if found else None
 
     async def save_results(
         self,
