@@ -51,10 +51,11 @@ class CancellableCalls:
 
     Args:
         changes: tells the other processes of cancellations, as one of them may hold the call.
+        crossing: seconds after its response for which a call can be cancelled.
     """
 
-    def __init__(self, changes: RemoteChanges) -> None:
-        self._changes = changes
+    def __init__(self, changes: RemoteChanges, crossing: float = _CROSSING_SECONDS) -> None:
+        self._changes, self._crossing = changes, crossing
         self._calls: dict[str, CancellableCall] = {}
         self._cancelling: set[asyncio.Task[None]] = set()
         changes.listen(self._handle_announcement)
@@ -69,7 +70,7 @@ class CancellableCalls:
         try:
             yield
         finally:
-            asyncio.get_running_loop().call_later(_CROSSING_SECONDS, self._forget, key, call)
+            asyncio.get_running_loop().call_later(self._crossing, self._forget, key, call)
 
     async def cancel(self, key: str | None) -> None:
         """Cancel a call, here or in the process that holds it."""

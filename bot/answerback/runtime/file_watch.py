@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-POLL_SECONDS: Final = 0.5
+_POLL_SECONDS: Final = 0.5
 """Seconds between two polls."""
 _Fingerprint = tuple[int, int, int] | None
 
@@ -17,17 +19,19 @@ class FileWatcher:
 
     Args:
         path: the file; it may be missing, now or later.
+        pause: waits until the next poll.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, pause: Callable[[], Awaitable[object]] | None = None) -> None:
         self._path = path
+        self._pause = pause or partial(asyncio.sleep, _POLL_SECONDS)
         self._known = _fingerprint(path)
 
     async def wait_for_change(self) -> None:
         """Wait until the file has changed and two polls agree, so that it is not being written any more."""
         before = self._known
         while True:
-            await asyncio.sleep(POLL_SECONDS)
+            await self._pause()
             now = await asyncio.to_thread(_fingerprint, self._path)
             if now == before != self._known:
                 self._known = now

@@ -142,7 +142,8 @@ async def test_our_own_reads_do_not_keep_erased_content_in_the_log(path: Path) -
     await asyncio.to_thread(started.wait, WAIT)
     await store.erasure.erase("ask_1", 9_000.0, ())
     scrubbing = asyncio.create_task(store.erasure.scrub())
-    await asyncio.sleep(0.2)  # longer than the busy timeout
+    await asyncio.wait([scrubbing], timeout=0.2)  # without the lock, it gives up after 0.05 s
+    assert not scrubbing.done()
     release.set()
     await reading
     await scrubbing

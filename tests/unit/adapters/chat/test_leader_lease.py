@@ -30,8 +30,14 @@ class FaultyLeases(MemoryLeases):
     failing = False
     hanging = False
 
+    def __init__(self, database: MemoryDatabase) -> None:
+        super().__init__(database)
+        self.takes = asyncio.Queue[str]()
+        """Who has tried to take or renew a lease."""
+
     async def take(self, name: str, claim: Claim) -> int | None:
         """Take or renew the lease, or fail."""
+        self.takes.put_nowait(claim.holder)
         if self.hanging:
             await asyncio.Event().wait()
         if self.failing:
@@ -102,7 +108,10 @@ async def test_one_process_holds_the_lease_and_another_takes_over_when_it_is_rel
     await ann.leading.start()
     await ben.leading.start()
     assert (ann.calls, ben.calls) == (["began"], [])
-    await asyncio.sleep(1.5 * LASTING)  # the lease is renewed meanwhile
+    since, tries = time.monotonic(), list[str]()
+    async with asyncio.timeout(WAIT):
+        while min(tries.count("ann"), tries.count("ben")) < 2 or time.monotonic() < since + LASTING:
+            tries.append(await leases.takes.get())
     assert (ann.leading.is_held, ben.leading.is_held) == (True, False)
     await ann.leading.stop()
     assert ann.calls == ["began", "ended"]
@@ -116,7 +125,9 @@ async def test_a_process_paused_for_longer_than_the_lease_stops_when_it_resumes(
     ann: Holder, ben: Holder
 ) -> None:
     await ann.leading.start()
-    time.sleep(2 * SHORT_LEASE)  # noqa: ASYNC251 the whole process is blocked
+    end = time.monotonic() + WAIT
+    while ann.leading.is_held and time.monotonic() < end:
+        time.sleep(0.01)  # noqa: ASYNC251 the whole process is blocked
     assert not ann.leading.is_held
     await ben.leading.start()
     await ben.until("began")

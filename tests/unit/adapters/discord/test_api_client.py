@@ -45,11 +45,16 @@ async def test_a_global_limit_holds_for_all_routes_until_it_is_over(
 ) -> None:
     discord.faults.rate_limit(f"GET {ME}", scope="global", retry_after=0.2)
     assert await limited(calls, ME) == 0.2
-    pause = await limited(calls, GATEWAY)
-    assert 0 < pause <= 0.2
+    assert 0 < await limited(calls, GATEWAY) <= 0.2
     assert discord.faults.count("GET *") == 1
-    await asyncio.sleep(pause)
-    assert await calls.get(GATEWAY)
+    async with asyncio.timeout(WAIT):
+        while True:
+            try:
+                assert await calls.get(GATEWAY)
+                break
+            except RateLimitedError as limit:
+                await asyncio.sleep(limit.retry_after)
+    assert discord.faults.count("GET *") == 2
 
 
 @pytest.mark.rule("DATA-7")

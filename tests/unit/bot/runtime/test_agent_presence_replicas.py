@@ -193,7 +193,11 @@ async def test_two_services_on_one_database_agree_on_who_waits(
         ask = await submitted(one.service)
         seen = asyncio.create_task(_follow(one.service, ask))
         async with waiting(other.service, ask):
-            await asyncio.sleep(2.5)
+            left = await submitted(one.service)
+            async with waiting(one.service, left):
+                pass
+            async with asyncio.timeout(WAIT):
+                await _follow(one.service, left)
             assert not seen.done(), "it has been waiting all the time"
         async with asyncio.timeout(WAIT):
             await seen

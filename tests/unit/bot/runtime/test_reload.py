@@ -19,7 +19,7 @@ from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.person_key import hash_of
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings
-from answerback.runtime.file_watch import POLL_SECONDS, FileWatcher
+from answerback.runtime.file_watch import FileWatcher
 from answerback.runtime.from_settings import build_agent_tokens, build_callback_policy, build_routes
 from answerback.runtime.reload import SettingsReloader
 from answerback.service.submission_request import Agent, Routes
@@ -134,16 +134,28 @@ async def test_a_change_is_detected_once_the_file_is_no_longer_being_written(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "answerback.toml"
-    watched = await asyncio.to_thread(FileWatcher, file)
+    pausing, polls = asyncio.Event(), asyncio.Semaphore(0)
+
+    async def pause() -> None:
+        pausing.set()
+        await polls.acquire()
+
+    watched = await asyncio.to_thread(FileWatcher, file, pause)
     changed = asyncio.create_task(watched.wait_for_change())
-    for text in ("a", "ab", "abc"):
-        file.write_text(text)
-        await asyncio.sleep(POLL_SECONDS)
+    async with asyncio.timeout(WAIT):
+        await pausing.wait()
+        for text in ("a", "ab", "abc"):
+            file.write_text(text)
+            pausing.clear()
+            polls.release()
+            await pausing.wait()
         assert not changed.done()
-    async with asyncio.timeout(20 * POLL_SECONDS):
+        polls.release()
         await changed
         again = asyncio.create_task(watched.wait_for_change())
         file.unlink()
+        polls.release()
+        polls.release()
         await again
 
 
