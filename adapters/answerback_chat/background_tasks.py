@@ -26,7 +26,7 @@ class BackgroundTasks:
     def spawn(self, what: str, work: Coroutine[Any, Any, object]) -> None:
         """Start ``work``; a failure is logged under ``what``."""
         if self._limit is not None and len(self._tasks) >= self._limit:
-            work.close()  # it never starts, so nobody would await it
+            work.close()  # it never starts, so nothing would await it
             extra = {"action": "dropped"}
             logger.error("Too many background tasks: a %s was dropped", what, extra=extra)
             return

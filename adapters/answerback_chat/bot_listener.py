@@ -46,7 +46,7 @@ def is_resent(error: Exception) -> bool:
 
 
 class BotMessage(Message, Protocol):
-    """A message that somebody typed where a bot reads it."""
+    """A message that a person typed where a bot reads it."""
 
     @property
     def text(self) -> str:

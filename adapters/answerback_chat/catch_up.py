@@ -79,7 +79,7 @@ class MissedMessageReader(Generic[Place]):
         self._later: asyncio.TimerHandle | None = None
         self._reading: set[asyncio.Task[bool]] = set()
 
-    async def record_heard(self, at: float | None) -> None:
+    async def record_handled(self, at: float | None) -> None:
         """Record that a message sent at this time, by the platform's clock, was handled."""
         self._newest = max(self._newest, at or 0.0)
         if not self._gap and self._newest - self._saved >= _SAVE_INTERVAL:

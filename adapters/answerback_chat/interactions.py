@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class Interaction(Protocol):
-    """A control that somebody used, or an input that they submitted."""
+    """A control that a person used, or an input that they submitted."""
 
     @property
     def control(self) -> Control:

@@ -74,5 +74,5 @@ async def handle_event(
             "platform": platform,
             "code": getattr(error, "code", None),
         }
-        text = "An event of %s could not be handled; its effect is noticed once somebody acts: %s"
+        text = "An event of %s could not be handled; its effect is noticed once a person acts: %s"
         logger.warning(text, platform, error, extra=extra)

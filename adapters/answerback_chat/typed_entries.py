@@ -41,7 +41,7 @@ _SENDING: Final = ""
 
 
 class Entry(NamedTuple):
-    """What somebody is asked to type: through which control, which of its inputs, and what was chosen then."""
+    """What a person is asked to type: through which control, which of its inputs, and what was chosen then."""
 
     control: Control
     page: int = 0

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class Message(Protocol):
-    """A message that somebody typed."""
+    """A message that a person typed."""
 
     @property
     def actor(self) -> Actor:

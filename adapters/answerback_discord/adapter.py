@@ -231,7 +231,7 @@ class DiscordSurface(ChatSurface):
         if self._identity.bot_user is None:
             return
         await self._message_listener.handle_message(body)
-        await self._missed.record_heard(snowflake_time(str(body.get("id"))))
+        await self._missed.record_handled(snowflake_time(str(body.get("id"))))
 
     def _gateway_connected(self, new_session: bool) -> None:
         self._connected = True

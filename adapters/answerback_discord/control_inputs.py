@@ -232,7 +232,7 @@ class ControlHandler:
         selected = selected_indexes(prompt, chosen)
         if self._control.argument != selection_digest(selected):
             # The stored selection is not the one that this person saw: the response that would have shown it
-            # was lost or is on its way, or somebody else has changed the selection.
+            # was lost or is on its way, or another person has changed the selection.
             changed = self._labels.selection_changed.format(submit=self._labels.submit)
             if self._used.private:
                 return await self._list_response(

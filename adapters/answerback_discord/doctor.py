@@ -84,7 +84,7 @@ def _reads_content(settings: DiscordSettings) -> bool:
 
 def _message_content(settings: DiscordSettings, application: Json) -> Finding:
     if not settings.gateway:
-        what = "typed answers are not read, and deletions and locks are noticed only when somebody acts"
+        what = "typed answers are not read, and deletions and locks are noticed only when a person acts"
         return _DISCORD.ok(f"no gateway, as configured: {what}")
     if not settings.message_content:
         return _DISCORD.ok("typed answers by mention, reply and direct message only, as configured")

@@ -1,7 +1,7 @@
 """Look up whether a person has a role now, for people who act in direct messages.
 
-For somebody who acts in a server, Discord sends their roles along. Which server a role belongs to never changes and is
-remembered; who has it is looked up whenever somebody acts or reads.
+When a member acts in a server, Discord sends their roles along. Which server a role belongs to never changes and is
+remembered; who has it is looked up whenever a person acts or reads.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class RoleMembership:
             async with asyncio.timeout(WAIT_TIMEOUT):
                 known = await self._roles_of(guild)
         except (PlatformError, TimeoutError):
-            return  # roles are looked up again when somebody acts
+            return  # roles are looked up again when a member acts
         if known.isdisjoint(who[1:] for who in responders):
             names = ", ".join(who[1:] for who in responders)
             raise DestinationGoneError(

@@ -114,7 +114,7 @@ class Interaction(NamedTuple):
 
 
 class ReferencedMessage(NamedTuple):
-    """The bot's message that somebody replied to, or the message that it links to, as reminders do."""
+    """The bot's message that a person replied to, or the message that it links to, as reminders do."""
 
     channel_id: str
     id: str
@@ -125,7 +125,7 @@ class ReferencedMessage(NamedTuple):
 
 
 class TypedMessage(NamedTuple):
-    """A message that somebody typed."""
+    """A message that a person typed."""
 
     id: str
     channel_id: str
@@ -133,7 +133,7 @@ class TypedMessage(NamedTuple):
     actor: Actor
     text: str
     replied: ReferencedMessage | None
-    """None if it is not a reply, or a reply to somebody else's message."""
+    """None if it is not a reply, or a reply to another person's message."""
     mentioned: frozenset[str]
     called: bool
     """Whether the text itself mentions the bot; the mention that a reply implies does not count."""

@@ -41,7 +41,7 @@ def responder_mention(who: str) -> str | None:
 
 
 def person_name(who: Person) -> str:
-    """Return the name of somebody who acted, or a mention if it is not known."""
+    """Return the name of the person who acted, or a mention if it is not known."""
     if who.name is None and who.surface == SURFACE:
         return mention(who.user_id)
     return shorten_line(wording.display_name(who), _NAME_BUDGET)[0]

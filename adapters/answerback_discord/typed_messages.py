@@ -86,7 +86,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         return ShownRevision(control.revision, since)
 
     async def _ask_of_reply(self, replied: ReferencedMessage) -> Ask | None:
-        """The open ask whose message somebody replied to, however many asks are open there, as they saw it."""
+        """The open ask whose message a person replied to, however many asks are open there, as they saw it."""
         ask_id = replied.ask_id
         if not replied.shown:
             path = f"/channels/{replied.channel_id}/messages/{replied.id}"

@@ -166,7 +166,7 @@ class SlackSurface(ChatSurface):
         ):
             return
         await self._listener.handle_message(message)
-        await self._missed.record_heard(message.at)
+        await self._missed.record_handled(message.at)
 
     async def _lead(self) -> None:
         self._changes.start_looking()

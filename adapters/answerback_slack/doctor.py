@@ -70,7 +70,7 @@ async def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIter
 
 
 async def _groups(calls: SlackApi, groups: Sequence[str]) -> list[Finding]:
-    """Check that somebody is in each user group, and say since when: an on-call tool may keep it in step.
+    """Check that each user group has members, and say since when: an on-call tool may keep it in step.
 
     https://docs.slack.dev/reference/methods/usergroups.list
     """
@@ -92,14 +92,14 @@ def _group(group: str, found: Mapping[str, object] | None) -> Finding:
     if found.get("date_delete"):
         fix = (
             "Enable it in Slack, or name another one. Some on-call tools disable a group while nobody is on call: name"
-            " somebody on standby as well."
+            " a person on standby as well."
         )
         return _SLACK.problem(what, "it is disabled, so nobody in it can act", fix)
     count = int(str(found.get("user_count") or 0))
     if count == 0:
         fix = (
             "Add people in Slack, or check the on-call tool that keeps it in step. For the time between shifts, name"
-            " somebody on standby as well."
+            " a person on standby as well."
         )
         wrong = "nobody is in it, so questions that only it may answer fail"
         return replace(_SLACK.problem(what, wrong, fix), warning=True)

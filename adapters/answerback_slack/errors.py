@@ -49,7 +49,7 @@ TABLE: Final = error_table(
         "messages_tab_disabled": "direct messages to the app are off: switch the Messages tab on under App Home",
         "user_not_found": "there is no such person in this workspace: give a member's id",
         "users_not_found": "there is no such person in this workspace: give a member's id",
-        "user_disabled": "this person's account is deactivated: ask somebody else",
+        "user_disabled": "this person's account is deactivated: ask another person",
         "cannot_dm_bot": "bots cannot receive direct messages: give a person's id",
         "no_such_subteam": "there is no such user group: give the id of one, S…",
         "access_denied": "the app may not reach this place or person: ask the workspace's administrators to allow it",

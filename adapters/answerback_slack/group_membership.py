@@ -99,7 +99,7 @@ class GroupMembership:
         return recent.users if recent is not None and is_recent else None
 
     async def reload_has_members(self, group: str, *, disabled: bool) -> bool:
-        """Forget the members of a group that has changed; return whether anybody is, or may be, in it now.
+        """Forget the members of a group that has changed; return whether it has, or may have, members now.
 
         A group that was never looked up is not looked up now, and counts as having members unless it was disabled.
         """

@@ -138,7 +138,7 @@ class HomeTabs:
         return left
 
     def refresh_for(self, ask: Ask) -> None:
-        """Refresh the opened Homes of everybody who may answer or confirm an ask that has changed."""
+        """Refresh the opened Homes of everyone who may answer or confirm an ask that has changed."""
         for responder in ask.participants:
             self._enqueue(ask.destination.user if responder == ANYONE else responder)
         self._start_worker()
@@ -185,7 +185,7 @@ class HomeTabs:
             self._working = False
 
     async def _wait_until_due(self) -> None:
-        """Wait until somebody has opened their Home, or the first change is due."""
+        """Wait until a member has opened their Home, or the first change is due."""
         while not self._opened and (left := min(self._queue.values()) - time.monotonic()) > 0:
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):

@@ -35,7 +35,7 @@ from answerback_chat.platform_errors import ErrorMeaning, error_table, retry_aft
 TOKEN_REFUSED: Final = "401"
 """The code of the error for an invalid bot token."""
 CONFLICT: Final = "409"
-"""The code of the error if somebody else receives the bot's updates."""
+"""The code of the error if another program receives the bot's updates."""
 NOT_MODIFIED: Final = "message is not modified"
 """The code of an edit that changes nothing; it proves that the message is there."""
 MESSAGE_GONE: Final = ("message to edit not found", "message_id_invalid", "message can't be edited")
@@ -128,7 +128,7 @@ def translate(error: TelegramError, what: str) -> PlatformError:
             advice = "the bot token is not valid: copy it from @BotFather again"
             return UnauthorizedError(f"Telegram refused {what}: {advice}.", code=TOKEN_REFUSED)
         case Conflict():
-            advice = "somebody else receives this bot's updates: use one token for one service"
+            advice = "another program receives this bot's updates: use one token for one service"
             return UnauthorizedError(f"Telegram refused {what}: {advice}.", code=CONFLICT)
         case UnsentError():
             return NotDoneError(f"Telegram could not be reached for {what}: {error.message}")

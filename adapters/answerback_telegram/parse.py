@@ -115,7 +115,7 @@ class Click(NamedTuple):
 
 
 class TypedMessage(NamedTuple):
-    """A message that somebody typed."""
+    """A message that a person typed."""
 
     id: str
     place: Place
@@ -222,7 +222,7 @@ def query_id(update: Mapping[str, JsonValue]) -> str | None:
 
 
 def public_group(update: Mapping[str, JsonValue]) -> str | None:
-    """Return the group from which an update comes, if everybody can find and join it."""
+    """Return the group from which an update comes, if anyone can find and join it."""
     message = update.get("message") or object_of(update.get("callback_query")).get("message")
     chat = object_of(object_of(message).get("chat"))
     return _id(chat.get("id")) if chat.get("username") and chat.get("type") != "private" else None

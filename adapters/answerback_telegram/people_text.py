@@ -1,6 +1,6 @@
 """Format people, groups and times for Telegram's clients. Pure.
 
-A name notifies somebody only as a link to their account; so only a first post that is to notify its responders, and
+A name notifies a person only as a link to their account; so only a first post that is to notify its responders, and
 reminders, have such links. Telegram shows no times in the reader's own zone, so times are in UTC.
 """
 
@@ -25,7 +25,7 @@ Names = Mapping[str, str]
 
 
 def person_name(who: Person) -> str:
-    """Return the name of somebody who acted."""
+    """Return the name of the person who acted."""
     return shorten_line(wording.display_name(who), _NAME_BUDGET)[0]
 
 

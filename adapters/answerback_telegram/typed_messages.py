@@ -66,7 +66,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         return [ask for ask in found if (ask.message or {}).get("thread") == place.thread]
 
     async def _ask_of_reply(self, typed: TypedMessage, replied: str) -> Ask | None:
-        """The open ask whose message or reminder somebody replied to, however many are open there, as they saw it."""
+        """The open ask whose message or reminder a person replied to, however many are open there, as they saw it."""
         if typed.shown is not None:
             return await self._wait_for_message_id(typed.shown.ask_id, replied)
         about = await self._asks.draft(about_key(replied))

@@ -238,9 +238,9 @@ class AskPages:
         ask = rejected.ask
         if ask is None:
             return self._missing(visit)
-        told_before = rejected.why is RejectReason.INVALID and not ask.open
-        status = 409 if told_before else _STATUS[rejected.why]
-        if rejected.why is RejectReason.INVALID and not told_before:
+        is_over = rejected.why is RejectReason.INVALID and not ask.open
+        status = 409 if is_over else _STATUS[rejected.why]
+        if rejected.why is RejectReason.INVALID and not is_over:
             problems = [_into_value(problem) for problem in rejected.problems]
             return await self._ask_page(visit, ask, status, post=post, problems=problems)
         labels = self._site.labels

@@ -172,5 +172,5 @@ class DevicePages:
 
     @staticmethod
     def _whose(visitor: Visitor) -> Person | None:
-        """Return whose agents a visitor sees; the operator sees everybody's."""
+        """Return whose agents a visitor sees; the operator sees everyone's."""
         return None if visitor.is_operator else visitor.person

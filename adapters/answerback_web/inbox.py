@@ -217,7 +217,7 @@ class Inbox:
         )
 
     async def _grants(self, visitor: Visitor, links: _Links) -> list[GrantRow]:
-        """Return what the visitor has allowed again, or the operator what anybody has."""
+        """Return what the visitor has allowed again, or the operator what all people have."""
         service, labels = self._site.service, self._site.labels
         person = None if visitor.is_operator else visitor.person
         found = await service.list_grants(person)

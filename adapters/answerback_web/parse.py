@@ -257,7 +257,7 @@ def _answer(post: Post, do: PageAction, question: Question, labels: Labels) -> A
 
 def _choice_answer(post: Post, question: Question, labels: Labels) -> Action | InvalidPost:
     chosen = chosen_values(post)
-    own_words = post.first("other")
+    own_text = post.first("other")
     several = question.answer_type is AnswerType.MULTI_SELECT
     selected = tuple(text for text in chosen if text != OTHER)
     options = show_options(question, labels).options
@@ -266,9 +266,9 @@ def _choice_answer(post: Post, question: Question, labels: Labels) -> Action | I
         return _unknown(labels)
     values: list[JsonValue] = [options[i].value for i in indexes]
     # Text without a choice counts: a person without JavaScript may forget to tick the choice.
-    if question.other and (OTHER in chosen or (own_words.strip() and not chosen)):
-        return Other(text=own_words, value=values if several else None)
-    if several and question.other and own_words.strip():
+    if question.other and (OTHER in chosen or (own_text.strip() and not chosen)):
+        return Other(text=own_text, value=values if several else None)
+    if several and question.other and own_text.strip():
         message = labels.other_unticked.format(other=labels.other)
         return InvalidPost((Problem(pointer="/text", code="unknown_value", message=message),))
     if not (several or indexes):

@@ -92,7 +92,7 @@ class WebSettings(SurfaceSettings):
     push_answer: bool = False
     """Whether a permission can be denied from the notification."""
     push_anyone: bool = False
-    """Whether everybody is notified of what anyone may answer."""
+    """Whether everyone is notified of what anyone may answer."""
     push_allow: Names = ()
     """Push services at private or loopback addresses that may be reached."""
 
@@ -128,7 +128,7 @@ class WebSettings(SurfaceSettings):
 
 
 def _risks(settings: WebSettings) -> Iterator[Finding]:
-    """Warn if the settings let more than the proxies assert someone's identity."""
+    """Warn if the settings let more than the proxies assert a person's identity."""
     for name in settings.trusted_proxies if settings.user_header else ():
         what, network = f"web.trusted_proxies {name}", ipaddress.ip_network(name)
         if network.is_loopback:

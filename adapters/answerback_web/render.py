@@ -35,7 +35,7 @@ from answerback_web.prompt_part import OPTION_LIMITS, PromptPart, prompt_part
 
 _MAX_FORMATTED: Final = 10_000
 """Characters of contexts up to which those of an ended ask are formatted. More are shown as they were written, because
-formatting them would hold up everybody else."""
+formatting them would hold up everyone else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class AskPage:
     folded: bool
     """Whether "so far" is too long to be shown above the question, and starts collapsed."""
     controls: frozenset[str]
-    needs_words: bool
+    needs_text: bool
     asides: Markup
     """What people asked back about the question, and what the agent explained."""
     walk_revision: int
@@ -213,7 +213,7 @@ def ask_page(
         folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows)
         > limits.MAX_OPEN_ANSWERS,
         controls=frozenset(control.value for control in view.controls),
-        needs_words=view.reply_needs_text,
+        needs_text=view.reply_needs_text,
         asides=question_context.render_asides(view, labels),
         walk_revision=walk_revision(ask),
         has_unsaved_input=post is not None,

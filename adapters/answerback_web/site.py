@@ -24,7 +24,7 @@ from answerback_web.parse import Post
 
 NAME: Final = "web"
 HIDDEN_HEADER: Final = "Answerback-Hidden"
-"""Sent by a page in the background, which shows nobody anything."""
+"""Sent by a page in the background, which no person sees."""
 _DAY: Final = 86_400.0
 _FORM: Final = "application/x-www-form-urlencoded"
 
@@ -55,7 +55,7 @@ class Site:
         return outcome is not None and self.now() - outcome.at > self.link_days * _DAY
 
     async def note_seen(self, asks: Iterable[Ask]) -> None:
-        """Note that somebody sees asks that are shown on the web; their page is shown even if that cannot be stored."""
+        """Note that a visitor sees asks that are shown on the web; the page is shown even if that cannot be stored."""
         with suppress(StoreError):
             await self.service.note_seen(ask for ask in asks if ask.destination.surface == NAME)
 

@@ -54,7 +54,7 @@ class Visitors:
     operators: bool
 
     async def can_have_inboxes(self) -> bool:
-        """Whether anybody can have an inbox here."""
+        """Whether any person can have an inbox here."""
         return self.operators or self.proxies.is_configured or len(await self.holders()) > 1
 
     async def link_holder_names(self) -> list[str]:

@@ -162,7 +162,7 @@ class AsyncClient:
         """Wait until an ask has ended; also resumes a wait after its process has died.
 
         Raises:
-            AskedBackError: the ask was submitted with ``accepts=["clarify"]``, and somebody asks for an explanation.
+            AskedBackError: the ask was submitted with ``accepts=["clarify"]``, and a person asks for an explanation.
             StillOpenError: the time is up; the ask stays open.
             NotFoundError: there is no such ask.
             UnreachableError: the service has not answered for longer than the client's patience.
@@ -188,7 +188,7 @@ class AsyncClient:
         return ask
 
     async def add_context(self, ask_id: str, text: str) -> Ask:
-        """Answer what somebody asked back. The explanation is shown below the question, which stays open.
+        """Answer what a person asked back. The explanation is shown below the question, which stays open.
 
         Repeating the same explanation has no effect.
 
@@ -218,7 +218,7 @@ class AsyncClient:
             return error.ask
 
     async def receipt(self, ask_id: str) -> dict[str, JsonValue]:
-        """Fetch the receipt of an ask that has ended: it proves to anybody who decided what, and when.
+        """Fetch the receipt of an ask that has ended: it proves to anyone who decided what, and when.
 
         Raises:
             NotFoundError: there is none.
@@ -244,7 +244,7 @@ class AsyncClient:
             actor: the person, ``{"user_id": …, "name": …}``, whom a surface's token vouches for.
 
         Raises:
-            InvalidCallError: there is nothing to try again, or somebody has told the agent already.
+            InvalidCallError: there is nothing to try again, or a person has told the agent already.
         """
         body = _without_none({"text": text, "actor": actor})
         return Ask.of(await self.call("POST", _path(ask_id, "/retry"), json=body, repeat=False))
@@ -282,7 +282,7 @@ class AsyncClient:
             actor: the person, ``{"user_id": …, "name": …}``, whom a surface's token vouches for.
 
         Raises:
-            StaleError: somebody else has acted on the ask meanwhile.
+            StaleError: another person has acted on the ask meanwhile.
             EndedError: the ask has ended.
             InvalidCallError: the value is not a valid answer to this question.
         """

@@ -74,10 +74,10 @@ class InvalidCallError(RefusedError):
 
 
 class StaleError(RefusedError):
-    """Somebody else has acted on the ask meanwhile (409); ``ask`` is its current state."""
+    """Another person has acted on the ask meanwhile (409); ``ask`` is its current state."""
 
     def __init__(self, status: int, problem: Json) -> None:
-        super().__init__(status, {"title": "Somebody was faster", **problem})
+        super().__init__(status, {"title": "Another person was faster", **problem})
         self.ask = Ask.of(problem)
 
 
@@ -99,14 +99,14 @@ class StillOpenError(ClientError):
 
 
 class AskedBackError(StillOpenError):
-    """Somebody asked for an explanation before they answer: call `add_context`, then wait again.
+    """A person asked for an explanation before they answer: call `add_context`, then wait again.
 
     ``clarify`` has their question (``text``), the person (``by``) and the time.
     """
 
     def __init__(self, ask: Ask, clarify: Json) -> None:
         super().__init__(ask)
-        self.args = (f"{ask.id} has not been answered yet. Somebody asks: {clarify['text']}",)
+        self.args = (f"{ask.id} has not been answered yet. A person asks: {clarify['text']}",)
         self.clarify = clarify
 
 
@@ -197,7 +197,7 @@ class Ask:
 
     @property
     def clarify(self) -> Json | None:
-        """The explanation that somebody asked for before they answer, or None."""
+        """The explanation that a person asked for before they answer, or None."""
         asked = self.json.get("clarify")
         return asked if isinstance(asked, dict) else None
 

@@ -19,7 +19,7 @@ def faults(body: dict[str, Any], jwks: dict[str, Any]) -> list[str]:
     }
     receipt, link, found = body["receipt"], body["link"], []
     if not is_signed(keys, receipt, receipt["payload"]):
-        found.append("the receipt was changed, or somebody else signed it")
+        found.append("the receipt was changed, or signed with another key")
     for name, (salt, value) in body["disclosed"].items():
         if name != digest([salt, value]) or f'"{name}"' not in json.dumps(receipt["payload"]):
             found.append(f"the text for {name} is not the one that was signed")
@@ -27,7 +27,7 @@ def faults(body: dict[str, Any], jwks: dict[str, Any]) -> list[str]:
         if link["digest"] != digest(receipt):
             found.append("the link is another receipt's")
         if not is_signed(keys, link, {name: link[name] for name in ("n", "digest", "previous")}):
-            found.append("the link was changed, or somebody else signed it")
+            found.append("the link was changed, or signed with another key")
     return found
 
 

@@ -18,7 +18,7 @@ export function faults(body: Body, jwks: { keys: JsonWebKey[] }): string[] {
   );
   const { receipt, link, disclosed } = body;
   const found: string[] = [];
-  if (!isSigned(keys, receipt, receipt["payload"])) found.push("the receipt was changed, or somebody else signed it");
+  if (!isSigned(keys, receipt, receipt["payload"])) found.push("the receipt was changed, or signed with another key");
   for (const [name, beside] of Object.entries(disclosed)) {
     if (name !== digest(beside) || !canonical(receipt["payload"]).includes(`"${name}"`))
       found.push(`the text for ${name} is not the one that was signed`);
@@ -26,7 +26,7 @@ export function faults(body: Body, jwks: { keys: JsonWebKey[] }): string[] {
   if (link !== null) {
     if (link.digest !== digest(receipt)) found.push("the link is another receipt's");
     const content = { n: link.n, digest: link.digest, previous: link.previous };
-    if (!isSigned(keys, link, content)) found.push("the link was changed, or somebody else signed it");
+    if (!isSigned(keys, link, content)) found.push("the link was changed, or signed with another key");
   }
   return found;
 }

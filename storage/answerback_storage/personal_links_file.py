@@ -1,7 +1,7 @@
 """The people who have a personal link, kept in a separate file next to the key file.
 
 The file stores a hash of each key, so reading it gives nobody the right to act. Commands change it while the service
-runs, and the service reads it each time somebody presents a key.
+runs, and the service reads it each time a caller presents a key.
 """
 
 from __future__ import annotations

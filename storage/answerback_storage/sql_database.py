@@ -26,7 +26,7 @@ class Transaction(ABC):
 
     @abstractmethod
     async def get(self, ask_id: str) -> Ask | None:
-        """Return an ask that nobody else changes until the transaction ends, or None."""
+        """Return an ask that no other transaction changes until the transaction ends, or None."""
 
     @abstractmethod
     async def get_readable(self, ask_ids: Collection[str]) -> list[Ask]:
@@ -61,7 +61,7 @@ class SqlDatabase(ABC):
     ended_at: ClassVar[str]
     """The column that says when they ended."""
     for_update: ClassVar[str]
-    """What ends a query whose rows nobody else changes until the transaction ends."""
+    """What ends a query whose rows no other transaction changes until the transaction ends."""
     lines: ClassVar[str]
     """The statement that reads lines of the record: their number, time and entry, which is bytes.
 
@@ -83,7 +83,7 @@ class SqlDatabase(ABC):
         """Run several statements as one durable transaction. ``work`` must not wait for anything else.
 
         Args:
-            lock: a table to which nobody else writes until the transaction ends.
+            lock: a table to which no other transaction writes until the transaction ends.
         """
 
     @abstractmethod

@@ -93,7 +93,7 @@ MUTANTS = (
                 "command, [name, command.strip(), rest, notes])",
             ),
             ("command, [name, command, rest, notes]", "command, [name, command, notes]"),
-            ("if _WORDS.fullmatch(command):", "if True:"),
+            ("if _PLAIN_COMMAND.fullmatch(command):", "if True:"),
             ('if f"{command} ".startswith(f"{prefix} "):', "if command.startswith(prefix):"),
             ("prefix, [name, rest, notes])", "prefix, [name, notes])"),
             ("and is_plain_path(path)", ""),

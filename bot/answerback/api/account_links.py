@@ -30,7 +30,7 @@ class LinkBody(Wire):
 
 
 class StartedLinkBody(Wire):
-    """A link that somebody has started."""
+    """A link that a person has started."""
 
     code: str
     """What the account's owner types after `/answerback link`."""
@@ -103,7 +103,7 @@ async def confirm(call: Call) -> web.Response:
     desk, page = await _desk_and_page(call)
     account = call.request.match_info["id"]
     if page is None or not await call.api.run_to_completion(desk.confirm(page, account, mine=True)):
-        detail = f"{account[:100]} has not confirmed this person's code, or belongs to somebody."
+        detail = f"{account[:100]} has not confirmed this person's code, or belongs to another."
         raise ProblemError(409, "Not linked", detail)
     return await list_links(call)
 
@@ -119,7 +119,7 @@ async def remove(call: Call) -> web.Response:
 
 
 async def _desk_and_page(call: Call) -> tuple[LinkDesk, Person | None]:
-    """Return the desk and whose page it is about; None: everybody's, for the operator."""
+    """Return the desk and whose page it is about; None: everyone's, for the operator."""
     desk = call.service.account_links
     if desk is None:
         raise ProblemError(404, "Not found", "The operator has not switched people_link on.")

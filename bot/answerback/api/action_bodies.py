@@ -123,7 +123,7 @@ class ObjectBody(_Acting):
 
 
 class HandOverBody(_Acting):
-    """Hand the ask over to somebody within the route's list, who can answer it then as well.
+    """Hand the ask over to a person within the route's list, who can answer it then as well.
 
     ``to``: their id on the ask's surface, or ``person:`` and a name in the directory of people.
     """

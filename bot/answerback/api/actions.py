@@ -125,7 +125,7 @@ def conflicting_ask(result: Rejected, revision: int | None) -> Ask:
         case RejectReason.ENDED:
             if revision in {None, ask.revision}:
                 raise ended_error(ask)
-            return ask  # somebody else ended it first
+            return ask  # another action ended it first
         case RejectReason.NOT_ALLOWED:
             [detail, *_] = [problem.message for problem in result.problems] or [_NOT_A_RESPONDER]
             raise ProblemError(403, "Not a responder", detail)

@@ -56,7 +56,7 @@ PEOPLE_OPERATIONS: Final = (
         "revoke_grant",
         "DELETE",
         "/v1/grants/{id}",
-        "Revoke what somebody has allowed again",
+        "Revoke what a person has allowed again",
         grants.revoke,
         {
             200: ResponseSpec("The grant, which allows nothing any more.", grants.GrantBody),

@@ -187,7 +187,7 @@ OPERATIONS: Final = (
         too_late.carried,
         {
             200: _ask("The ask has ended: tell the host no. Also if it ended so before."),
-            409: _ask("Somebody was faster: the ask as they ended it, which the host gets."),
+            409: _ask("A person was faster: the ask as they ended it, which the host gets."),
             422: ResponseSpec("It is not an approval, or the body is invalid."),
         },
         roles=AGENT_ONLY,
@@ -204,7 +204,7 @@ OPERATIONS: Final = (
         too_late.retry,
         {
             200: _ask("The ask as it ended. The agent is told with its late answers."),
-            422: ResponseSpec("It did not end unanswered, or somebody has told the agent already."),
+            422: ResponseSpec("It did not end unanswered, or a person has told the agent already."),
         },
         roles=SURFACE_ONLY,
         body=too_late.RetryBody,
@@ -299,7 +299,7 @@ OPERATIONS: Final = (
             404: ResponseSpec("There is no such ask, or (`no_receipt`) it has none."),
             409: ResponseSpec("The ask is open."),
         },
-        description="Shows anybody, without this service, who decided what, when and after seeing what. `answerback "
+        description="Shows anyone, without this service, who decided what, when and after seeing what. `answerback "
         "verify` checks it; so can you, with the keys at `/.well-known/answerback-receipts.json`.",
     ),
     Operation(

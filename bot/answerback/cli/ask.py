@@ -29,7 +29,7 @@ def command(
     Example: `answerback ask migration.json --to deploys --wait 900`
 
     Exits with 0 if answered, 2 if the form is invalid, 3 if cancelled, 4 if the turn ended, 5 if expired,
-    6 if withdrawn, 7 if failed, 8 if nobody has answered yet, and 9 if somebody asked back: it then prints their
+    6 if withdrawn, 7 if failed, 8 if nobody has answered yet, and 9 if a person asked back: it then prints their
     question, which you answer with `answerback explain`. After 8 and 9 the ask stays open.
     """
     import asyncio

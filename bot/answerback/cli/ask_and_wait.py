@@ -38,7 +38,7 @@ _MAY_BE_OPEN: Final = (
 async def ask_and_wait(
     base: str, token: str | None, call: Mapping[str, JsonValue], wait: float
 ) -> dict[str, JsonValue]:
-    """Submit, and wait for some seconds; returns the ask as it is then, or once somebody asks back."""
+    """Submit, and wait for some seconds; returns the ask as it is then, or once a person asks back."""
     async with AsyncClient(base, token, patience=_PATIENCE) as client:
         ask = await _submit(base, token, call)
         thread = ask.json["thread"]

@@ -196,7 +196,7 @@ def _new_database(path: Path) -> Finding:
 def build_checkup(
     settings: Settings, plugin: Plugin, http: aiohttp.ClientSession, *, fix: bool
 ) -> DoctorContext:
-    """Collect what to check on a surface: the channels that routes name there, and everybody who may act there."""
+    """Collect what to check on a surface: the channels that routes name there, and everyone who may act there."""
     channels: dict[str, None] = {}
     people: list[str] = []
     direct: list[Sequence[str]] = []

@@ -1,4 +1,4 @@
-"""``answerback explain``: answers what somebody asked back."""
+"""``answerback explain``: answers what a person asked back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def command(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Answer a question that somebody asked back; the explanation is shown below the agent's question.
+    """Answer a question that a person asked back; the explanation is shown below the agent's question.
 
     Example: `answerback explain ask_0123456789abcdef "Staging has its own database."`
 

@@ -37,7 +37,7 @@ def add(
     Example: `answerback person add alice@example.com`
 
     Run this in the service's folder as the service's user. The link works at once, even if the service is running.
-    Send it only to that person: anybody who has it can answer under their name.
+    Send it only to that person: anyone who has it can answer under their name.
     """
     import time
 
@@ -102,7 +102,7 @@ def link(
     token: Reader = None,
     wait: Annotated[float, typer.Option(help="Seconds to wait for the code to be typed.")] = 900,
 ) -> None:
-    """Link an account in a chat to the page of somebody who has a personal link, where `people_link` is on.
+    """Link an account in a chat to the page of a person who has a personal link, where `people_link` is on.
 
     Example: `answerback person link alice@example.com`
 

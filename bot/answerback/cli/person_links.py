@@ -1,4 +1,4 @@
-"""Link an account to somebody's page from a terminal: show the code, wait until it is typed, and ask to confirm."""
+"""Link an account to a person's page from a terminal: show the code, wait until it is typed, and ask to confirm."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def command(
         bool, typer.Option("--open", help="Open that page in the browser.")
     ] = False,
 ) -> None:
-    """Show how each surface will render a form, without asking anybody or needing a service.
+    """Show how each surface will render a form, without asking anyone or needing a service.
 
     Example: `answerback preview migration.json --html preview.html`
 

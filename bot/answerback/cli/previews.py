@@ -1,4 +1,4 @@
-"""Renders a form for each surface, without asking anybody."""
+"""Renders a form for each surface, without asking anyone."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def command(
     Example: `answerback wait ask_0123456789abcdef --wait 900`
 
     Keeps waiting if the service restarts. The exit status is that of `answerback ask`: 0 if answered, 3 if cancelled,
-    4 if the turn ended, 5 if expired, 6 if withdrawn, 7 if failed, 8 if nobody has answered yet, and 9 if somebody
+    4 if the turn ended, 5 if expired, 6 if withdrawn, 7 if failed, 8 if nobody has answered yet, and 9 if a person
     asked back.
     """
     from answerback.cli.api_client import agent_access, call_service

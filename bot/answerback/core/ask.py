@@ -372,7 +372,7 @@ def _response_entry(
 def _entry_without_question(
     ask: Ask, action: Action, walk: Walk, at: float, by: Person | None
 ) -> tuple[RecordEntry, ...]:
-    """The record entry for what somebody did with answers that wait for confirmation, or who had them wait for it."""
+    """The record entry for what a person did with answers that wait for confirmation, or who had them wait for it."""
     entry = partial(RecordEntry, at=at, by=by)
     match action:
         case Confirm():

@@ -1,6 +1,6 @@
 """Confirmations: whether a person's confirmation of an ask's answers counts. Pure.
 
-Who gave any of the answers cannot confirm them, nor can a machine, nor somebody who might be one of those who have
+Who gave any of the answers cannot confirm them, nor can a machine, nor a person who might be one of those who have
 answered or confirmed before.
 """
 

@@ -86,7 +86,7 @@ class DecisionLabels(FrozenModel):
     agents_about: str = "See and remove the agents that you have connected"
     code_hint: str = (
         "Type the code that `answerback connect` shows in your own terminal. Never type one that "
-        "somebody has sent you."
+        "someone has sent you."
     )
     connect_program: str = "{program} wants to ask people questions as your agent."
     connect_machine: str = "It says that it runs on the machine {machine}."
@@ -96,7 +96,7 @@ class DecisionLabels(FrozenModel):
         "It can ask on the route {route} in your name for {days} days. It cannot answer."
     )
     connect_warning: str = (
-        "Approve this only if you have just started it yourself. If somebody sent you this code, "
+        "Approve this only if you have just started it yourself. If someone sent you this code, "
         "deny it: the agent would be theirs, and ask in your name."
     )
     approve: str = "Approve"
@@ -125,7 +125,7 @@ class DecisionLabels(FrozenModel):
     link_by_link: str = "Whoever opens {name}'s personal link can then answer as you."
     link_by_proxy: str = "Whoever signs in as {name} can then answer as you."
     link_ask_account: str = (
-        "Confirm only if you are {name} and made this code. If somebody gave it to you, cancel."
+        "Confirm only if you are {name} and made this code. If someone gave it to you, cancel."
     )
     link_both: str = "Yes, {name} is me"
     link_agreed: str = "Now confirm it where you got the code. Until then nothing is linked."
@@ -134,7 +134,7 @@ class DecisionLabels(FrozenModel):
         "This code is not valid. A code is valid for 15 minutes, and for one account."
     )
     link_taken: str = (
-        "This account is already linked to somebody. They, or the operator, can remove that link."
+        "This account is already linked to a person. They, or the operator, can remove that link."
     )
     link_too_many: str = "There were too many wrong codes. Try again in an hour."
     link_title: str = "Accounts"
@@ -147,7 +147,7 @@ class DecisionLabels(FrozenModel):
     link_code: str = (
         "Type this in Slack, Discord or Telegram, with the account to link, within 15 minutes:"
     )
-    link_waits: str = "This page shows when somebody has typed it."
+    link_waits: str = "This page shows when it has been typed."
     link_ask_page: str = (
         "{account} has typed your code. Whoever uses that account can then answer as you, {name}."
     )

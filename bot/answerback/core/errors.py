@@ -23,7 +23,7 @@ The tree::
     ├── InquiryError                  the configured inquiry backend gave no usable answer
     └── ConfigError                   the configuration is invalid; names the key and the remedy
 
-A person's error (a late click, an invalid answer, somebody else's question) is not an exception but a returned
+A person's error (a late click, an invalid answer, another person's question) is not an exception but a returned
 `Rejected`.
 """
 

@@ -33,7 +33,7 @@ MAX_FOLDER: Final = 99
 """The most characters of a folder that is certainly whole: longer ones may have been cut."""
 _MAX_TOOL: Final = 200
 _PREFIX: Final = "prefix:"
-_WORDS: Final = re.compile(r"[A-Za-z0-9_./:=+-]+(?: [A-Za-z0-9_./:=+-]+)*")
+_PLAIN_COMMAND: Final = re.compile(r"[A-Za-z0-9_./:=+-]+(?: [A-Za-z0-9_./:=+-]+)*")
 """Words without any character that means something to a shell."""
 _ADDRESS: Final = re.compile(
     r"(https?)://([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::([1-9][0-9]{0,4}))?(?:/[!-\[\]-~]*)?"
@@ -55,8 +55,8 @@ _PLACES: Final = ("locations", "content")
 _DRIVE: Final = re.compile(r"[A-Za-z]:\\[^:/]*")
 
 
-def _check_words(prefix: str) -> str:
-    if not _WORDS.fullmatch(prefix):
+def _check_prefix(prefix: str) -> str:
+    if not _PLAIN_COMMAND.fullmatch(prefix):
         raise ValueError("a prefix consists of whole words without characters of a shell")
     return prefix
 
@@ -66,7 +66,7 @@ class GrantRule(FrozenModel):
 
     hours: Annotated[float, Field(strict=True, ge=0.25, le=24)] = 8.0
     uses: Annotated[int, Field(strict=True, ge=1, le=1_000)] = 50
-    prefixes: tuple[Annotated[str, AfterValidator(_check_words)], ...] = ()
+    prefixes: tuple[Annotated[str, AfterValidator(_check_prefix)], ...] = ()
     """Commands of which all that begin with these words may be granted together."""
 
 
@@ -163,7 +163,7 @@ def covers(grant: Grant, offer: GrantOffer, now: float) -> bool:
 
 
 def find_terms_problem(offer: GrantOffer | None, terms: GrantTerms) -> Problem | None:
-    """Return what is wrong with what somebody wants to grant; None if nothing is."""
+    """Return what is wrong with what a person wants to grant; None if nothing is."""
     if offer is None:
         return refusals.NOT_GRANTABLE.problem()
     if offer.find(terms.match) is None:
@@ -277,7 +277,7 @@ def _commands(
     if not isinstance(command, str) or not command.strip():
         return
     yield _Candidate("command", command, [name, command, rest, notes])
-    if _WORDS.fullmatch(command):
+    if _PLAIN_COMMAND.fullmatch(command):
         for prefix in prefixes:
             if f"{command} ".startswith(f"{prefix} "):
                 yield _Candidate(f"{_PREFIX}{prefix}", prefix, [name, rest, notes])

@@ -1,4 +1,4 @@
-"""Handing over: a responder gives an open ask to somebody else whom its route allows. Pure.
+"""Handing over: a responder gives an open ask to another person whom its route allows. Pure.
 
 The other person becomes a responder and is told; the giver stays one. A direct message moves to the other person.
 """
@@ -15,7 +15,7 @@ from answerback.core.person import Person
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandOver:
-    """Hand the ask over to somebody, by an id on its surface or by ``person:`` and a name in the directory."""
+    """Hand the ask over to a person, by an id on its surface or by ``person:`` and a name in the directory."""
 
     action: ClassVar[str] = "hand_over"
     to: str
@@ -40,8 +40,8 @@ def is_collective(name: str) -> bool:
     return name == ANYONE or name.startswith("@")
 
 
-def told_by_reminder(ask: Ask, number: int) -> tuple[str, ...]:
-    """Return the ids of those whom a reminder tells: the one to whom the ask was handed over, or all it waits for."""
+def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
+    """Return the ids of those whom a reminder notifies: the person it was handed over to, or all it waits for."""
     is_first = number == ask.reminded_before
     return ask.handed_to if ask.handed_to and is_first else ask.waits_for
 

@@ -77,7 +77,7 @@ class Labels(DecisionLabels):
     review_title: str = "Check your answers"
     review_text: str = "Edit what is wrong, then submit."
     confirm_title: str = "Confirm this?"
-    confirm_text: str = "Somebody else has to confirm what was answered."
+    confirm_text: str = "Another person has to confirm what was answered."
     confirm_more: str = "{count} more people have to confirm what was answered."
     confirmed_by: str = "Confirmed by {who}"
     object_label: str = "Why do you object?"

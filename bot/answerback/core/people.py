@@ -34,7 +34,7 @@ class AccountLink(StrictDataclass):
     ended_at: EpochSeconds | None = None
     ended_by: Person | None = None
     former: tuple[str, ...] = ()
-    """Those that it was linked to before: all of them are one human being as far as anybody knows."""
+    """Those that it was linked to before: all of them are one human being as far as is known."""
     revision: int = 1
 
     @property
@@ -50,7 +50,7 @@ class AccountLink(StrictDataclass):
         return replace(self, former=tuple(former), revision=old.revision + 1)
 
     def ended(self, at: float, by: Person) -> AccountLink:
-        """Return the link as somebody has removed it."""
+        """Return the link as removed by a person."""
         return replace(self, ended_at=at, ended_by=by, revision=self.revision + 1)
 
 
@@ -152,7 +152,7 @@ class People:
         return person if shown is None else replace(person, name=shown)
 
     def ids_of(self, person: Person, surface: str) -> tuple[str, ...] | None:
-        """Return the ids on a surface of somebody who acts from another one; None if they act from that one."""
+        """Return the ids on a surface of a person who acts from another one; None if they act from that one."""
         if person.surface == surface:
             return None
         name = self.name_of(person)
@@ -188,7 +188,7 @@ class People:
         )
 
     def _is_known(self, person: Person, at: float) -> bool:
-        """Whether the directory says who somebody is, and not only since a moment ago."""
+        """Whether the directory says who the person is, and not only since a moment ago."""
         name = self.name_of(person)
         if name is None or not self.is_settled(person, at):
             return False

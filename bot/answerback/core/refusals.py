@@ -103,7 +103,7 @@ NOTHING_TO_CONFIRM: Final = Refusal(
     "nothing_to_confirm", "There is nothing to confirm or to object to here."
 )
 ALREADY_ANSWERED: Final = Refusal(
-    "already_answered", "Those who gave an answer cannot confirm it: somebody else must."
+    "already_answered", "Those who gave an answer cannot confirm it: another person must."
 )
 ALREADY_CONFIRMED: Final = Refusal(
     "already_confirmed", "This person has confirmed already: each person counts once."
@@ -118,7 +118,7 @@ NOBODY_IN_PARTICULAR: Final = Refusal(
 )
 REQUESTER: Final = Refusal(
     "requester",
-    "The agent asks on behalf of this person, so somebody else must confirm.",
+    "The agent asks on behalf of this person, so another person must confirm.",
     "/actor",
 )
 NOT_TOLD_APART: Final = Refusal(

@@ -102,6 +102,6 @@ class Request(_Frozen):
     ceiling: tuple[str, ...] | None = None
     """The ids of those to whom responders may hand it over, by its route; None: to nobody."""
     leased: bool = False
-    """Whether the ask ends once nobody waits for it: its host gives up with what carries the answer."""
+    """Whether the ask ends once its agent waits no longer: its host gives up with what carries the answer."""
     trace: dict[str, str] = {}
     """The W3C context of its trace: ``traceparent`` and ``tracestate``. Empty: it is not traced."""

@@ -13,7 +13,7 @@ from answerback.core.giving_up import GaveUp, TriedAgain
 from answerback.core.walker import Person, Refused
 
 APPROVAL: Final = "approval"
-"""The dialect of permission prompts. Anything else is a question, which stays open when nobody waits for it."""
+"""The dialect of permission prompts. Anything else is a question, which stays open when its agent waits no longer."""
 MAX_TEXT: Final = 2_000
 """The most characters of what a person tells the agent."""
 _SECONDS: Final = 86_400.0

@@ -122,7 +122,7 @@ class _OptionNames:
     def __init__(self, question: Question, labels: Labels) -> None:
         self.options = show_options(question, labels).options
         sent = {option.value: option.label for option in question.options}
-        # Also as sent: a label of several options is ambiguous, not somebody's own words.
+        # Also as sent: a label of several options is ambiguous, not the person's own text.
         self._labels = [
             {plain(each.label).strip(), plain(sent[each.value]).strip()} for each in self.options
         ]

@@ -96,7 +96,7 @@ class CancellableCalls:
 def call_key(agent: str | None, session: str | None, request_id: JsonValue) -> str | None:
     """The key of a request, as a client numbers its requests within its session; None without a session.
 
-    It is a digest, so that it can be announced however long it is, and so that nobody else can know it.
+    It is a digest, so that it can be announced however long it is, and so that no other client can know it.
     """
     if session is None or isinstance(request_id, bool) or not isinstance(request_id, int | str):
         return None

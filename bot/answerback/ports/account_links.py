@@ -10,7 +10,7 @@ from answerback.core.person import Person
 
 
 class StartedLink(NamedTuple):
-    """What somebody has started on their page."""
+    """What a person has started on their page."""
 
     code: str
     at: float
@@ -30,7 +30,7 @@ class LinkDesk(Protocol):
         """Start to link an account, instead of what was started before; None for whoever is nobody in particular."""
 
     async def started(self, page: Person) -> StartedLink | None:
-        """What somebody has started, if there is still time."""
+        """What a person has started, if there is still time."""
 
     async def confirm(self, page: Person, account: str, *, mine: bool) -> bool:
         """Link the account that has confirmed the person's code, or refuse it; False if there is none such."""

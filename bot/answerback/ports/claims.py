@@ -108,7 +108,7 @@ class RemoteChanges(Protocol):
         """Call ``callback``, on the event loop, with each ask that another process changes, until the store closes.
 
         An id of None means that notifications may have been lost; `revisions` shows what has changed in the meantime. A
-        store that belongs to one process notifies nobody: those who wait in this process learn of a commit from
+        store that belongs to one process sends no notifications: callers in this process learn of a commit from
         `answerback.ports.store.AskStore.change`.
         """
 

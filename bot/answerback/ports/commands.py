@@ -20,7 +20,7 @@ COMMAND: Final = "answerback"
 
 
 class CommandUse(NamedTuple):
-    """A command that somebody gave."""
+    """A command that a person gave."""
 
     person: Person
     text: str = ""

@@ -26,7 +26,7 @@ class LiveMessages(Protocol):
         """The open ask whose reference to its live message has this ``id``."""
 
     async def show_again(self, ask_id: str, *, deleted: bool = False) -> None:
-        """Show the ask again: its live message is not as noted, because somebody used an older copy or it was
+        """Show the ask again: its live message is not as noted, because a person used an older copy or it was
         ``deleted``.
 
         It is shown immediately, whatever backoff is in effect. An older copy of a message that was updated only a

@@ -92,7 +92,7 @@ def operator_holder(key: str, person: Person) -> KeyHolder:
 def personal_holder(key_hash: str, key: str, person: Person) -> KeyHolder:
     """The holder of a personal link.
 
-    The URLs of its pages also depend on the service's own ``key``: somebody who reads only the hashes can make none.
+    The URLs of its pages also depend on the service's own ``key``: whoever reads only the hashes can make none.
     """
     link_secret = hmac.new(key.encode(), f"answerback:person:{key_hash}".encode(), hashlib.sha256)
     return KeyHolder(key_hash, link_secret.digest(), person)

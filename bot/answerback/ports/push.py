@@ -60,7 +60,7 @@ class PushRules:
     deny: bool = False
     """Whether a permission can be denied from the notification."""
     anyone: bool = False
-    """Whether everybody is told of what anyone may answer."""
+    """Whether everyone is told of what anyone may answer."""
     allow: tuple[str, ...] = ()
     """Push services at addresses that are otherwise refused, as ``callbacks.allow``."""
 

@@ -40,13 +40,13 @@ class SignInDesk(Protocol):
         """
 
     def is_open(self) -> bool:
-        """Whether anybody may connect agents."""
+        """Whether any person may connect agents."""
 
     def terms(self) -> tuple[float, str]:
         """Return how many days an agent may ask, and on which route."""
 
     async def list_for(self, person: Person | None) -> Sequence[AgentToken]:
-        """Return the agents of a person, or with None everybody's, oldest first."""
+        """Return the agents of a person, or with None of all, oldest first."""
 
     async def remove(self, name: str, person: Person | None) -> bool:
-        """Remove an agent of a person, or with None anybody's; False if there is none of this name."""
+        """Remove an agent of a person, or with None of any; False if there is none of this name."""

@@ -52,7 +52,7 @@ class Write(NamedTuple):
     owed: bool = False
     """Whether the ask's outcome, or what a person has said since, is to be reported to its agent."""
     claim: Claim | None = None
-    """Claims the message together with the change, if it is outdated and nobody else holds it."""
+    """Claims the message together with the change, if it is outdated and no other process holds it."""
     receipt: NewReceipt | None = None
     """The receipt of the outcome, if this change ends the ask."""
     grant: GrantChange | None = None
@@ -155,13 +155,13 @@ class Outbox(Protocol):
     progress."""
 
     async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
-        """Claim due pending deliveries that nobody holds and return them, oldest first.
+        """Claim due pending deliveries that no process holds and return them, oldest first.
 
         Only the first undelivered one of each ask can be claimed. A claim ends when `save_results` stores the result.
         """
 
     async def renew(self, delivery_id: str, claim: Claim) -> bool:
-        """Renew a claim, even an expired one that nobody else has taken; False if the holder has lost it."""
+        """Renew a claim, even an expired one that no other process has taken; False if the holder has lost it."""
 
     async def release(self, holder: str) -> None:
         """Release every delivery that the holder has claimed."""

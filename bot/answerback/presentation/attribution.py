@@ -49,7 +49,7 @@ class AttributionFormat(NamedTuple):
     responder: Callable[[str], str | None]
     """Formats a responder's name or mention, by id; None if unknown."""
     person: Callable[[Person], str]
-    """Formats somebody who answered."""
+    """Formats the name of a person who answered."""
     time: Callable[[float], str]
     """Formats a day and time, given in seconds since the epoch."""
     clock: Callable[[float], str] = utc_clock

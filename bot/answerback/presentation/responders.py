@@ -14,7 +14,7 @@ def responder_groups(ask: Ask) -> frozenset[str]:
 def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | None:
     """None: may act. Otherwise the groups that have yet to be looked up; empty: may not act."""
     ids = (actor.person.user_id,) if actor.ids is None else actor.ids
-    # Who can see the prompt is not known of somebody elsewhere, unless a front end vouches for them.
+    # Who can see the prompt is not known of a person elsewhere, unless a front end vouches for them.
     sees_it = actor.ids is None or actor.person.via is not None
     if (ANYONE in allowed and sees_it) or any(each in allowed for each in ids):
         return None

@@ -9,7 +9,7 @@ from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Destination, Outcome
 from answerback.core.errors import NO_RETRY
 from answerback.core.giving_up import GaveUp
 from answerback.core.grants import GrantNote
-from answerback.core.handing_over import told_by_reminder
+from answerback.core.handing_over import reminder_recipients
 from answerback.core.headline import fit
 from answerback.core.labels import Labels
 from answerback.core.view import View, asker_label
@@ -71,7 +71,7 @@ def summary_text(view: View, labels: Labels) -> str:
 
 def reminder(ask: Ask, number: int, labels: Labels) -> tuple[tuple[str, ...], str]:
     """Return whom a reminder tells and what: that the agent waits, or that the ask was handed over to them."""
-    recipient, label = told_by_reminder(ask, number), labels.reminder
+    recipient, label = reminder_recipients(ask, number), labels.reminder
     if recipient and recipient is ask.handed_to:
         label = labels.handed_over
     elif ask.confirming:
@@ -155,7 +155,7 @@ def ending_status(view: View) -> Status | None:
 def ending_with_person(view: View, labels: Labels, marks: AttributionFormat) -> str:
     """Return how an ask ended and by whom, marked up; empty while it is open.
 
-    What followed is said, too: somebody told the agent to try again, or allowed it again, or revoked that.
+    What followed is said, too: a person told the agent to try again, or allowed it again, or revoked that.
     """
     said = [_ending_with_person(view, labels, marks)]
     if view.erased:
@@ -195,7 +195,7 @@ def empty_inbox(
     escape: Callable[[str], str],
     place: Callable[[Destination], str],
 ) -> str:
-    """Return what the list of somebody for whom nothing waits says, marked up.
+    """Return what an inbox in which nothing waits says, marked up.
 
     Args:
         open_to_anyone: up to `MAX_OPEN_TO_ANYONE` asks that anyone may answer where they are shown.
@@ -247,7 +247,7 @@ def rejection_note(
 
     Args:
         view: the view of ``rejected.ask``; None if there is no ask.
-        reader: the id of the person who acted, so that the note does not call them someone else.
+        reader: the id of the person who acted, so that the note does not call them another person.
         copy: the version they acted on; None if they typed, or if it is always current.
     """
     ask = rejected.ask
@@ -296,7 +296,7 @@ def _stale(
     reader: str | None,
     copy: ActedOnVersion | None,
 ) -> str:
-    """Say why an action does not fit the current question: somebody was faster, or the copy was out of date."""
+    """Say why an action does not fit the current question: another person was faster, or the copy was out of date."""
     by = ask.acted_by if ask else None
     if ask is not None and view is not None and copy is not None:
         if copy.at - ask.updated_at > _RACE_SECONDS:

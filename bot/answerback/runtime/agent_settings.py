@@ -60,7 +60,7 @@ class AgentSettings(Table):
 
 
 class OnboardingSettings(Table):
-    """``[onboarding]``: people connect their own agents. If anybody may, callers need tokens from the start."""
+    """``[onboarding]``: people connect their own agents. If any person may, callers need tokens from the start."""
 
     owners: Names = ()
     """Who may: people and groups as among responders, or ``anyone``; if empty, nobody."""

@@ -73,7 +73,7 @@ class AccountLinks(LinkDesk):
         started = StartedLink(code, self._clock.now())
         await self._save(_code_key(code), _person_json(page))
         await self._keep(page, started)  # last: a code that the page shows can be typed
-        logger.info("Somebody starts to link an account", extra=_extra("link_started", page))
+        logger.info("A person starts to link an account", extra=_extra("link_started", page))
         return started
 
     async def started(self, page: Person) -> StartedLink | None:
@@ -93,7 +93,7 @@ class AccountLinks(LinkDesk):
             await self._save(_page_key(page), None)
             if not mine:
                 logger.warning(
-                    "A code was typed by somebody else", extra=_extra("link_refused", page, by)
+                    "A code was typed by another person", extra=_extra("link_refused", page, by)
                 )
                 return True
             return await self._link(page, by)

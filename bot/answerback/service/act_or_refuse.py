@@ -1,7 +1,7 @@
 """Acts on an ask, or refuses: each action is authorised, decided and stored in one transaction.
 
 Waiters are notified afterwards. An action is refused here if it is late (the ask has ended), stale (it names an older
-revision) or by somebody who may not act. `AskActions` handles what people do; `ChangeCommitter` is shared by all
+revision) or by a person who may not act. `AskActions` handles what people do; `ChangeCommitter` is shared by all
 changes. Decisions are pure: they see the ask as it is in the transaction.
 """
 
@@ -91,7 +91,7 @@ class ChangeCommitter:
         """Continue for as long as nobody has to be asked: take fixed answers, and fail what nobody can answer.
 
         Args:
-            reached: whether somebody acted where the ask is shown, so that people can be asked there.
+            reached: whether the person acted where the ask is shown, so that people can be asked there.
         """
         ask, entries = change.ask, change.entries
         # Once it is shown, an ask stays on its surface: whoever sees it can still answer it.
@@ -162,7 +162,7 @@ class ChangeCommitter:
             self.publish(result)
 
     def publish(self, write: Write) -> None:
-        """Notify everybody concerned with what was just stored."""
+        """Notify all that react to what was just stored."""
         ask = write.ask
         if any(entry.kind == "ended" for entry in write.entries):
             extra = {"action": ask.status.value, "ask_id": ask.id, "agent": ask.request.agent}
@@ -310,12 +310,12 @@ class AskActions:
         return Decision(write, write)
 
     def _where_asked(self, actor: Actor, ask: Ask) -> Actor:
-        """Return somebody with their ids where the ask is now: it may have moved since they wanted to act."""
+        """Return a person with their ids where the ask is now: it may have moved since they wanted to act."""
         here = ask.destination.surface
         if actor.person.surface == here and actor.ids is None:
             return actor
         if actor.ids is None and actor.person.via is None:
-            actor = Actor(actor.person)  # the groups that a surface knows of somebody are its own
+            actor = Actor(actor.person)  # the groups that a surface knows are its own
         return actor._replace(ids=self._commits.people.ids_of(actor.person, here))
 
     def _change(

@@ -1,9 +1,9 @@
 """Agent presence: whether an agent still waits for an ask, through a call, a stream, a hook or regular polling.
 
-Renewing a wait writes nothing. People are notified once, and only after nobody has come back for a while. What is
+Renewing a wait writes nothing. People are notified once, and only after no caller has come back for a while. What is
 stored about a waiting agent expires, so that a crash of this process never makes an agent look present for ever.
 
-If several processes share the store, none of them alone can know that nobody waits. It stores that the presence is
+If several processes share the store, none of them alone can know that no caller waits. It stores that the presence is
 about to expire. The others receive this like any change, and the one where the agent waits stores that it does.
 """
 
@@ -42,7 +42,7 @@ def change_presence(ask: Ask, at: float, *, attended: bool | None) -> Change | N
     until = None if attended is False else at - ask.created_at + ask.set_back + seconds
     updated = replace(ask, attended_for=until, unattended=attended is False)
     if ask.unattended != updated.unattended:
-        # The same revision is shown again, so that nobody who is about to answer is interrupted.
+        # The same revision is shown again, so that no responder is interrupted.
         updated = replace(updated, shown_revision=ask.revision - 1)
     return Change(updated, ())
 
@@ -73,22 +73,22 @@ class AgentPresence:
         self._clock = clock
         self._store_presence = store_presence
         self._absent_state = False if alone else None
-        """The state to store once nobody has come back for a while."""
+        """The state to store once no caller has come back for a while."""
         self._waiting: Counter[str] = Counter()
         self._renewed: dict[str, float] = {}
         """When each presence was last stored, by the monotonic clock, earliest first."""
         self._recently_left: dict[str, float] = {}
-        """When the last waiter of each ask left, if nobody has come back since, earliest first."""
+        """When the last waiter of each ask left, if no other has come back since, earliest first."""
         self._cut_off: dict[str, float] = {}
         """The same for those whose call was cancelled or cut off."""
         self._changed = asyncio.Event()
 
     def has_waiter(self, ask_id: str) -> bool:
-        """Whether somebody waits for the ask in this process, or has just left."""
+        """Whether a caller waits for the ask in this process, or has just left."""
         return ask_id in self._waiting or self._has_just_left(ask_id)
 
     def is_waiting(self, ask_id: str) -> bool:
-        """Whether somebody waits for the ask in this process right now."""
+        """Whether a caller waits for the ask in this process right now."""
         return ask_id in self._waiting
 
     def _has_just_left(self, ask_id: str) -> bool:
@@ -118,7 +118,7 @@ class AgentPresence:
             await self.renew(ask.id)
 
     def forget(self, ask_id: str) -> None:
-        """Stop expecting anybody to come back for an ask."""
+        """Stop expecting a caller to come back for an ask."""
         for departures, _ in self._departures():
             departures.pop(ask_id, None)
 
@@ -130,12 +130,12 @@ class AgentPresence:
             if next_at is None:
                 await self._changed.wait()
             else:
-                # Anybody who leaves from now on will have been away for long enough when this wait is over.
+                # A caller that leaves from now on will have been away for long enough when this wait is over.
                 wait = min(max(next_at - self._clock.monotonic(), 0.0), CUT_OFF_GRACE)
                 await self._clock.sleep_until(self._clock.now() + wait)
 
     async def run_once(self) -> float | None:
-        """Store what is due now; return when to run next, by the monotonic clock (None: nobody is tracked)."""
+        """Store what is due now; return when to run next, by the monotonic clock (None: no ask is tracked)."""
         now = self._clock.monotonic()
         for departures, grace in self._departures():
             for ask_id in _ids_until(departures, now - grace):
@@ -174,7 +174,7 @@ class AgentPresence:
         return (self._recently_left, GRACE), (self._cut_off, CUT_OFF_GRACE)
 
     async def renew(self, ask_id: str) -> None:
-        """Store that somebody waits for an ask."""
+        """Store that a caller waits for an ask."""
         if self._renewed.pop(ask_id, None) is not None:
             self._renewed[ask_id] = self._clock.monotonic()
         await self._store(ask_id, attended=True)

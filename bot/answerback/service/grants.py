@@ -38,7 +38,7 @@ CredentialOf = Callable[[Person], Awaitable[str | None]]
 
 
 async def need_no_credential(_person: Person) -> str | None:
-    """The platform says who everybody is."""
+    """The platform says who a person is."""
     return ""
 
 
@@ -111,7 +111,7 @@ class Grants:
         create = self._store.asks.create
         while (granted := await self._answer(write)) is not None:
             stored = await create(granted, key, limits)
-            # Otherwise somebody else has used it meanwhile, or revoked it.
+            # Otherwise another ask has used it meanwhile, or a person has revoked it.
             if not isinstance(stored, GrantGone):
                 return stored, granted
         return await create(write, key, limits), write
@@ -151,7 +151,7 @@ class Grants:
     async def _check_clock(self) -> float:
         """Return from when on the clock can be trusted: it may have been set back, also while no service ran.
 
-        All grants end then, but somebody else may be about to do that.
+        All grants end then, but another process may be about to do that.
         """
         now = self._clock.now()
         ahead = now - self._clock.monotonic()

@@ -25,7 +25,7 @@ _CODE_BY_TYPE: Final = {
     "value_error": "wrong_type",
 }
 
-_WORDS_BY_TYPE: Final = {
+_TEXT_BY_TYPE: Final = {
     "missing": "is missing",
     "extra_forbidden": "is not a known field",
     "string_type": "must be a string",
@@ -110,9 +110,9 @@ def problems_of(
         where = schemas.json_pointer(path)
         code = _CODE_BY_TYPE.get(item["type"], "wrong_type")
         name = ".".join(map(str, path)) or "The body"
-        union_words = _UNION_FIELDS.get(name) if code == "wrong_type" else None
+        union_text = _UNION_FIELDS.get(name) if code == "wrong_type" else None
         why = item["msg"].removeprefix("Value error, ").rstrip(".")
-        text = union_words or _WORDS_BY_TYPE.get(item["type"]) or f"is invalid: {why}"
+        text = union_text or _TEXT_BY_TYPE.get(item["type"]) or f"is invalid: {why}"
         if (
             item["type"] == "extra_forbidden"
             and len(path) == 1

@@ -25,7 +25,7 @@ class NeedsGroups:
     actor: Actor
     groups: frozenset[str]
     as_taker: bool = False
-    """Whether this is about somebody to whom the ask is to be handed over."""
+    """Whether this is about a person to whom the ask is to be handed over."""
 
 
 def refused_to_confirm(
@@ -44,13 +44,13 @@ def refused_to_confirm(
 
 
 def is_too_new(change: Refused, actor: Actor, ask: Ask, people: People, now: float) -> bool:
-    """Whether somebody is not told apart from others only because their account was linked just now."""
+    """Whether a person is not told apart from others only because their account was linked just now."""
     not_told_apart = change.problems[0].code == refusals.NOT_TOLD_APART.code
     return not_told_apart and _settled(actor, ask, people, now).ids == ()
 
 
 def _settled(actor: Actor, ask: Ask, people: People, now: float) -> Actor:
-    """Return somebody with those of their ids where the ask is that count for confirmations."""
+    """Return a person with those of their ids where the ask is that count for confirmations."""
     if not people.is_settled(actor.person, now):
         return actor._replace(ids=())
     if actor.ids is None:

@@ -1,6 +1,6 @@
 """Notifies of commits: those who wait for an ask, with one signal per ask, and the rest of the process through hooks.
 
-Nothing is kept for asks that nobody waits for.
+Nothing is kept for asks without a waiting caller.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Hooks:
         self.due = Event[[float]]()
         """A timer is due at this time."""
         self.acted = Event[[str, str, str, float, Ask | None]]()
-        """Somebody acted: the surface, the action, its result, how many seconds it took, and the ask after it."""
+        """A person acted: the surface, the action, its result, how many seconds it took, and the ask after it."""
         self.shown = Event[[Ask, float]]()
         """People can see an ask for the first time, after this many seconds."""
         self.ended = Event[[Ask]]()

@@ -72,7 +72,7 @@ def _faults_of_signature(receipt: SignedPayload, keys: Keys) -> Iterator[str]:
     if (key := keys.get(receipt["kid"])) is None:
         yield f"It is signed with the key {receipt['kid']}, which is not among the keys given."
     elif not key.has_signed(canonical(receipt["payload"]), receipt["signature"]):
-        yield "Its signature is wrong: it was changed after it was signed, or somebody else signed it."
+        yield "Its signature is wrong: it was changed after it was signed, or signed with another key."
     elif receipt["payload"].get("version") != VERSION:
         yield "It was made by another version of Answerback. Use that version to check it."
 
@@ -188,7 +188,7 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
     """Walk the chain of a store.
 
     Args:
-        kept: a receipt that somebody has kept, which must be in the chain.
+        kept: a receipt that was kept elsewhere, which must be in the chain.
     """
     verdict = ChainVerdict()
     kept_link = None if kept is None else kept["link"]

@@ -147,7 +147,7 @@ class Service(AskActions):
         return ask
 
     async def fail(self, ask_id: str, reason: Reason, message: str) -> Acted | Rejected:
-        """Fail an ask that cannot be shown to anybody, with a message for the model."""
+        """Fail an ask that cannot be shown to anyone, with a message for the model."""
         return await self.update(
             ask_id,
             lambda ask, at: asks.end_ask(ask, Status.FAILED, at=at, reason=reason, message=message),
@@ -193,7 +193,7 @@ class Service(AskActions):
 
     async def fail_unreachable(self, ask: Ask, why: str) -> None:
         where = ask.destination.surface
-        why_failed = f"{ask.request.name} could not reach anybody on {where}: {why}"
+        why_failed = f"{ask.request.name} could not reach anyone on {where}: {why}"
         message = question_routing.no_retry_message(why_failed, question_routing.WITHOUT_PEOPLE)
 
         def decide(latest: Ask, at: float) -> Change | None:
@@ -278,7 +278,7 @@ class Service(AskActions):
 
     @property
     def stopping(self) -> bool:
-        """Whether the process is about to stop, and nobody should wait any more."""
+        """Whether the process is about to stop, and no caller should wait any more."""
         return self._waiters.stopping
 
     async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:

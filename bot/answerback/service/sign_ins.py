@@ -184,7 +184,7 @@ class SignIns(SignInDesk):
             is_full = redeemed is Redeemed.FULL
             return PollError.ACCESS_DENIED if is_full else PollError.INVALID_GRANT
         extra = {"action": "agent_connected", "agent": agent.name, "owner": account_of(owner)}
-        logger.info("Somebody has connected an agent", extra=extra)
+        logger.info("A person has connected an agent", extra=extra)
         return Issued(token, agent)
 
     def _new_name(self, owner: Person, asked_by: AskingProgram) -> str:
@@ -220,7 +220,7 @@ class SignIns(SignInDesk):
         )
         if not isinstance(decided, SignInRefusal):
             extra = {"action": "sign_in", "state": state.value, "owner": account_of(person)}
-            logger.info("Somebody has decided about a program's sign-in", extra=extra)
+            logger.info("A person has decided about a program's sign-in", extra=extra)
         return decided
 
     async def _show(self, key: str, person: Person) -> SignIn | SignInRefusal:

@@ -287,7 +287,7 @@ def find_confirmation_problem(
     surface: str,
     people: People,
 ) -> Problem | None:
-    """Return the problem if so many people can never confirm. Somebody with several accounts counts once.
+    """Return the problem if so many people can never confirm. A person with several accounts counts once.
 
     One of those named has to answer, if nobody else can.
     """

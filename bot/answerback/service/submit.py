@@ -311,7 +311,7 @@ class Submitter:
         return write
 
     async def _first_change(self, ask: Ask) -> Change:
-        """Return a new ask at its first question, or already ended without asking anybody."""
+        """Return a new ask at its first question, or already ended without asking anyone."""
         at, asked = ask.created_at, request_entry(ask, ask.created_at)
         key = None if ask.request.turn is None else memory_key(ask)
         if key and (remembered := await self.commits.store.asks.get_remembered(*key)):

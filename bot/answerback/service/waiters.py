@@ -25,7 +25,7 @@ class Waiters:
     stopping: bool = False
 
     def stop(self) -> None:
-        """Release everybody who waits, each with the current ask."""
+        """Release every caller that waits, each with the current ask."""
         self.stopping = True
         self.commits.signals.release()
 

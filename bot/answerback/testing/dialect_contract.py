@@ -79,7 +79,7 @@ UNCONFIRMED: Final = "sesame"
 
 
 def end_unconfirmed(call: dict[str, Any]) -> Iterator[Ask]:
-    """Return the ask of a call as it has ended, in every way, with answers that somebody else had to confirm."""
+    """Return the ask of a call as it has ended, in every way, with answers that another person had to confirm."""
     asked = open_ask(call)
     form = asked.form.model_copy(update={"confirmation": ConfirmationRule(due=1)})
     questions = form.questions

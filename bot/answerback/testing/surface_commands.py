@@ -32,7 +32,7 @@ class CommandsContract:
     async def test_a_button_of_an_answer_gives_its_command_as_pressed_even_after_a_restart(
         self, stage: Stage, ada: HasCommands, bob: HasCommands
     ) -> None:
-        """Typing what a button sends is not pressing it: somebody may be lured to type, without having read."""
+        """Typing what a button sends is not pressing it: a person may be lured to type, without having read."""
         await ada.give_command("say yes")
         typed = await bob.give_command("say yes")
         assert typed == f"{stage.place.surface}:{bob.user_id} typed: yes"

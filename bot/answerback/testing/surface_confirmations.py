@@ -60,7 +60,7 @@ class ConfirmationsContract:
         ask = await _answered(stage, Form(questions=(_BLIND,), confirmation=ONE), ada, bob)
         await ada.look_at(ask)
         await ada.confirm()
-        await assert_private_notes(ada, "somebody else must")
+        await assert_private_notes(ada, "another person must")
         again = await stage.harness.wait_until_shown(ask.id)
         assert (again.walk, again.revision) == (ask.walk, ask.revision)
         await bob.look_at(ask)

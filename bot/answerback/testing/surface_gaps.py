@@ -56,7 +56,7 @@ class GapsContract:
                 failed = await _until(stage, ask, lambda each: not each.open)
                 assert failed.status is Status.FAILED
                 assert failed.outcome is not None
-                assert "could not reach anybody" in str(failed.outcome.message)
+                assert "could not reach anyone" in str(failed.outcome.message)
             await stage.harness.wait_until_shown(asks[0].id)
         finally:
             stage.close_place_unnoticed(closed=False)

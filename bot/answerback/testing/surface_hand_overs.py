@@ -1,4 +1,4 @@
-"""Contract tests for handing an ask over to somebody else."""
+"""Contract tests for handing an ask over to another person."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from answerback.testing.surface_walks import assert_sees
 
 
 class HandOversContract:
-    """A responder gives an ask to somebody else, within the list of its route."""
+    """A responder gives an ask to another person, within the list of its route."""
 
     @pytest.mark.rule("HANDOVER-1", "HANDOVER-5", "HANDOVER-7")
     async def test_the_other_person_can_answer_then_and_the_giver_still(

@@ -213,7 +213,7 @@ class ThreadPerLookupResolver(AbstractResolver):
             else:
                 future.set_result(result)
 
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits any more
             future.get_loop().call_soon_threadsafe(finish)
 
     async def close(self) -> None:

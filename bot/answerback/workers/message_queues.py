@@ -34,7 +34,7 @@ class Retry:
     limited: bool = False
     """Whether the platform limits the whole place, so that its other asks wait as well."""
     firm: bool = False
-    """Whether nobody can shorten the delay by requesting the ask again."""
+    """Whether a request for the ask does not shorten the delay."""
 
 
 ShowAttempt = Callable[[str, int], Awaitable[Retry | None]]
@@ -48,7 +48,7 @@ class _Queue:
     place: str | None
     waiting: deque[str] = field(default_factory=deque)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when somebody requests the first ask again."""
+    """Set when the first ask is requested again."""
     overflowed: bool = False
     failures: int = 0
 
@@ -89,7 +89,7 @@ class MessageQueues:
             self._append(queue, ask_id)
 
     def is_woken(self, ask_id: str) -> bool:
-        """Whether somebody has requested an ask again since the current attempt at it began."""
+        """Whether an ask has been requested again since the current attempt at it began."""
         return (queue := self._queue_by_ask.get(ask_id)) is not None and queue.wake.is_set()
 
     async def wait_until_idle(self) -> None:

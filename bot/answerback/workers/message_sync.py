@@ -1,7 +1,7 @@
 """Keeps every live message in its ask's state: level-triggered, one show at a time per ask, no backlog of states.
 
 Whoever finds an ask whose shown revision is outdated calls `MessageSync.request_sync`, which then shows the latest
-state until the two agree. A platform that fails is retried with increasing delays, which end when somebody acts or
+state until the two agree. A platform that fails is retried with increasing delays, which end when a person acts or
 looks. If an ask can never be shown, it fails with an explanation.
 """
 
@@ -113,7 +113,7 @@ class MessageSync:
             self._queues.add(ask_id, None)
 
     async def sweep(self, limit: int) -> None:
-        """Show asks with outdated messages that nobody requested or a stop interrupted, up to ``limit`` of them."""
+        """Show up to ``limit`` asks whose outdated messages were never requested, or interrupted by a stop."""
         now = self.service.clock.monotonic()
         self._suspended = {
             ask_id: until for ask_id, until in self._suspended.items() if until > now
@@ -222,7 +222,7 @@ class MessageSync:
             self._retire_old_message(ask, ask.to_retire, since),
             return_exceptions=True,
         )
-        self._updating_elsewhere.pop(ask.id, None)  # the old place is checked when somebody acts
+        self._updating_elsewhere.pop(ask.id, None)  # the old place is checked when a person acts
         if isinstance(shown, BaseException):
             raise shown
         if isinstance(retired, RateLimitedError):

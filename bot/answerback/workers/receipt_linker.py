@@ -65,7 +65,7 @@ class ReceiptLinker:
         if self._shared:
             self.claim = Claim(self.claim.holder, _LEASE_SECONDS)
         self._end = _End(0, None)
-        """Nobody else adds links in the epoch of the fence."""
+        """No other process adds links in the epoch of the fence."""
         self._ended = asyncio.Event()
         self.hooks.ended.listen(lambda _ask: self._ended.set())
 

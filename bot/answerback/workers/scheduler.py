@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 _BATCH: Final = 100
 _SWEEP_INTERVAL: Final = 60.0
-"""Seconds between two sweeps for outdated messages that nobody is showing."""
+"""Seconds between two sweeps for outdated messages that no process is showing."""
 _PRUNE_INTERVAL: Final = 3_600.0
 _KEEP_SECONDS: Final = 7 * 86_400.0
 """Seconds for which delivery ids, idempotency keys, remembered answers and drafts are kept."""

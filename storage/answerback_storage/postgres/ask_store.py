@@ -81,7 +81,7 @@ class PostgresAsks(SqlAsks[PostgresDatabase]):
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
     ) -> Awaitable[tuple[T, bool]]:
-        """If somebody else changed the ask in the meantime, start again."""
+        """If another process changed the ask in the meantime, start again."""
         self._db.check_open()
         return self.changes.submit(ChangeJob(ask_id, decide, delivery, digest, then, fence))
 

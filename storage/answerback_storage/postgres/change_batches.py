@@ -1,6 +1,6 @@
 """Changes of asks in batches: one statement reads them, each is decided separately, and another statement writes them.
 
-The second statement compares the version of each ask, and writes only what belongs to asks that nobody else has changed
+The second statement compares the version of each ask, and writes only what belongs to asks that have not changed
 in the meantime. The others are read and decided again. So a click takes two round trips, including the commit, no lock
 outlives a statement, and clicks that arrive while others are in progress share the next two.
 """
@@ -35,7 +35,7 @@ _MAX_LANES: Final = 2
 _MIN_TO_SPLIT: Final = 16
 """The number of changes from which two lanes share them. With fewer, a second batch would only delay the next one."""
 MAX_TRIES: Final = 20
-"""How often a change is decided again because somebody else changed its ask in the meantime."""
+"""How often a change is decided again because another change of its ask came first."""
 _SINGLE_CHANGE_ERRORS: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeError)
 """The errors of a statement that a single one of its changes can cause."""
 _LOAD: Final = f"""SELECT a.{asks.COLUMNS.replace(", ", ", a.")},
@@ -176,7 +176,7 @@ class ChangeQueue:
             self._batches_in_progress += 1
             try:
                 await self._process(batch)
-            except Exception as error:  # noqa: BLE001 a dead lane would make everybody wait forever
+            except Exception as error:  # noqa: BLE001 a dead lane would make every caller wait forever
                 for job in batch:
                     job.error = error
                     job.resolve()
@@ -205,7 +205,7 @@ class ChangeQueue:
             if not batch:
                 return
         raise StoreError(
-            f"The ask {batch[0].ask_id} was changed by somebody else during each of the {MAX_TRIES} attempts at this"
+            f"The ask {batch[0].ask_id} was changed by others during each of the {MAX_TRIES} attempts at this"
             " change. Try again."
         )
 
@@ -292,7 +292,7 @@ class ChangeQueue:
         return loaded_asks, seen
 
     async def _write(self, changes_by_ask: dict[str, _AskChanges], fence: Fence | None) -> set[str]:
-        """Store the asks that nobody else has changed in the meantime, and return their ids."""
+        """Store the asks that have not changed in the meantime, and return their ids."""
         statement, params = ask_writes.build_update(
             {
                 (name, ask_changes.version): ask_changes.write_rows

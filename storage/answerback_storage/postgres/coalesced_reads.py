@@ -16,7 +16,7 @@ MAX_KEYS: Final = 64
 class CoalescedReads(Generic[K, V]):
     """Looks up keys, one statement at a time.
 
-    A key is read by a statement that starts after the request for it, so nobody gets a value older than their request.
+    A key is read by a statement that starts after the request for it, so no caller gets a value older than its request.
 
     Args:
         read: reads the values of these keys. A key that is left out of the result has none.

@@ -221,7 +221,7 @@ SEARCHED: Final = (
 DIGESTS: Final = ("ALTER TABLE seen ADD COLUMN digest text NOT NULL DEFAULT ''",)
 """Tell deliveries apart that share a caller-chosen id but have different content."""
 IN_PLACE: Final = (
-    # Nobody writes in the meantime, and no reader waits for this transaction to write.
+    # Nothing else writes in the meantime, and no reader waits for this transaction to write.
     "LOCK TABLE asks IN ACCESS EXCLUSIVE MODE",
     "DROP INDEX asks_behind",
     "DROP INDEX asks_to_erase",

@@ -78,7 +78,7 @@ def index_expression(*columns: str) -> str:
 
 
 def unclaimed(holder: str, until: str) -> str:
-    """Return the SQL condition that nobody holds the claim in these two columns."""
+    """Return the SQL condition that no process holds the claim in these two columns."""
     return f"({holder} IS NULL OR {until} <= clock_timestamp())"
 
 

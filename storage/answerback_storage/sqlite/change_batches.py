@@ -85,7 +85,7 @@ class ChangeJob(Generic[T]):
 
 
 class RecentAskCache:
-    """The asks that changed most recently, as they are on disk. Somebody who has just clicked is likely to click again.
+    """The asks that changed most recently, as they are on disk. A person who has just clicked is likely to click again.
 
     Args:
         most: the limit for their forms, in characters, all together.

@@ -15,7 +15,7 @@ from answerback.ports.claims import Fence
 
 
 def unclaimed(holder: str, until: str, now: str) -> str:
-    """Return the SQL condition that nobody holds the claim in these two columns."""
+    """Return the SQL condition that no process holds the claim in these two columns."""
     return f"({holder} IS NULL OR {until} <= {now})"
 
 

@@ -304,7 +304,7 @@ class Connections:
     ) -> None:
         """Report that a COMMIT failed and its outcome is unknown: SQLite's recovery settles whether it is on disk.
 
-        Recovery runs at the next open if nobody has the file open, so both connections are closed.
+        Recovery runs at the next open if no connection has the file open, so both connections are closed.
         """
         logger.error(
             "commit failed", extra={"action": "commit", "error": describe_error(self.path, error)}

@@ -18,7 +18,7 @@ from answerback_storage.sqlite.store import SqliteStore
 
 
 class SqliteCopyEndpoint:
-    """The file. It is created if it is missing. Nobody else may use it during the copy."""
+    """The file. It is created if it is missing. No other process may use it during the copy."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()

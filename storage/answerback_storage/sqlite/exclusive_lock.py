@@ -95,5 +95,5 @@ def _identity(stat: os.stat_result) -> tuple[int, int]:
 def _in_use_error(path: Path) -> StoreError:
     return StoreError(
         f"Another Answerback is running on the database {path}. Stop it first, or set `storage.url` to "
-        "another file. Two services on one file would ask everybody twice."
+        "another file. Two services on one file would ask everything twice."
     )

@@ -98,7 +98,7 @@ class JobThread(Generic[C]):
         """Queue a job and return its future. It runs even if its caller stops waiting.
 
         Args:
-            then: called with the result on the loop, whether or not anybody still waits.
+            then: called with the result on the loop, whether or not the caller still waits.
 
         Raises:
             StoreError: the thread is stopping.
@@ -132,10 +132,10 @@ class JobThread(Generic[C]):
         while batch := self._next_batch():
             try:
                 self._work(batch)
-            except Exception as error:  # noqa: BLE001 a dead thread would make everybody wait forever
+            except Exception as error:  # noqa: BLE001 a dead thread would make every caller wait forever
                 for job in batch:
                     job.error = error
-            # The loop is gone if the program ends without `stop`. Then nobody waits any more.
+            # The loop is gone if the program ends without `stop`. Then no caller waits any more.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(_resolve, batch)
             del batch  # a thread that waits for the next batch must not keep this one alive

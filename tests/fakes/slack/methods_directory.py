@@ -50,7 +50,7 @@ def _page(items: list[Message] | list[str], args: Json) -> tuple[list[Message] |
     return items[start:end], str(end) if end < len(items) else ""
 
 
-def _told(messages: list[Message], args: Json) -> Json:
+def _listed(messages: list[Message], args: Json) -> Json:
     page, cursor = _page(messages, args)
     metadata = flag(args, "include_all_metadata")
     result = [m.payload(metadata=metadata) for m in page if isinstance(m, Message)]
@@ -75,7 +75,7 @@ async def replies(slack: "FakeSlack", args: Json) -> Json:
     if not thread:
         raise ApiError("thread_not_found")
     found = [m for m in thread if m.ts == ts or _between(m, args)]
-    answer = _told(found, args)
+    answer = _listed(found, args)
     count = len(thread) - 1
     for message in answer["messages"]:
         if message["ts"] == ts and count:
@@ -91,7 +91,7 @@ async def history(slack: "FakeSlack", args: Json) -> Json:
         m for m in every
         if not m.deleted and m.thread_ts in (None, m.ts) and _between(m, args)
     ]  # fmt: skip
-    return _told(found, args)
+    return _listed(found, args)
 
 
 def _member(slack: "FakeSlack", args: Json) -> str:

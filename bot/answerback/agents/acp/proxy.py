@@ -237,7 +237,7 @@ class Proxy:
     # --- ends ----------------------------------------------------------------------------------
 
     def end(self) -> None:
-        """Withdraw the open asks, as nobody waits for them any more."""
+        """Withdraw the open asks: the agent no longer waits for them."""
         ended = self._end_matching(lambda _race: True)
         self._asks.end(ended)
 

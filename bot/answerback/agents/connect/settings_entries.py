@@ -100,7 +100,7 @@ class OurGroup(NamedTuple):
     """Its index in the list."""
     value: object
     ours: Sequence[int]
-    """The indexes of Answerback's handlers, if the others are somebody else's; else empty."""
+    """The indexes of Answerback's handlers, if the others belong to other tools; else empty."""
 
 
 def our_groups_at(data: object, path: Path) -> Iterator[OurGroup]:

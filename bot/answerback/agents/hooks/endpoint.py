@@ -198,7 +198,7 @@ class HookEndpoints:
     async def _ask_and_wait(self, call: Call, caller: _Caller) -> Ask:
         """Submit an ask and wait: returns it once it has ended, or still open when the time is up.
 
-        If the time is up, its prompt shows that nobody waits any more. If the host closes the connection of a
+        If the time is up, its prompt shows that the agent waits no longer. If the host closes the connection of a
         permission prompt, it was decided elsewhere, and the ask is withdrawn.
         """
         loop = asyncio.get_running_loop()

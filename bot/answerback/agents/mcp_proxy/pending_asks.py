@@ -42,7 +42,7 @@ class PendingAsks:
             return any(each.key == key for each in self._open)
 
     def close(self, pending: Pending) -> bool:
-        """Note that a request waits no longer, and return whether it did until now: nobody had cancelled it."""
+        """Note that a request waits no longer, and return whether it did until now: it had not been cancelled."""
         with self._lock:
             if pending not in self._open:
                 return False
@@ -75,7 +75,7 @@ class PendingAsks:
         return outcome
 
     def end(self) -> None:
-        """Withdraw all that is open: nobody waits for it any more."""
+        """Withdraw all that is open: no agent waits for it any more."""
         with self._lock:
             still_open = [*self._open]
         for pending in still_open:

@@ -82,7 +82,7 @@ class AskClient:
         opened: Callable[[str], None] = lambda _ask_id: None,
         is_needed: Callable[[], bool] = lambda: True,
     ) -> AskOutcome:
-        """Ask people and return the outcome once there is one, whatever fails: somebody waits for it.
+        """Ask people and return the outcome once there is one, whatever fails: its caller waits for it.
 
         Reports the ask's id to `opened`. If the agent has reached one of its limits, waits and tries again while the
         answer `is_needed`.
@@ -95,7 +95,7 @@ class AskClient:
             return AskOutcome(None, error.as_unasked())
         except RefusedError as error:
             return AskOutcome(None, str(error))
-        except Exception as error:  # noqa: BLE001 - somebody waits for an answer
+        except Exception as error:  # noqa: BLE001 - the caller waits for an answer
             failure = error
         return AskOutcome(None, f"Nobody could be asked: {failure!r}.")
 
@@ -159,12 +159,12 @@ class Asking:
     asked: threading.Event = field(default_factory=threading.Event)
     """Set once people were asked, or cannot be asked."""
     over: threading.Event = field(default_factory=threading.Event)
-    """Set once nobody waits for them any more."""
+    """Set once no agent waits for them any more."""
 
 
 @dataclass(slots=True)
 class Asks:
-    """The asks of one proxy: what nobody waits for any more is withdrawn in the background."""
+    """The asks of one proxy: what its agent no longer waits for is withdrawn in the background."""
 
     people: AskClient
     _threads: list[threading.Thread] = field(default_factory=list)

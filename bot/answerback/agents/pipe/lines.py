@@ -53,7 +53,7 @@ class LineWriter:
             self._sink.flush()
 
     def try_write_line(self, line: bytes) -> None:
-        """Write a line that originates in the proxy; nobody misses it if the reader is gone."""
+        """Write a line that originates in the proxy; it may be lost if the reader is gone."""
         with contextlib.suppress(OSError, ValueError):
             self.write_line(line)
 

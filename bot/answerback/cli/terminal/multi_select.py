@@ -29,7 +29,7 @@ class Selection:
         labels: the options, each with its description or None.
         selected: the indexes of the options that are selected at the start.
         other: the label of the last row, "Something else…"; None if that is not offered.
-        words: the text entered for "Something else…" so far.
+        other_text: the text entered for "Something else…" so far.
     """
 
     def __init__(

@@ -164,7 +164,7 @@ class Walk:
         except UnauthorizedError as error:
             if action["action"] != "confirm":
                 raise
-            # Somebody else may confirm; this person may still object.
+            # Another person may confirm; this one may still object.
             prompter.print_error(str(error))
             return ask, entered
         return acted, entered if action["action"] == "ask_back" else None

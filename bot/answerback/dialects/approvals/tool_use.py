@@ -90,7 +90,7 @@ def _shell(_kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
         line = headline.run(command)
     else:
         return None
-    lead = [Block("", command), *_agents_words(rest)]
+    lead = [Block("", command), *_agents_description(rest)]
     return _Parts(line, lead, rest, notes)
 
 
@@ -113,7 +113,7 @@ def _command_line(parts: list[str]) -> str:
     return shlex.join(parts)
 
 
-def _agents_words(rest: Json) -> list[Block]:
+def _agents_description(rest: Json) -> list[Block]:
     """Take the agent's own description out of the arguments, to be quoted as such."""
     description = rest.get(_DESCRIPTION)
     if not isinstance(description, str) or not description.strip():
@@ -133,7 +133,7 @@ def _files(kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
         diff for diff in from_notes.diffs if not any(_is_same(diff, each) for each in read.diffs)
     ]
     rest = {**read.rest}
-    lead = [*map(_diff_block, diffs), *_agents_words(rest)]
+    lead = [*map(_diff_block, diffs), *_agents_description(rest)]
     changes = [diff.change for diff in diffs] or _unknown_change(fields, notes)
     if fields and not changes:
         return None

@@ -67,7 +67,7 @@ class LineChat:
     async def remind(self, ask: Ask, number: int) -> None:
         """Send a reminder with its number, by which clients recognise one that was sent again after a crash."""
         subject = wording.subject(view_of(ask, self._labels), self._labels)
-        _told, note = wording.reminder(ask, number, self._labels)
+        _recipients, note = wording.reminder(ask, number, self._labels)
         text = f"{note} {subject}"
         reminder: JsonObject = {"ask": ask.id, "reminder": number, "text": visible(text)}
         await self._broadcast(ask.destination.channel, reminder)

@@ -121,7 +121,7 @@ async def test_a_person_whom_the_proxy_names_connects_and_removes_an_agent(rig: 
     assert "You have not connected any agents." in door.text
     shown = await rig.post(do="look_up", code=codes.user)
     assert "Codex wants to ask people questions as your agent." in shown.text
-    assert "If somebody sent you this code, deny it" in shown.text
+    assert "If someone sent you this code, deny it" in shown.text
     assert sorted(shown.buttons) == ["approve", "deny"]
     sign_in = shown.value("id") or ""
     done = await rig.post(do="approve", id=sign_in)

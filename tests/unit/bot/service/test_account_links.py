@@ -133,7 +133,7 @@ async def test_nobody_is_lured_to_confirm_by_typing(desk: Desk, line: str) -> No
     code = await desk.started(Person(surface="web", user_id="eve", known=AuthMethod.LINK))
     shown = await desk.use(line.format(code=code))
     assert [each.label for each in shown.buttons] == ["Yes, eve is me", LABELS.cancel]
-    assert "If somebody gave it to you, cancel" in shown.text
+    assert "If someone gave it to you, cancel" in shown.text
 
 
 @pytest.mark.rule("LINK-2")

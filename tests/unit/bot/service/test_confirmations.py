@@ -264,7 +264,7 @@ async def test_the_terminal_shows_what_is_to_be_confirmed(tmp_path: Path) -> Non
         assert (done.status, done.json["reply"]) == ("cancelled", "Too late")
         for text in ("Confirm this?", "2 more people have to confirm", "Now", "late", "Object"):
             assert text in shown
-        assert "somebody else must" in shown
+        assert "another person must" in shown
 
 
 @pytest.mark.rule("CONFIRM-1")
@@ -278,7 +278,7 @@ async def test_the_terminal_names_who_has_confirmed(tmp_path: Path) -> None:
         done = await terminal.walked(await terminal.client.get(ask.id), "y\rq\r")
         assert done.open
         assert "Confirmed by Bob" in terminal.screen.text
-        assert "Somebody else has to confirm" in terminal.screen.text
+        assert "Another person has to confirm" in terminal.screen.text
         assert "belongs to no particular person" in terminal.screen.text
 
 

@@ -14,7 +14,7 @@ from answerback.core.actions import Answer, Back
 from answerback.core.ask import Ask, Status
 from answerback.core.erasure import erase_ask
 from answerback.core.errors import PlatformUnavailableError
-from answerback.core.handing_over import HandOver, told_by_reminder
+from answerback.core.handing_over import HandOver, reminder_recipients
 from answerback.core.labels import Labels
 from answerback.core.people import NOBODY_KNOWN
 from answerback.ports.surface import Acted, Rejected, RejectReason
@@ -60,7 +60,7 @@ async def test_the_other_person_alone_is_told_at_once_and_all_later(parts: Parts
         [(_, number)] = parts.chat.reminders
         now = await service.get(ask.id)
         assert now is not None
-        assert told_by_reminder(now, number) == ("U3",)
+        assert reminder_recipients(now, number) == ("U3",)
         assert wording.reminder(now, number, Labels()) == (
             ("U3",),
             "This was handed over to you: the assistant is waiting here.",
@@ -80,7 +80,7 @@ async def test_somebody_who_might_have_answered_anyway_is_told_too_each_time(par
             now = await handed(service, ask, to, by)
             assert now.responders == ("U1", "U2", "U3")
             await parts.chat.until(partial(reminded, parts, count))
-            assert told_by_reminder(now, parts.chat.reminders[-1][1]) == (to,)
+            assert reminder_recipients(now, parts.chat.reminders[-1][1]) == (to,)
 
 
 @pytest.mark.rule("HANDOVER-4", "CONFIRM-7")
@@ -91,12 +91,12 @@ async def test_who_may_confirm_is_told_once_the_answer_is_there(parts: Parts) ->
         await sync.wait_until_idle()
         done = await service.act(ask.id, Answer(value=True), actor("U3"))
         assert isinstance(done, Acted)
-        assert told_by_reminder(done.ask, done.ask.reminded_before) == ("U1", "U2", "U3")
+        assert reminder_recipients(done.ask, done.ask.reminded_before) == ("U1", "U2", "U3")
         assert wording.reminder(done.ask, done.ask.reminded_before, Labels())[1].endswith(
             "has an answer here that needs your confirmation."
         )
         given = await handed(service, ask, "U2")
-        assert told_by_reminder(given, given.reminded_before) == ("U2",)
+        assert reminder_recipients(given, given.reminded_before) == ("U2",)
         back = await service.act(ask.id, Back(), actor("U3"))
         assert isinstance(back, Acted)
         assert (back.ask.handed_to, back.ask.responders) == ((), ("U1", "U2", "U3"))

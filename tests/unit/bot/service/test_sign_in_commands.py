@@ -47,7 +47,7 @@ async def test_a_person_connects_lists_and_removes_an_agent_in_a_chat(
     codes, asked = await shown(rig, commands)
     assert "Claude Code wants to ask people questions as your agent." in asked.text
     assert "It called from 192.0.2.1." in asked.text
-    assert "If somebody sent you this code, deny it" in asked.text
+    assert "If someone sent you this code, deny it" in asked.text
     done = await press(commands, asked, "Approve")
     assert (done.text.startswith("Approved. Claude Code"), done.buttons) == (True, ())
     issued = await rig.desk.poll(codes.device)
