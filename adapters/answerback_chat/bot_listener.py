@@ -90,6 +90,7 @@ class BotMessageListener(Platform[B]):
         self._labels = labels
         self._escape = escape
         self._typed: TypedMessageHandler[B] = TypedMessageHandler(asks, self, background, fence)
+        # A lock exists for as long as something holds it or waits for it.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def take(self, typed: B) -> None:
@@ -134,7 +135,7 @@ class BotMessageListener(Platform[B]):
             try:
                 await self._tell(self._send_direct, typed, text)
             except (RateLimitedError, PlatformUnavailableError):
-                raise
+                raise  # it may have been sent: a reply in place would be a second one
             except PlatformError:
                 pass  # they accept none from the bot
             else:

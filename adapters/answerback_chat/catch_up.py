@@ -82,6 +82,7 @@ class MissedMessageReader(Generic[Place]):
     async def record_handled(self, at: float | None) -> None:
         """Record that a message sent at this time, by the platform's clock, was handled."""
         self._newest = max(self._newest, at or 0.0)
+        # Not during a gap: after a crash, what was missed is read from the saved time on.
         if not self._gap and self._newest - self._saved >= _SAVE_INTERVAL:
             with contextlib.suppress(StoreError):  # the next message saves it
                 await self._save()

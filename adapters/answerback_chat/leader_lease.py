@@ -105,7 +105,9 @@ class LeaderLease:
     async def _take_or_renew(self, shared: SharedLeases) -> None:
         """Take or renew the lease; stop the work if it is lost or cannot be renewed in time."""
         loop = asyncio.get_running_loop()
-        since = loop.time()
+        since = (
+            loop.time()
+        )  # before the request, so that it never ends later here than in the store
         try:
             async with asyncio.timeout_at(self._until if self._epoch else None):
                 claim = Claim(shared.holder, self._seconds)
@@ -131,7 +133,7 @@ class LeaderLease:
             self._beginning = {asyncio.create_task(self._begin(), name=f"begin {self._name}")}
 
     async def _lose(self) -> None:
-        self._until = float("-inf")
+        self._until = float("-inf")  # first: nothing may begin as the holder from now on
         logger.warning(
             "This process no longer holds the lease %s", self._name, extra={"action": "lease_lost"}
         )

@@ -78,7 +78,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         if self.is_posted(ref) and not current:
             edited = await self._edit_or_report_gone(ask, ref)
             if edited is Uneditable.DELETED and not ask.open:
-                return self.shown(ref, ask.revision)
+                return self.shown(ref, ask.revision)  # a deleted record is left alone
             ref = await self.replacement_ref(ask, ref) if isinstance(edited, Uneditable) else edited
         if not self.is_posted(ref):
             ref = await self.post_recoverably(ask, ref, save)

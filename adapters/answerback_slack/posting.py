@@ -192,6 +192,7 @@ class Posting(LiveMessages[MessageRef, Message]):
 
     def _view(self, ask: Ask) -> View:
         view = view_of(ask, self._labels)
+        # In a direct message it goes without saying who may answer.
         direct = (ask.destination.channel or "").startswith("D") and ANYONE in view.responders
         return view._replace(responders=()) if direct else view
 

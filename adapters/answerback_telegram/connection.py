@@ -82,7 +82,7 @@ class UpdatePoller:
             task.cancel()
         self._handling.clear()
         if self._next is not None and self._connected and self._leads():
-            try:
+            try:  # asking for later updates confirms those that were handled
                 await self._poll(0, limit=1, seconds=2.0)
             except PlatformError as error:
                 extra = {"action": "unconfirmed"}
@@ -99,6 +99,7 @@ class UpdatePoller:
         while True:
             try:
                 if not self._connected:
+                    # Telegram answers no `getUpdates` while a webhook is set.
                     await self._calls.call("deleteWebhook")
                 updates = await self._poll(
                     0 if self._handling or not self._connected else POLL_SECONDS

@@ -49,9 +49,8 @@ def create(path: Path, text: str, what: str) -> None:
             path.hardlink_to(temporary)
         except FileExistsError:
             pass
-        except (
-            OSError
-        ):  # some file systems have no hard links; there, a reader may see it while it is written
+        except OSError:
+            # Some file systems have no hard links. There, a reader may see it while it is written.
             with suppress(FileExistsError):
                 _write_new(path, text)
         temporary.unlink()
@@ -79,7 +78,7 @@ def _write_new(path: Path, text: str) -> None:
         with open(file, "w") as writing:
             writing.write(text)
             writing.flush()
-            os.fsync(file)
+            os.fsync(file)  # before the rename: a crash must not leave an empty file
     except OSError:
         path.unlink(missing_ok=True)
         raise

@@ -83,7 +83,7 @@ async def submit(call: Call) -> web.Response:
         return ask_response(call, ask, status, headers)
     if (waiting := _start_wait(call, ask, wait)) is not None:
         stored = dump_json(call.json_of(ask))  # much smaller than the ask
-        del ask
+        del ask  # thousands may wait here at a time
         try:
             ask = call.mark_seen_by_agent(_require(await waiting))
         except StoreError:  # an error would make the agent submit it again
@@ -112,7 +112,7 @@ async def read(call: Call) -> web.Response:
     if wait is None:
         return ask_response(call, ask)
     if (waiting := _start_wait(call, ask, wait)) is not None:
-        del ask
+        del ask  # thousands may wait here at a time
         ask = call.mark_seen_by_agent(_require(await waiting))
     return _response_after_wait(call, ask, wait, {})
 

@@ -85,7 +85,7 @@ def relay_codex(command: list[str], url: str, token_env: str, to: str | None) ->
             )
             try:
                 await bridge.run(_client_lines(child.stdin), _lines(child.stdout))
-            except BaseException:
+            except BaseException:  # also a signal: the app server must not outlive this process
                 with suppress(ProcessLookupError):  # it may have ended just before
                     child.terminate()
                 raise
@@ -162,4 +162,4 @@ def _run(work: Coroutine[object, object, None]) -> None:
     except* (ForeignServerError, ClientError, LineTooLongError) as group:
         fail(str(group.exceptions[0]))
     except* asyncio.CancelledError:
-        sys.exit(128 + stopped[0])
+        sys.exit(128 + stopped[0])  # as shells report the end by a signal

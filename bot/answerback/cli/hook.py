@@ -74,9 +74,9 @@ def command(
     signal.signal(signal.SIGALRM, _overdue)
     signal.setitimer(signal.ITIMER_REAL, _GRACE + (wait if decides(agent, event) else 0))
     answer = answer_event(agent, event, service, to, wait)
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)  # the time is no longer up in the middle of the answer
     _print(answer)
-    receipt.confirm()
+    receipt.confirm()  # only now: until it is printed, the service counts it as undelivered
 
 
 def _read_event() -> dict[str, Any] | None:

@@ -55,6 +55,7 @@ async def bind_socket(host: str, port: int, key: str) -> socket.socket:
 
 def _listen(bound: socket.socket, address: Any) -> socket.socket:  # as the system writes it
     try:
+        # Otherwise a restart would have to wait until the system has forgotten the old connections.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
         # Listen at once: until then, another process could bind the same address.

@@ -31,6 +31,7 @@ from answerback.ports.store import Store
 logger = logging.getLogger(__name__)
 
 _ALPHABET: Final = "BCDFGHJKLMNPQRSTVWXZ23456789"
+"""No vowels, so that codes form no words (RFC 8628, section 6.1), and no 0 or 1, which look like letters."""
 _MAX_GUESSES: Final = 5
 _GUESS_SECONDS: Final = 3_600.0
 _REFRESH_SECONDS: Final = 2.0
@@ -60,6 +61,7 @@ class AccountLinks(LinkDesk):
     ) -> None:
         self._store, self._clock, self._people, self._labels = store, clock, people, labels
         self._credentials = credentials
+        # A lock exists for as long as something holds it or waits for it.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.command = link_command(labels)._replace(answer=self._answer)
 
@@ -90,7 +92,7 @@ class AccountLinks(LinkDesk):
             by = started.typed_by if started is not None and started.agreed else None
             if by is None or account_id(by) != account:
                 return False
-            await self._save(_page_key(page), None)
+            await self._save(_page_key(page), None)  # either way: a code can be used once
             if not mine:
                 logger.warning(
                     "A code was typed by another person", extra=_extra("link_refused", page, by)

@@ -203,7 +203,7 @@ class _TrackedWait:
         if self._renews:
             try:
                 await self._presence.renew(self._ask_id)
-            except asyncio.CancelledError:
+            except asyncio.CancelledError:  # `__aexit__` is not called then
                 self._presence.remove_waiter(self._ask_id, cut_off=True)
                 raise
 

@@ -121,6 +121,7 @@ class LateAnswerTracker:
             del held[ask_id]
         if not held:
             del self._held[hold_key]
+        # Wakes all that wait now; a new event, as some may have to wait for another release.
         self._released.set()
         self._released = asyncio.Event()
 

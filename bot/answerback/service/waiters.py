@@ -44,9 +44,10 @@ class Waiters:
             StoreError: the database cannot be read, at the start without ``known`` or at the end.
         """
         condition = _is_news if listens else _has_ended
+        # Followed before it is read, so that no commit in between is missed.
         with self.commits.signals.follow(ask_id) as follower:
             ask = await self._read(ask_id, known)
-            del known
+            del known  # a caller may wait for hours, and holds no ask meanwhile
             if ask is None or not ask.open or self.stopping:
                 return ask
             follower.known = max(ask.revision, follower.known or 0)

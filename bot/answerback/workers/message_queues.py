@@ -120,7 +120,7 @@ class MessageQueues:
         await _pause(queue, wait)
         while queue.waiting:
             ask_id = queue.waiting[0]
-            queue.wake.clear()
+            queue.wake.clear()  # before the attempt: a request during it may bring a newer state
             retry = await self.attempt(ask_id, queue.failures)
             if retry is None and queue.wake.is_set():
                 retry = Retry()

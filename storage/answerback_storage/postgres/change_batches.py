@@ -188,14 +188,15 @@ class ChangeQueue:
         """Take this lane's share of the oldest changes whose asks are in no other batch; at most one has a fence."""
         limit, waiting = _MAX_BATCH, len(self._queue)
         if waiting >= _MIN_TO_SPLIT:
-            limit = min(limit, -(-waiting // (_MAX_LANES - self._batches_in_progress)))
+            idle_lanes = _MAX_LANES - self._batches_in_progress
+            limit = min(limit, -(-waiting // idle_lanes))  # rounded up
         taken: list[ChangeJob[Any]] = []
         postponed: list[ChangeJob[Any]] = []
         while self._queue and len(taken) < limit and not (taken and taken[-1].fence):
             job = self._queue.popleft()
             must_go_alone = job.fence is not None and bool(taken)
             (postponed if job.ask_id in self._busy or must_go_alone else taken).append(job)
-        self._queue.extendleft(reversed(postponed))
+        self._queue.extendleft(reversed(postponed))  # back to the front, in their order
         self._busy.update(job.ask_id for job in taken)
         return taken
 

@@ -178,6 +178,7 @@ class Database:
                 yield connection
                 committing = True
         except psycopg.Error as error:
+            # An error without a code is not the server's: it may have committed.
             raise self.failure(error, unknown=committing and error.sqlstate is None) from error
 
     @asynccontextmanager

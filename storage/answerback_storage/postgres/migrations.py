@@ -58,8 +58,9 @@ async def migrate(database: Database) -> None:
         await _check_server(connection, database.name)
         applied = await _applied(connection, database.name)
         if applied == {step.name for step in MIGRATIONS}:
-            return
+            return  # without the lock: almost every start has nothing to do
         await connection.execute("SELECT pg_advisory_xact_lock($1)", (_LOCK,))
+        # Read again: another process may have migrated while this one waited.
         applied = await _applied(connection, database.name)
         await connection.execute(
             "CREATE TABLE IF NOT EXISTS answerback_migrations (name text PRIMARY KEY, at timestamptz NOT NULL)"

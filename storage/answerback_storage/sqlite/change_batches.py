@@ -114,7 +114,7 @@ class RecentAskCache:
         """Replace the cached ask after a change, and drop it once it has ended."""
         cached = self._asks.pop(ask.id, None)
         if cached is not None and ask.open:
-            self._asks[ask.id] = ask, cached[1]
+            self._asks[ask.id] = ask, cached[1]  # at the end: the first are dropped first
         elif cached is not None:
             self._characters_cached -= cached[1]
 

@@ -62,7 +62,7 @@ class Job(Generic[C, T]):
                 self._then(result)
             except Exception:  # the work is committed, and other jobs are still to be resolved
                 logger.exception("A callback failed after a write", extra={"action": "tell"})
-        if self._future.done():
+        if self._future.done():  # its caller has stopped waiting
             return
         if self.error is not None:
             self._future.set_exception(self.error)
@@ -146,7 +146,7 @@ class JobThread(Generic[C]):
         while 0 < len(batch) < MAX_BATCH and not self._queue.empty():
             more = self._queue.get()
             if more is None:
-                self._queue.put(None)
+                self._queue.put(None)  # the end, which comes after this batch
                 break
             batch = batch + more
         self._overflow = batch[MAX_BATCH:]

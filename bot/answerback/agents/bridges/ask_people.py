@@ -85,6 +85,7 @@ class RequestAsker:
         key = f"{self.source['bridge']}:{quote(request.id[:_MAX_ID], safe=':', errors='replace')}"
         asked = asyncio.create_task(self.client.submit_body(_without_none(body), key=key))
         try:
+            # Shielded, because `_leave` can withdraw the ask only once its id is known.
             return await self._wait(await asyncio.shield(asked), gone)
         except asyncio.CancelledError:
             await self._leave(asked, request)

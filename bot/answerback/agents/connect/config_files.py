@@ -132,7 +132,7 @@ def _replace(path: Path, text: str, mode: int | None) -> None:
                 os.fchmod(file.fileno(), mode)
             file.write(text.encode())
             file.flush()
-            os.fsync(file.fileno())
+            os.fsync(file.fileno())  # before the rename: a crash must not leave an empty file
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
