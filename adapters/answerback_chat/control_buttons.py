@@ -56,7 +56,7 @@ def option_button(
 
 
 def free_text_buttons(prompt: Prompt, labels: Labels, *, takes_note: bool) -> list[PlannedButton]:
-    """Return what opens the input for an answer that is no option, or for a note with the choice."""
+    """Return what opens the input for an answer that is not an option, or for a note with the choice."""
     planned = []
     if prompt.question.other:
         is_primary = prompt.other_text is not None

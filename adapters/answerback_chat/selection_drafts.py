@@ -48,7 +48,7 @@ class SelectionDrafts:
         return tuple(i for i in chosen if isinstance(i, int)) if isinstance(chosen, list) else None
 
     async def selected(self, ask: Ask, prompt: Prompt | None) -> tuple[int, ...]:
-        """Return the indexes that are selected now; none if the open question is no multi-select."""
+        """Return the indexes that are selected now; none if the open question is not a multi-select."""
         if prompt is None or not is_several(prompt):
             return ()
         return selected_indexes(prompt, await self.load(ask))

@@ -100,7 +100,7 @@ class TypedEntries(ABC, Generic[C]):
         """Delete a message that asked for something."""
 
     async def find(self, message: str, *, is_new: bool = False) -> Entry | None:
-        """Return what a message of ours asks for; None if it is no such request.
+        """Return what a message of ours asks for; None if it does not ask for anything.
 
         Args:
             is_new: whether it may have been sent only just now, so that what it asks for may not be stored yet.

@@ -222,7 +222,7 @@ def response_updated_at(body: JsonValue) -> float | None:
 
 
 def parse_body(raw: bytes) -> c.Json | None:
-    """Parse the body of a request, a click only as far as `parse_interaction` needs; None if it is no JSON object."""
+    """Parse a request, a click only as far as `parse_interaction` needs; None if it is not a JSON object."""
     try:
         body: JsonValue = _CLICK_VALIDATOR.validate_json(raw)
     except ValidationError:
@@ -234,7 +234,7 @@ def parse_body(raw: bytes) -> c.Json | None:
 
 
 def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
-    """Parse a click, a submitted modal or our command; None if the payload is none of these, or not ours."""
+    """Parse a click, a submitted modal or our command; None if the payload is something else, or not ours."""
     kind, data = body.get("type"), body.get("data")
     actor = _actor(body, body.get("member"), body.get("user"))
     if not isinstance(data, dict) or actor is None or not isinstance(kind, int):
@@ -301,7 +301,7 @@ def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMess
 
 
 def live_message_control(message: Mapping[str, JsonValue]) -> Control | None:
-    """Return one of the controls of a live message, which say what it shows; None if this is none."""
+    """Return one of the controls of a live message, which say what it shows; None if this is not one."""
     controls = (
         decode(part.get("custom_id")) for part in c.iter_components(message.get("components"))
     )

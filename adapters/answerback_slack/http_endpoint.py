@@ -161,7 +161,7 @@ def json_text_from_body(content_type: str, body: bytes) -> str:
 
 
 def command_form(content_type: str, body: bytes) -> Mapping[str, Any] | None:
-    """The fields of a slash command, which Slack sends as a form of their own; None if the body is none."""
+    """The fields of a slash command, which Slack sends as a form of their own; None if the body is not one."""
     if content_type == "application/json":
         return None
     fields = dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))

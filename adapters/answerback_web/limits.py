@@ -21,7 +21,7 @@ RADIOS_UP_TO: Final = 8
 MAX_ONE_LINE: Final = 200
 """A field whose maximum length is at most this many characters is one line."""
 BUTTON_LABEL: Final = 80
-"""Units of the longest label of a button that is no decision about a permission: one line of the page."""
+"""Units of the longest label of a button that does not decide about a permission: one line of the page."""
 NUMBER_KEYS: Final = 9
 """Options that have a number key."""
 MAX_OPEN_ANSWERS: Final = 400

@@ -329,7 +329,7 @@ class AsyncClient:
             self._http = aiohttp.ClientSession()
         headers = {**self._headers, **headers}
         if (propagate := sys.modules.get("opentelemetry.propagate")) is not None:
-            propagate.inject(headers)  # the caller is traced: its trace goes on in the service
+            propagate.inject(headers)  # the caller is traced: its trace continues in the service
         try:
             async with self._http.request(
                 method,

@@ -56,7 +56,7 @@ def parse_change_cursor(text: str) -> tuple[int, int]:
     """Return the transaction and the line that a cursor points to; of an empty one, a position before every line.
 
     Raises:
-        ValueError: it is no such cursor.
+        ValueError: it is not such a cursor.
     """
     if not text:
         return -1, 0

@@ -179,7 +179,7 @@ async def _read(request: web.Request) -> Mapping[str, str]:
     """Return the parameters of a form.
 
     Raises:
-        OAuthError: it is none, names a parameter twice, or is another client's.
+        OAuthError: it is not a form, names a parameter twice, or is another client's.
     """
     if request.content_type != _FORM:
         raise OAuthError("invalid_request", f"Send a form ({_FORM}).")
@@ -189,7 +189,7 @@ async def _read(request: web.Request) -> Mapping[str, str]:
     except BodyError as error:
         raise OAuthError("invalid_request", str(error), error.status) from error
     except ValueError:  # it cannot be decoded, or has too many fields
-        raise OAuthError("invalid_request", "The body is no form in UTF-8.") from None
+        raise OAuthError("invalid_request", "The body is not a form in UTF-8.") from None
     sent = dict(pairs)
     if len(sent) < len(pairs):
         raise OAuthError("invalid_request", "A parameter is given twice.")

@@ -43,7 +43,7 @@ def sign_in(url: str, program: str) -> str:
     try:
         return asyncio.run(_SignIn(url).run(program))
     except (aiohttp.ClientError, TimeoutError, ValidationError) as error:
-        fail(f"{url} cannot be reached or is no Answerback that people can sign in to: {error}")
+        fail(f"{url} cannot be reached or is not an Answerback that people can sign in to: {error}")
 
 
 def save_token(url: str, variable: str, token: str) -> Path:

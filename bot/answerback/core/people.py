@@ -136,7 +136,7 @@ class People:
         return tuple((surface, user_id) for surface, _, user_id in parts)
 
     def account_named(self, name: str) -> Person | None:
-        """Return the account that a name stands for if it is no person's in the directory but ``surface:id``."""
+        """Return the account that a name stands for if it is not a person's in the directory but ``surface:id``."""
         surface, colon, user_id = name.partition(":")
         is_account = colon and name not in self.accounts
         return Person(surface=surface, user_id=user_id) if is_account else None

@@ -83,7 +83,7 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
     """Parse ``text`` as an action on the open question of ``ask``.
 
     A text question takes any text; a boolean takes yes, no or its buttons' labels; a select takes the label or the
-    number of an option; a multi-select takes a list of these. A text that names no option and is no number is
+    number of an option; a multi-select takes a list of these. A text that names no option and is not a number is
     "Something else…" or the free-text reply, in the dialects that have them. Schema questions cannot be answered by
     typing.
     """

@@ -36,7 +36,7 @@ def split_list(text: str) -> tuple[str, ...]:
 
 
 def parse_position(text: str) -> int | None:
-    """Return the number that a text is; 0: a number that is no position in a list; None: it is no number.
+    """Return the number that a text is; 0: a number that is not a position in a list; None: not a number.
 
     A number may be in any script, be an emoji key, follow ``#`` or be followed by ``.`` or ``)``.
     """

@@ -131,6 +131,6 @@ class Dialect:
     order: int = 100
     """Its position in lists: lower comes first. Of several tools with the same name, the first is the default."""
     is_async: Callable[[str, Json], bool] | None = None
-    """Returns whether the agent goes on at once, by a call's name and arguments; None: it always waits."""
+    """Returns whether the agent continues at once, by a call's name and arguments; None: it always waits."""
     accepted: Mapping[str, JsonValue] | None = None
     """The result that the host of an asynchronous call expects at once; None: our own words."""

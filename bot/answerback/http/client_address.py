@@ -16,7 +16,7 @@ _HOST_BITS: Final = 64
 
 
 class ClientAddress(NamedTuple):
-    """The address of whoever sent a request."""
+    """The address of a request's client."""
 
     text: str
     is_reported: bool
@@ -32,7 +32,7 @@ class ClientAddress(NamedTuple):
 
 
 def parse_address(text: str) -> Address | None:
-    """Parse an IP address, an IPv4-mapped IPv6 address as its IPv4 address; None if it is none."""
+    """Parse an IP address, an IPv4-mapped IPv6 address as its IPv4 address; None if the text is not an address."""
     try:
         address = ipaddress.ip_address(text.strip().partition("%")[0])
     except ValueError:

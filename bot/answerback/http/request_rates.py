@@ -23,7 +23,7 @@ class RequestRates:
     _counts: Counter[str] = field(default_factory=Counter)
 
     def pause(self, caller: str) -> int | None:
-        """Return in how many seconds the caller may go on; None: now."""
+        """Return in how many seconds the caller may continue; None: now."""
         now = self.monotonic()
         if now >= self._ends:
             self._ends, self._counts = now + self.seconds, Counter()

@@ -143,7 +143,7 @@ def parse_wait(seconds: str | None) -> float | None:
     """Parse the seconds that a call may wait at most; None: not given.
 
     Raises:
-        ValueError: they are no number in range.
+        ValueError: they are not a number in range.
     """
     if seconds is None:
         return None

@@ -113,7 +113,7 @@ class RemoteChanges(Protocol):
         """
 
     def announce(self, name: str) -> None:
-        """Soon call the other processes' callbacks with a name that is no ask's id. It may be lost."""
+        """Soon call the other processes' callbacks with a name that is not an ask's id. It may be lost."""
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         """The revisions of several asks, read together; asks that do not exist are left out."""

@@ -21,7 +21,7 @@ from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 
 OPERATOR: Final = "operator"
-"""The user id of whoever presents the service's own key."""
+"""The user id of a caller who presents the service's own key."""
 _OPERATOR_PREFIX: Final = "abk_"
 _PERSONAL_PREFIX: Final = "abp_"
 _TOKEN_PREFIX: Final = "ab_"

@@ -248,7 +248,7 @@ class Surface(Protocol):
         """
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """Who may act at this destination, which is no person, if nobody was named; empty: nobody, and no ask."""
+        """Who may act at this place if no responders are named; if empty, the ask is refused."""
 
     def destination_problem(self, destination: Destination) -> str | None:
         """None if the destination is well-formed for this surface, else one sentence that says what is wrong."""

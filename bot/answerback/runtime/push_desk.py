@@ -37,7 +37,7 @@ async def open_push_desk(
         stack: closes the desk's connections.
 
     Raises:
-        ConfigError: the rules allow an address that is none.
+        ConfigError: the rules allow something that is not an address.
     """
     for plugin in installed_plugins():
         table = plugin_settings(settings, plugin)

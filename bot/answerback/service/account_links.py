@@ -2,7 +2,7 @@
 
 Whoever has a page starts it there and gets a code. The owner of an account in a chat types the code there, and
 confirms; then the page's owner reads which account that was, and confirms. What is started is a draft in the store, so
-any process can go on with it.
+any process can continue it.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class ChangeCommitter:
             reached: whether the person acted where the ask is shown, so that people can be asked there.
         """
         ask, entries = change.ask, change.entries
-        # Once it is shown, an ask stays on its surface: whoever sees it can still answer it.
+        # Once it is shown, an ask stays on its surface: people who see it can still answer it.
         reachable = reached or ask.message is not None or self._reachable(ask)
         if reachable and not self.rules.tools:
             return change  # the configuration has no rules: people are asked

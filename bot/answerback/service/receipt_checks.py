@@ -45,7 +45,7 @@ class Verdict:
 
 
 def parse(text: bytes) -> ReceiptBody | None:
-    """Read a receipt as the API returns it; None if it is none."""
+    """Read a receipt as the API returns it; None if the text is not one."""
     return _parse(_RECEIPT, text)
 
 

@@ -1,4 +1,4 @@
-"""Changes committed by other processes that share the store: wakes whoever waits for them in this process.
+"""Changes committed by other processes that share the store: wakes the callers that wait for them in this process.
 
 The store notifies of each change (`answerback.ports.claims.RemoteChanges.listen`). Changes without a notification are
 found by reading the revisions of everything that is waited for, after each reconnection and every few seconds.
@@ -76,7 +76,7 @@ class RemoteChangeListener:
         self._notified.set()
 
     async def dispatch_changes(self) -> None:
-        """Wake whoever waits for the changed asks; runs until cancelled."""
+        """Wake the callers that wait for the changed asks; runs until cancelled."""
         while True:
             await self._notified.wait()
             self._notified.clear()
@@ -146,7 +146,7 @@ class RemoteChangeListener:
             await self._presence.handle_remote_change(ask)
 
     async def _wake_surfaces(self) -> None:
-        """Make whoever follows all asks of a surface look at them again."""
+        """Make the followers of all asks of a surface look at them again."""
         for surface in self._surfaces.intersection(self._signals.followed):
             for ask in (await self._store.asks.page(surface=surface, limit=1)).rows:
                 self._signals.notify(ask)

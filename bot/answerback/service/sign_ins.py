@@ -53,7 +53,7 @@ WRONG_CODES: Final = 10
 """Codes that do not exist, and that a person may enter in ten minutes."""
 _ALL_WRONG_CODES: Final = 1_000
 CODE_LETTERS: Final = "BCDFGHJKLMNPQRSTVWXZ"
-"""Letters that are no vowels, so that they spell no word, and not easily mistaken (RFC 8628, section 6.1)."""
+"""Consonants, so that codes form no words, and none that is easily mistaken for another (RFC 8628, section 6.1)."""
 CODE_LENGTH: Final = 8
 _GROUP_SECONDS: Final = 300.0
 """Seconds for which it is remembered in which groups an agent's owner is."""

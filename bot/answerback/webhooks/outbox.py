@@ -246,7 +246,7 @@ class WebhookDispatcher:
             _log(result, sent)
             if result.state is DeliveryState.DELIVERED and stored.delivery.brings_outcome:
                 await self.save_seen([stored.delivery.ask_id], SeenState.SEEN)
-            # What people are told is no event of the ask.
+            # A notification is not an event of the ask.
             lines = [] if stored.delivery.is_push else [_entry(result, sent, at)]
             await self._save_result(result, lines)
         finally:

@@ -74,7 +74,7 @@ def encrypt(message: Mapping[str, JsonValue], key: str, auth: str) -> bytes:
     """Encrypt a message for the browser with these keys.
 
     Raises:
-        ValueError: the keys are none, or the message is too long.
+        ValueError: the keys are invalid, or the message is too long.
     """
     try:
         point, shared = _decode(key), _decode(auth)

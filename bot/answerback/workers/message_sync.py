@@ -1,6 +1,6 @@
 """Keeps every live message in its ask's state: level-triggered, one show at a time per ask, no backlog of states.
 
-Whoever finds an ask whose shown revision is outdated calls `MessageSync.request_sync`, which then shows the latest
+Code that finds an ask whose shown revision is outdated calls `MessageSync.request_sync`, which then shows the latest
 state until the two agree. A platform that fails is retried with increasing delays, which end when a person acts or
 looks. If an ask can never be shown, it fails with an explanation.
 """

@@ -59,8 +59,6 @@ async def _read_named(db: PostgresDatabase, statement: str, names: Collection[st
 
 
 class PostgresClaims(SqlClaims[PostgresDatabase]):
-    """Claims in a PostgreSQL database."""
-
     _release_messages = """UPDATE asks SET show_holder = NULL
         WHERE seq IN (SELECT seq FROM behind) AND show_holder = $1"""
 

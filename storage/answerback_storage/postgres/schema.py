@@ -350,7 +350,7 @@ RECEIPTS: Final = (
 PUSHES: Final = (
     """CREATE TABLE push_subscriptions (
         id text COLLATE "C" PRIMARY KEY, value text NOT NULL, at double precision NOT NULL)""",
-    # Pushes are sent as webhooks are, but are none: they are not counted.
+    # Pushes are sent as webhooks are, but not counted as such.
     "DROP TRIGGER deliveries_counted ON deliveries",
     """CREATE TRIGGER deliveries_counted AFTER INSERT ON deliveries FOR EACH ROW
         WHEN (NEW.type NOT LIKE 'push.%') EXECUTE FUNCTION count_deliveries()""",

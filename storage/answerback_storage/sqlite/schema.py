@@ -287,7 +287,7 @@ RECEIPTS: Final = (
 PUSHES: Final = (
     """CREATE TABLE push_subscriptions (
         id TEXT PRIMARY KEY, value TEXT NOT NULL, at REAL NOT NULL) STRICT, WITHOUT ROWID""",
-    # Pushes are sent as webhooks are, but are none: they are not counted.
+    # Pushes are sent as webhooks are, but not counted as such.
     "DROP TRIGGER deliveries_counted",
     """CREATE TRIGGER deliveries_counted AFTER INSERT ON deliveries WHEN NEW.type NOT LIKE 'push.%'
         BEGIN UPDATE counters SET n = n + 1 WHERE name = NEW.state; END""",

@@ -1,6 +1,6 @@
 """A thread with a queue of jobs, which returns the outcome of each job to the event loop.
 
-Knows nothing of SQL: whoever creates the thread decides what a batch of jobs runs in.
+Knows nothing of SQL: the creator of the thread decides what a batch of jobs runs in.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ _CONNECT_TIMEOUT: Final = 30.0
 _CLOSE_TIMEOUT: Final = 2.0
 _SERVER_ERROR: Final = -32000
 _MAX_RECONNECTS: Final = 5
-"""Attempts in a row to go on reading a stream that broke off."""
+"""Attempts in a row to continue reading a stream that broke off."""
 _RECONNECT_PAUSE: Final = 1.0
 _MAX_PAUSE: Final = 60.0
 

@@ -44,7 +44,7 @@ class RefusedLineError(Exception):
         """The id of the message, as far as it can be told."""
 
     def response(self) -> bytes:
-        """The error for whoever sent the line, or waits for it."""
+        """The error for the sender of the line, or for the caller that waits for it."""
         error = {"code": _PARSE_ERROR, "message": f"Answerback refused a message: {self}."}
         return encode_message({"id": self.id, "error": error})
 

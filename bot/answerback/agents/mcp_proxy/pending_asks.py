@@ -1,4 +1,4 @@
-"""The asks that wait for people. Whoever sent a request may cancel it, and its asks are withdrawn then."""
+"""The asks that wait for people. A client may cancel its request, and its asks are withdrawn then."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 
 def decides(agent: str, event: Json) -> bool:
-    """Whether a host waits for the answer to an event to go on."""
+    """Whether a host continues only with the answer to an event."""
     return denial(agent, event, "") is not None
 
 

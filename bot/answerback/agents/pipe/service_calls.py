@@ -113,7 +113,7 @@ class DeliveryReceipt:
             self._connection = None
 
     def __del__(self) -> None:
-        """Abandon the response if whoever waited for it, perhaps in another thread, was cancelled."""
+        """Abandon the response if the caller that waited for it, perhaps in another thread, was cancelled."""
         self.abandon()
 
     def _linger(self, option: bytes) -> None:

@@ -170,7 +170,7 @@ SHORT: tuple[int, Json] = (200, {**BEGUN[1], "expires_in": "soon"})
         (lambda url: {**own(url), "issuer": "https://x.example"}, (), "calls itself https://x"),
         (lambda url: {**own(url), "token_endpoint": "https://x.example/t"}, (), "nothing was sent"),
         (lambda url: {"issuer": url}, (), "nothing was sent"),
-        (own, ("junk",), "cannot be reached or is no Answerback"),
+        (own, ("junk",), "cannot be reached or is not an Answerback"),
         (own, ((400, {"error": "x", "error_description": "No \x1b[2J"}),), "refused it: No"),
         (own, (BEGUN, (400, {"error": "access_denied"})), "It was denied"),
         (own, (BEGUN, (400, {"error": "expired_token"})), "Nobody approved it in time"),
