@@ -59,6 +59,14 @@ def test_the_service_imports_no_library_of_a_surface() -> None:
 def test_the_tools_know_every_package_and_every_surface() -> None:
     tools = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]
     assert set(tools["importlinter"]["root_packages"]) == set(PACKAGES)
+    layers = next(each for each in tools["importlinter"]["contracts"] if each["type"] == "layers")
+    inside = ROOT / "bot" / "answerback"
+    parts = {
+        path.relative_to(inside).with_suffix("").parts[0]
+        for path in sources("bot")
+        if path.is_relative_to(inside)
+    }
+    assert set(re.findall(r"answerback\.(\w+)", str(layers["layers"]))) == parts - {"__init__"}
     assert {
         ".",
         *(path.relative_to(ROOT).parts[0] for path in sources("bot", "adapters", "storage")),
