@@ -1,16 +1,24 @@
-"""Private parts of libraries that the project uses: each is known, exists, and says what to do when it moves."""
+"""Private and undocumented parts of libraries that the project uses: each exists, and says what to do when it moves."""
 
 import ast
 import asyncio
+import contextlib
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
+import aiohttp
 import discord
 import pytest
 import typer.core
+import yarl
 from aiohttp import web
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import RawTestServer, TestClient, TestServer
+from aiohttp.web_protocol import RequestHandler
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
 
+from tests.fakes.receiver import WAIT
 from tests.meta.project import PACKAGES, ROOT, SOURCE_FOLDERS, sources, tree
 
 KNOWN = {
@@ -27,6 +35,29 @@ KNOWN = {
         "no longer does, nothing has to be cancelled."
     ),
 }
+
+UNDOCUMENTED = {
+    ("adapters/answerback_discord/connection.py", "Route.BASE = "): (
+        "discord.py's address of the API, which no argument sets. When it moves, look for `discord.com/api` in "
+        "discord/http.py."
+    ),
+    ("adapters/answerback_discord/connection.py", "DiscordWebSocket.DEFAULT_GATEWAY = "): (
+        "The address of discord.py's first connection, which no argument sets. When it moves, look for "
+        "`gateway.discord.gg` in discord/gateway.py."
+    ),
+    ("bot/answerback/http/response_arrival.py", "server.connection_lost = "): (
+        "aiohttp's protocol calls it when a connection ends. When it no longer does, look for `_manager` in "
+        "aiohttp/web_protocol.py."
+    ),
+    ("bot/answerback/http/response_arrival.py", "server.request_handler = "): (
+        "aiohttp's protocol calls it with each request. When it no longer does, look for `request_handler` in "
+        "aiohttp/web_server.py."
+    ),
+    ("bot/answerback/runtime/sockets.py", "server.request_handler = "): (
+        "As in response_arrival.py: a request is refused before the application reads its headers."
+    ),
+}
+"""What is set or replaced in libraries that do not document it, although its name is no private one."""
 
 _OF_NAMED_TUPLES = {"_asdict", "_replace"}
 """Public, in spite of their names: https://docs.python.org/3/library/collections.html#collections.somenamedtuple._asdict"""
@@ -67,6 +98,61 @@ def test_every_private_part_of_a_library_is_known() -> None:
     assert used == set(KNOWN), (
         "use a public interface, or say here what to do when the private one moves"
     )
+
+
+def test_everything_undocumented_that_is_listed_is_used() -> None:
+    unused = [
+        (file, use) for file, use in UNDOCUMENTED if use not in (ROOT / file).read_text("utf-8")
+    ]
+    assert unused == []
+
+
+def test_discord_py_still_calls_the_address_of_its_routes(monkeypatch: pytest.MonkeyPatch) -> None:
+    advice = UNDOCUMENTED["adapters/answerback_discord/connection.py", "Route.BASE = "]
+    monkeypatch.setattr(Route, "BASE", "http://127.0.0.1:1/api")
+    assert Route("GET", "/gateway").url == "http://127.0.0.1:1/api/gateway", advice
+
+
+def test_discord_py_still_connects_to_its_default_gateway() -> None:
+    advice = UNDOCUMENTED[
+        "adapters/answerback_discord/connection.py", "DiscordWebSocket.DEFAULT_GATEWAY = "
+    ]
+    connect = inspect.unwrap(DiscordWebSocket.from_client)
+    assert "DEFAULT_GATEWAY" in connect.__code__.co_names, advice
+    assert isinstance(DiscordWebSocket.DEFAULT_GATEWAY, yarl.URL), advice
+
+
+async def test_aiohttp_still_calls_what_is_replaced_in_its_server() -> None:
+    file = "bot/answerback/http/response_arrival.py"
+    ended = asyncio.Event()
+
+    async def built_with(_request: web.BaseRequest) -> web.Response:
+        return web.Response(text="built with")
+
+    async def replaced(_request: web.BaseRequest) -> web.Response:
+        return web.Response(text="replaced")
+
+    async with RawTestServer(built_with) as raw, aiohttp.ClientSession() as http:
+        assert raw.runner is not None
+        server = raw.runner.server
+        assert isinstance(server, web.Server)
+        lost = server.connection_lost
+
+        def connection_lost(handler: RequestHandler, error: BaseException | None = None) -> None:
+            lost(handler, error)
+            ended.set()
+
+        server.request_handler = replaced
+        server.connection_lost = connection_lost  # type: ignore[method-assign, assignment]
+        async with http.get(raw.make_url("/")) as response:
+            assert await response.text() == "replaced", UNDOCUMENTED[
+                file, "server.request_handler = "
+            ]
+        await http.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(WAIT):
+                await ended.wait()
+        assert ended.is_set(), UNDOCUMENTED[file, "server.connection_lost = "]
 
 
 @pytest.mark.parametrize("name", ["Command", "Context", "HelpFormatter"])
