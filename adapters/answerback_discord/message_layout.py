@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from answerback.presentation.text_blocks import BlockFitter, TextBlock
 from answerback.presentation.text_fitting import utf16_length
-from answerback_chat.text_blocks import BlockFitter, TextBlock
 from answerback_discord.limits import MESSAGE_TEXT
 from answerback_discord.markdown_text import shorten
 

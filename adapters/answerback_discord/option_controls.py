@@ -20,6 +20,7 @@ from answerback.presentation.option_controls import (
     selected_indexes,
     selection_digest,
 )
+from answerback.presentation.text_blocks import TextBlock
 from answerback_chat import control_codec
 from answerback_chat.control_buttons import (
     PlannedButton,
@@ -28,7 +29,6 @@ from answerback_chat.control_buttons import (
     option_buttons,
 )
 from answerback_chat.control_codec import Verb
-from answerback_chat.text_blocks import TextBlock
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import ButtonStyle, Json

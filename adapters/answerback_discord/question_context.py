@@ -11,8 +11,8 @@ from typing import Final
 
 from answerback.core.markdown import List, Span, Spans, append_link_addresses
 from answerback.presentation.context_layout import has_plain_numbering
+from answerback.presentation.context_markup import ContextMarkup
 from answerback.presentation.text_fitting import utf16_length
-from answerback_chat.context_markup import ContextMarkup
 from answerback_discord.markdown_text import escape, separate_backticks, to_code_block
 
 _LANGUAGE: Final = re.compile(r"[a-z0-9+-]{1,20}")

@@ -14,12 +14,12 @@ from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, wording
 from answerback.presentation.header_tag import header_tag
+from answerback.presentation.text_blocks import TextBlock
 from answerback.presentation.text_fitting import utf16_length
 from answerback_chat import message_texts
 from answerback_chat.control_buttons import answer_buttons, more_buttons, walk_buttons
 from answerback_chat.control_codec import Verb
 from answerback_chat.message_texts import ASIDES_BUDGET
-from answerback_chat.text_blocks import TextBlock
 from answerback_discord import components as c
 from answerback_discord import (
     form_inputs,

@@ -9,10 +9,10 @@ from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.presentation.full_text import Kind, Part, full_text
 from answerback.presentation.option_controls import chosen_indexes
+from answerback.presentation.text_blocks import pages_of
 from answerback.presentation.text_fitting import utf16_length
 from answerback_chat.control_buttons import PlannedButton, option_button
 from answerback_chat.control_codec import Verb
-from answerback_chat.text_blocks import pages_of
 from answerback_discord import components as c
 from answerback_discord import limits, question_context
 from answerback_discord.components import Json

@@ -23,10 +23,10 @@ from answerback.presentation.option_controls import (
     selection_digest,
 )
 from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_blocks import TextBlock
 from answerback.presentation.text_fitting import fits_line
 from answerback_chat.control_buttons import free_text_buttons
 from answerback_chat.control_codec import Verb
-from answerback_chat.text_blocks import TextBlock
 from answerback_telegram import keyboards
 from answerback_telegram.keyboards import Json, Row, button
 

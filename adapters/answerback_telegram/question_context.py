@@ -13,7 +13,7 @@ from typing import ClassVar, Final
 from answerback.core.markdown import List, Span, Spans, append_link_addresses
 from answerback.core.view import Prompt
 from answerback.presentation.context_layout import RenderedContext
-from answerback_chat.context_markup import ContextMarkup
+from answerback.presentation.context_markup import ContextMarkup
 from answerback_telegram.html_text import code, escape, length, preformatted
 
 _LANGUAGE: Final = re.compile(r"[a-z0-9+-]{1,20}")

@@ -14,6 +14,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, wording
 from answerback.presentation.header_tag import header_tag
+from answerback.presentation.text_blocks import BlockFitter, TextBlock
 from answerback_chat import message_texts
 from answerback_chat.control_buttons import (
     PlannedButton,
@@ -23,7 +24,6 @@ from answerback_chat.control_buttons import (
 )
 from answerback_chat.control_codec import Verb
 from answerback_chat.message_texts import ASIDES_BUDGET, Markup
-from answerback_chat.text_blocks import BlockFitter, TextBlock
 from answerback_telegram import keyboards, limits, option_controls, people_text
 from answerback_telegram.html_text import is_live, length, preformatted, shorten
 from answerback_telegram.html_text import plain as plain_text

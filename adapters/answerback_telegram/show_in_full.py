@@ -8,8 +8,8 @@ from typing import Final
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.presentation.full_text import Kind, Part, full_text, titled
+from answerback.presentation.text_blocks import pages_of
 from answerback_chat.control_codec import Verb
-from answerback_chat.text_blocks import pages_of
 from answerback_telegram import keyboards, limits
 from answerback_telegram.html_text import escape, length, split_into_pieces
 from answerback_telegram.keyboards import Json, button
