@@ -44,4 +44,4 @@ def denial_of(ask: Ask) -> Option | None:
     """Return the option that denies a permission and decides nothing else; None if there is none."""
     if ask.question is None or len(ask.form.questions) > 1:
         return None
-    return next((each for each in ask.question.options if each.kind is OptionKind.DENY), None)
+    return ask.question.sole_option(OptionKind.DENY)

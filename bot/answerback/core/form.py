@@ -67,6 +67,8 @@ class Option(FrozenModel):
     preview: str | None = None
     kind: OptionKind | None = None
     """None where no permission is asked for."""
+    lasting: bool = False
+    """Whether it denies further uses as well, as its label says."""
 
 
 class When(FrozenModel):
@@ -120,6 +122,11 @@ class Question(FrozenModel):
 
     def option(self, value: JsonValue) -> Option | None:
         return next((o for o in self.options if o.value == value), None)
+
+    def sole_option(self, kind: OptionKind) -> Option | None:
+        """Return the only option of a kind; None if there is none, or a choice. What denies for good does not count."""
+        found = [each for each in self.options if each.kind is kind and not each.lasting]
+        return found[0] if len(found) == 1 else None
 
     def with_default(self, value: JsonValue) -> Question:
         return self.model_copy(update={"default": value, "has_default": True})

@@ -29,8 +29,7 @@ def option_to_grant(ask: Ask) -> Option | None:
     question = ask.question
     if ask.request.grants is None or question is None or ask.form.confirmation is not None:
         return None
-    once = [each for each in question.options if each.kind is OptionKind.ALLOW_ONCE]
-    return once[0] if len(once) == 1 else None
+    return question.sole_option(OptionKind.ALLOW_ONCE)
 
 
 def give(

@@ -45,11 +45,13 @@ _ADDRESSES: Final = ("url", "uri")
 _PATHS: Final = ("file_path", "filePath", "path", "filepath", "notebook_path", "fileName")
 _CONTENT: Final = frozenset(
     {
-        *("old_string", "new_string", "oldString", "newString", "replace_all", "replaceAll", "content", "diff"),
+        *("old_string", "new_string", "oldString", "newString", "replace_all", "replaceAll", "content"),
         *("new_source", "cell_id", "cell_type", "edit_mode", "expected_replacements", "instruction"),
     }
 )  # fmt: skip
-"""The arguments of an edit that say what changes within the file."""
+"""The arguments of an edit that say what changes within the file. A diff or a patch may name another one."""
+_PATCHING: Final = re.compile("patch|diff", re.IGNORECASE)
+"""Tools whose content names files."""
 _PLACES: Final = ("locations", "content")
 """What ACP says besides about the files of a tool call."""
 _DRIVE: Final = re.compile(r"[A-Za-z]:\\[^:/]*")
@@ -203,6 +205,8 @@ class ToolCall(NamedTuple):
     arguments: JsonValue
     notes: dict[str, JsonValue]
     """What the host says besides."""
+    others: dict[str, JsonValue]
+    """What else has to be the same: what people do not see of the call, and what allowing it once means to the host."""
 
 
 class _Candidate(NamedTuple):
@@ -228,7 +232,8 @@ def offer_of(rule: GrantRule, asker: Asker, call: ToolCall) -> GrantOffer | None
 
 
 def _scope(asker: Asker, call: ToolCall, candidate: _Candidate) -> str:
-    whole = [*asker, call.request, call.tool, call.server, candidate.match, candidate.same]
+    host = [call.request, call.tool, call.server, call.others]
+    whole = [*asker, *host, candidate.match, candidate.same]
     # Numbers keep their form, and texts their code points: 1 is not 1.0, nor é an e with an accent.
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
 
@@ -247,7 +252,7 @@ def _candidates(call: ToolCall, prefixes: Sequence[str]) -> Iterator[_Candidate]
         case ToolKind.SHELL:
             yield from _commands({**arguments}, call.notes, prefixes)
         case ToolKind.EDIT:
-            yield from _file({**arguments}, call.notes)
+            yield from _file(call.tool, {**arguments}, call.notes)
         case ToolKind.FETCH:
             yield from _address({**arguments}, call.notes)
         case _:
@@ -283,7 +288,9 @@ def _commands(
                 yield _Candidate(f"{_PREFIX}{prefix}", prefix, [name, rest, notes])
 
 
-def _file(rest: dict[str, JsonValue], notes: dict[str, JsonValue]) -> Iterator[_Candidate]:
+def _file(
+    tool: str, rest: dict[str, JsonValue], notes: dict[str, JsonValue]
+) -> Iterator[_Candidate]:
     _, path = _take_one(rest, _PATHS)
     _drop_texts(rest, "description")
     edits = rest.pop("edits", [])
@@ -294,6 +301,7 @@ def _file(rest: dict[str, JsonValue], notes: dict[str, JsonValue]) -> Iterator[_
     if (
         isinstance(path, str)
         and is_plain_path(path)
+        and not _PATCHING.search(tool)
         and all(map(_is_content, parts))
         and all(_is_about(each, path) for each in places)
     ):

@@ -138,11 +138,8 @@ def decide_in_batch(ask: Ask, *, allow: bool) -> Answer | Refusal:
         return refusals.NOT_AN_APPROVAL
     if ask.form.confirmation is not None:
         return refusals.NOT_IN_A_BATCH
-    kind = OptionKind.ALLOW_ONCE if allow else OptionKind.DENY
-    offered = [each for each in question.options if each.kind is kind]
-    if not offered or (allow and len(offered) > 1):
-        return refusals.NO_SUCH_OPTION
-    return Answer(value=offered[0].value)
+    option = question.sole_option(OptionKind.ALLOW_ONCE if allow else OptionKind.DENY)
+    return refusals.NO_SUCH_OPTION if option is None else Answer(value=option.value)
 
 
 def _choice_answer(

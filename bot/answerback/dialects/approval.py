@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from answerback.core import headline
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import Problem
-from answerback.core.form import Form
+from answerback.core.form import Form, OptionKind
 from answerback.core.grants import ToolCall
 from answerback.core.headline import ToolKind
 from answerback.dialects import results
@@ -77,11 +77,19 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
     if len(requests) != 1 or requests[0].headline is not None or requests[0].lead:
         return None
     [one] = requests
+    once = [option for option in one.options if option.kind is OptionKind.ALLOW_ONCE]
+    if len(once) != 1 or any(
+        more.when and more.when.equals == once[0].value for more in one.further
+    ):
+        return None
+    [option] = once
     kind = ToolKind.MCP if one.server else headline.kind_of(one.tool, one.acp_kind)
-    folder = (
-        {"cwd": arguments["cwd"]} if "cwd" in arguments else {}
-    )  # it decides what a relative name means
-    return ToolCall(name, one.tool, one.server, kind, one.arguments, {**one.notes, **folder})
+    # What an option does besides allowing stands only in its text.
+    others: dict[str, JsonValue] = {
+        **one.others,
+        "option": [option.value, option.label, option.description],
+    }
+    return ToolCall(name, one.tool, one.server, kind, one.arguments, one.notes, others)
 
 
 @results.unless_failed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final, Generic, NamedTuple, TypeVar
@@ -20,6 +21,13 @@ R = TypeVar("R")
 
 _MAX_UNITS: Final = 600
 _MAX_LINES: Final = 12
+_PLAIN: Final = frozenset(
+    {
+        *("yes", "ok", "accept", "allow", "approve", "continue", "permit", "proceed", "run"),
+        *("it", "this", "time", "once", "only", "just"),
+    }
+)
+"""Words of a label that says no more than that something is allowed once."""
 
 
 class BatchRow(NamedTuple, Generic[R]):
@@ -78,9 +86,17 @@ def whole_prompt(ask: Ask) -> Prompt | None:
         return None
     question = prompt.question
     option = question.option(allowing.value)
-    has_more = option is None or option.description or option.preview or ask.asides
+    if option is None or not says_no_more(option.label):
+        return None
+    has_more = option.description or option.preview or ask.asides
     fits = fits_in_row(question.text, question.context or "", prompt.context_format)
     return prompt if fits and not has_more else None
+
+
+def says_no_more(label: str) -> bool:
+    """Whether a host's label of allowing once says no more than that, so that it need not stand in the row."""
+    parts = re.findall(r"\w+", label.casefold())
+    return bool(parts) and _PLAIN.issuperset(parts)
 
 
 def fits_in_row(headline: str, context: str, context_format: ContextFormat) -> bool:

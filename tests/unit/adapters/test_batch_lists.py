@@ -13,9 +13,11 @@ FILLINGS = ("x", "*", "`", "<", "\U0001f469", "\u200b", "a b\n", "@here ")
 SIZES = (0, 290, 310, 599, 5_000)
 
 
-def _permission(surface: str, number: int, text: str, context: str) -> Ask:
+def _permission(
+    surface: str, number: int, text: str, context: str, allowing: str = "Allow once"
+) -> Ask:
     options = (
-        Option(value="allow", label="Allow once", kind=OptionKind.ALLOW_ONCE),
+        Option(value="allow", label=allowing, kind=OptionKind.ALLOW_ONCE),
         Option(value="deny", label="Deny", kind=OptionKind.DENY),
     )
     question = Question(
@@ -61,3 +63,22 @@ def test_a_row_that_can_be_allowed_shows_every_line_and_no_other_does(surface: s
     assert any(whole)
     long = _permission(surface, 1, "R" * 400, "ls")
     assert on.rows([long])[0].shown is None, "its headline is cut"
+
+
+@pytest.mark.rule("BATCH-8")
+@pytest.mark.parametrize("surface", PLATFORMS)
+@pytest.mark.parametrize(
+    ("label", "is_plain"),
+    [
+        ("Yes", True),
+        ("Allow this time (once)", True),
+        ("Yes, and run everything else without asking", False),
+        ("Allow all", False),
+        ("\u5141\u8bb8", False),
+    ],
+)
+def test_an_option_that_may_do_more_is_not_chosen_in_a_list(
+    surface: str, label: str, is_plain: bool
+) -> None:
+    [row] = PLATFORMS[surface].LISTED.rows([_permission(surface, 1, "Run it", "", label)])
+    assert (row.shown is not None) is is_plain

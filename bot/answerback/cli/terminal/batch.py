@@ -15,7 +15,7 @@ from answerback.cli.terminal.line_input import LineInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.cli.terminal.terminal_output import Fragments, print_lines, text_line
 from answerback.core.form import OptionKind
-from answerback.presentation.batch_rows import fits_in_row
+from answerback.presentation.batch_rows import fits_in_row, says_no_more
 from answerback_client import Ask, AsyncClient
 
 _MOST: Final = 100
@@ -130,6 +130,7 @@ def _is_whole(ask: Ask) -> bool:
         each
         for each in _options(ask)
         if each.get("kind") == OptionKind.ALLOW_ONCE
+        and says_no_more(str(each["label"]))
         and not (each.get("description") or each.get("preview"))
     ]
     context, context_format = str(prompt.get("context") or ""), question_context.format_of(prompt)

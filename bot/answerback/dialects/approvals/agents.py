@@ -18,6 +18,7 @@ from answerback.core.headline import ToolKind
 from answerback.core.option_labels import tell_apart
 from answerback.dialects.approvals.approval_request import (
     DECISION,
+    LASTING_DENIAL,
     AnswersById,
     ApprovalRequest,
     Json,
@@ -28,6 +29,7 @@ from answerback.dialects.approvals.approval_request import (
     option_for,
     optional_items,
     options,
+    other_fields,
     read_tool_name,
     require_object,
 )
@@ -67,6 +69,7 @@ def _read_claude(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((call, "tool_name")),
         arguments=call.at("tool_input").value,
         notes=notes(call, "mcp_server"),
+        others=other_fields(call, "tool_name", "tool_input", "mcp_server", _SUGGESTIONS),
         options=(allow, *suggested, deny),
     )
 
@@ -144,6 +147,7 @@ def _read_copilot(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=tool,
         server=server or None,
         arguments=call.at("toolInput").value,
+        others=other_fields(call, "toolName", "toolInput"),
         options=options(allow="Allow", deny="Deny"),
     )
 
@@ -164,6 +168,7 @@ _KINDS: Final = {
     "reject_always": OptionKind.DENY,
 }
 _ACP_IDS: Final = frozenset({"type", "toolCall", "toolCallId", "terminalId", "_meta"})
+_ACP_NOTES: Final = ("title", "kind", "locations", "content")
 
 
 def _read_options(
@@ -181,7 +186,10 @@ def _read_options(
         if value is not None and label is not None:
             kind = node.at("kind").value
             option = Option(
-                value=value, label=label, kind=_KINDS.get(str(kind), kind_of_value(value))
+                value=value,
+                label=label,
+                kind=_KINDS.get(str(kind), kind_of_value(value)),
+                lasting=LASTING_DENIAL in (kind, value),
             )
             offered[value] = option, kind
     return [*offered.values()]
@@ -194,13 +202,18 @@ def _read_acp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     name_fields = [
         (tool_call, key) for key in ("name", "title", "kind", "toolCallId") if tool_call.has(key)
     ]
+    said = _subject(subject.value)
     yield ApprovalRequest(
         tool=read_tool_name(*name_fields, (call, "title")),
-        arguments=_subject(subject.value) or tool_call.at("rawInput").value,
+        arguments=said or tool_call.at("rawInput").value,
         acp_kind="execute" if subject.has("command") else tool_call.at("kind").value,
         notes={
             **notes(call, "title", "description"),
-            **notes(tool_call, "title", "kind", "locations", "content"),
+            **notes(tool_call, *_ACP_NOTES, *(["rawInput"] if said else [])),
+        },
+        others={
+            **other_fields(call, "title", "description", "options", "subject", "toolCall"),
+            "toolCall": other_fields(tool_call, "name", "rawInput", *_ACP_NOTES),
         },
         options=tuple(_with_kinds(offered)),
     )
@@ -245,6 +258,10 @@ def _read_opencode(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((call, "permission")),
         arguments=call.at("metadata").value,
         notes=notes(call, "patterns"),
+        # Its `tool` says which message and call it is.
+        others=other_fields(
+            call, "permission", "metadata", "patterns", "always", "messageID", "tool"
+        ),
         options=(once, always, reject) if patterns else (once, reject),
     )
 
@@ -255,11 +272,14 @@ def _read_opencode(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     """Read a request about one or several uses of tools, which are decided together."""
     uses: list[tuple[JsonValue, Json]] = []
+    others: Json = other_fields(call, "toolUses", "options")
     tools: list[str] = []
     for node in call.items("toolUses", min_items=1, max_items=MAX_OPTIONS, noun="uses"):
         use = require_object(node, "toolUse") if node.is_object() else node
         tools.append(read_tool_name((use, "name")))
         uses.append((use.at("input").value, notes(node, "details")))
+        others |= other_fields(node, "toolUse", "details")
+        others |= other_fields(use, "name", "input")
     several: list[JsonValue] = [
         {tool: arguments, **details} for tool, (arguments, details) in zip(tools, uses, strict=True)
     ]
@@ -269,6 +289,7 @@ def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=", ".join(dict.fromkeys(tools)),
         arguments=arguments if is_one else several,
         notes=details if is_one else {},
+        others=others,
         options=tuple(option for option, _ in _read_options(call, "value", "label")),
     )
 

@@ -41,6 +41,8 @@ class ApprovalRequest:
     arguments: JsonValue = None
     notes: Json = field(default_factory=dict)
     """Other information from the host, such as where and why."""
+    others: Json = field(default_factory=dict)
+    """What else the host sent: not shown, but the same wherever a grant allows the same again."""
     id: str = DECISION
     server: str | None = None
     """The label of the MCP server that has the tool, if the host sends it on its own."""
@@ -108,6 +110,7 @@ def one_field(
 
 
 _DENYING: Final = frozenset({"deny", "reject", "decline", "cancel", "reject_always"})
+LASTING_DENIAL: Final = "reject_always"
 _ALLOWING_ONCE: Final = frozenset(
     {"allow", "approve", "accept", "once", "turn", "proceed_once", "allow-once"}
 )
@@ -136,21 +139,30 @@ def _place_by_kind(option: Option) -> int:
 def options(**labels: str) -> tuple[Option, ...]:
     """Build options from labels by value, which says what each does."""
     return tuple(
-        Option(value=value, label=label, kind=kind_of_value(value))
+        Option(value=value, label=label, kind=kind_of_value(value), lasting=value == LASTING_DENIAL)
         for value, label in labels.items()
     )
 
 
-def option_for(value: str, label: str, sent: JsonValue, kind: OptionKind, *, whole: bool) -> Option:
+def option_for(
+    value: str,
+    label: str,
+    sent: JsonValue,
+    kind: OptionKind,
+    *,
+    whole: bool,
+    lasting: bool = False,
+) -> Option:
     """Build an option for something that the host sent.
 
     Args:
         whole: whether the label describes it completely; if not, the description contains it verbatim.
+        lasting: whether it denies further uses as well.
     """
     short = label if len(label) <= _MAX_LABEL else f"{label[: _MAX_LABEL - 1]}…"
     complete = whole and short == label
     description = None if complete else to_json_text(sent)
-    return Option(value=value, label=short, description=description, kind=kind)
+    return Option(value=value, label=short, description=description, kind=kind, lasting=lasting)
 
 
 def optional_items(node: ArgumentNode, key: str, noun: str) -> list[ArgumentNode]:
@@ -180,6 +192,21 @@ def read_tool_name(*places: tuple[ArgumentNode, str]) -> str:
 def mcp_tool_name(server: str | None, tool: str) -> str:
     """Return the name of an MCP server's tool, as agents write it."""
     return f"mcp__{server}__{tool}"
+
+
+_IDS: Final = frozenset(
+    {
+        *("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "approvalId", "requestId"),
+        *("sessionId", "sessionID", "session_id", "sessionKey", "runId", "threadId", "turnId", "itemId"),
+    }
+)  # fmt: skip
+"""Fields that differ from call to call, and do not describe it."""
+
+
+def other_fields(node: ArgumentNode, *read: str) -> Json:
+    """Return the fields that a reader does not read, without ids."""
+    fields = node.value if isinstance(node.value, dict) else {}
+    return {key: value for key, value in fields.items() if key not in _IDS and key not in read}
 
 
 def notes(node: ArgumentNode, *keys: str) -> Json:

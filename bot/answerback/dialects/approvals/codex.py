@@ -26,6 +26,7 @@ from answerback.dialects.approvals.approval_request import (
     option_for,
     optional_items,
     options,
+    other_fields,
     read_tool_name,
 )
 from answerback.dialects.approvals.arguments_markdown import to_json_text
@@ -43,7 +44,7 @@ _EXEC: Final = "acceptWithExecpolicyAmendment"
 _NETWORK: Final = "applyNetworkPolicyAmendment"
 _HIDDEN_FIELDS: Final = frozenset(
     {
-        "threadId", "turnId", "itemId", "approvalId", "startedAtMs", "environmentId", "kind",
+        "threadId", "turnId", "itemId", "approvalId", "startedAtMs", "kind",
         "availableDecisions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments",
     }
 )  # fmt: skip
@@ -73,7 +74,10 @@ def _decisions(arguments: Json) -> Iterator[_Decision]:
             counts[key] = counts.get(key, 0) + 1
             value = key if counts[key] == 1 else f"{key}:{counts[key]}"
             label, kind = _amendment_label(key, sent), _amendment_kind(sent)
-            yield _Decision(i, sent, option_for(value, label, sent, kind, whole=True))
+            option = option_for(
+                value, label, sent, kind, whole=True, lasting=kind is OptionKind.DENY
+            )
+            yield _Decision(i, sent, option)
 
 
 def _is_human_command(arguments: Json) -> bool:
@@ -148,7 +152,9 @@ def shown_fields(call: ArgumentNode) -> Json:
     return {
         key: value
         for key, value in arguments.items()
-        if key not in _HIDDEN_FIELDS and value is not None
+        if key not in _HIDDEN_FIELDS
+        and value is not None
+        and (key, value) != ("environmentId", "local")
     }
 
 
@@ -169,6 +175,7 @@ def _read_file_change(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 
 # --- tools of MCP servers -------------------------------------------------------------------------
 
+_MCP_NOTES: Final = ("tool_title", "tool_description", "connector_name")
 _PERSIST: Final = {"session": "Allow tool this session", "always": "Always allow this tool"}
 """How long Codex remembers an approval, as far as it offers that."""
 
@@ -182,7 +189,11 @@ def _read_mcp_tool(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=mcp_tool_name(call.label("serverName"), tool),
         arguments=meta.at("tool_params").value,
-        notes=notes(meta, "tool_title", "tool_description", "connector_name"),
+        notes=notes(meta, *_MCP_NOTES),
+        others={
+            **other_fields(call, "message", "_meta"),
+            "_meta": other_fields(meta, "tool_name", "tool_params", "persist", *_MCP_NOTES),
+        },
         options=options(accept="Allow once", **labels, decline="Deny"),
     )
 

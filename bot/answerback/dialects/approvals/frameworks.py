@@ -20,6 +20,7 @@ from answerback.dialects.approvals.approval_request import (
     mcp_tool_name,
     notes,
     options,
+    other_fields,
     read_tool_name,
     require_object,
 )
@@ -60,18 +61,23 @@ def _read_langchain(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 
 
 def _langchain_request(
-    call: ArgumentNode, offered: Sequence[str], suffix: str = ""
+    call: ArgumentNode, offered: Sequence[str], suffix: str = "", around: Json | None = None
 ) -> ApprovalRequest:
     """Read an action.
 
     Args:
         suffix: tells the ids of its questions from those of the other actions in the same call.
+        around: what else was sent with all actions.
     """
     return ApprovalRequest(
         id=f"{DECISION}{suffix}",
         tool=read_tool_name((call, "name")),
         arguments=call.at("args").value,
         notes=notes(call, "description"),
+        others={
+            **other_fields(call, "name", "args", "description", "allowed_decisions", "args_schema"),
+            **({"around": around} if around else {}),
+        },
         options=options(**{each: _LANGCHAIN[each] for each in offered}),
         further=tuple(_langchain_follow_ups(call, offered, suffix)),
     )
@@ -86,11 +92,12 @@ def _read_langchain_batch(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         if config.is_object() and (name := config.text("action_name")) is not None:
             allowed[name] = _allowed_decisions(config)
     most = MAX_QUESTIONS // _QUESTIONS_PER_ACTION
+    around = other_fields(call, "review_configs", "action_requests")
     actions = call.items("action_requests", min_items=1, max_items=most, noun="actions")
     for i, action in enumerate(actions, 1):
         if action.is_object():
             offered = allowed.get(str(action.at("name").value), _DEFAULT)
-            yield _langchain_request(action, offered, f"_{i}")
+            yield _langchain_request(action, offered, f"_{i}", around)
 
 
 def _allowed_decisions(call: ArgumentNode) -> Sequence[str]:
@@ -205,6 +212,7 @@ def _read_openai_mcp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=mcp_tool_name(call.label("server_label"), read_tool_name((call, "name"))),
         arguments=parse_json_arguments(call.at("arguments").value),
+        others=other_fields(call, "name", "arguments"),
         options=_YES_NO,
     )
 
@@ -228,6 +236,10 @@ def _read_openai(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((call, "tool_name"), (item, "name")),
         arguments=parse_json_arguments(item.at("arguments").value),
         server=_server_label(item),
+        others={
+            **other_fields(call, "tool_name", "raw_item"),
+            "raw_item": other_fields(item, "name", "arguments"),
+        },
         options=_OPENAI,
     )
 
@@ -259,6 +271,10 @@ def _read_ai_sdk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((tool_call, "toolName")),
         arguments=tool_call.at("input").value,
         notes=notes(call, "reason"),
+        others={
+            **other_fields(call, "toolCall", "reason"),
+            "toolCall": other_fields(tool_call, "toolName", "input"),
+        },
         options=_YES_NO,
     )
 
@@ -285,6 +301,10 @@ def _read_pydantic(call: ArgumentNode) -> Iterator[ApprovalRequest]:
             tool=read_tool_name((node, "tool_name")),
             arguments=parse_json_arguments(node.at("args").value),
             notes=notes(call.at("metadata"), call_id),
+            others={
+                **other_fields(call, "approvals", "metadata"),
+                "approval": other_fields(node, "tool_name", "args"),
+            },
             options=options(approve="Approve", deny="Deny"),
         )
 
@@ -324,6 +344,11 @@ def _read_adk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((function, "name")),
         arguments=function.at("args").value,
         notes=notes(confirmation, "hint", "payload"),
+        others={
+            **other_fields(call, "originalFunctionCall", "toolConfirmation"),
+            "originalFunctionCall": other_fields(function, "name", "args"),
+            "toolConfirmation": other_fields(confirmation, "hint", "payload"),
+        },
         options=_YES_NO,
         further=tuple(more),
     )

@@ -16,6 +16,7 @@ from answerback.dialects.approvals.approval_request import (
     notes,
     one_field,
     options,
+    other_fields,
     read_tool_name,
 )
 from answerback.dialects.approvals.arguments_markdown import Block
@@ -31,6 +32,7 @@ def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((call, "name")),
         server=call.label("server"),
         arguments=call.at("arguments").value,
+        others=other_fields(call, "name", "server", "arguments"),
         lead=() if changed is None else (Block(title, changed, "diff"),),
         options=options(allow="Allow once", deny="Deny"),
     )
@@ -43,7 +45,10 @@ _ONCE: Final = "allow-once"
 _ALWAYS: Final = "allow-always"
 _DENY: Final = "deny"
 _LABELS: Final = {_ONCE: "Allow once", _ALWAYS: "Always allow", _DENY: "Deny"}
-_COMMAND_NOTES: Final = ("cwd", "host", "nodeId", "resolvedPath", "warningText", "agentId")
+_COMMAND_NOTES: Final = (
+    *("cwd", "host", "nodeId", "resolvedPath", "warningText", "agentId"),
+    *("commandArgv", "env", "systemRunPlan"),
+)
 _PLUGIN_NOTES: Final = ("description", "detail", "scope", "severity", "pluginId", "agentId")
 
 
@@ -62,6 +67,7 @@ def _read_command(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool="exec",
         arguments={"command": command},
         notes=notes(call, *_COMMAND_NOTES),
+        others=other_fields(call, "command", "allowedDecisions", *_COMMAND_NOTES),
         acp_kind="execute",
         options=_options(call),
     )

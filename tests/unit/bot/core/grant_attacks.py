@@ -162,6 +162,13 @@ ATTACKS: Final[Mapping[str, Mapping[str, ToolCall]]] = {
         "a nested argument": edit("/srv/app/a.py", content={"path": "/etc/passwd"}),
         "edits that are none": edit("/srv/app/a.py", edits="/etc/passwd"),
         "no text": edit(["/srv/app/a.py"]),
+        "a patch of another file": claude(
+            "Edit", file_path="/srv/app/a.py", diff="*** Begin Patch\n*** Delete File: /etc/passwd\n*** End Patch",
+        ),
+        "a diff of another file": edit(
+            "/srv/app/a.py", diff="--- a/../../etc/passwd\n+++ b/../../etc/passwd\n@@ -1 +1 @@\n-a\n+b\n"
+        ),
+        "a diff of that file": edit("/srv/app/a.py", diff="@@ -1 +1 @@\n-a\n+b\n"),
         "another tool": claude("Write", file_path="/srv/app/a.py", content="b"),
         "a patch": claude("apply_patch", input="*** Update File: /srv/app/a.py"),
         "a deletion": acp(
@@ -235,6 +242,10 @@ ATTACKS: Final[Mapping[str, Mapping[str, ToolCall]]] = {
         "none": call_of("tools/call", {"server": "shop", "name": "delete", "arguments": {}}),
     },
     "codex": {
+        "another environment": call_of(
+            "item/commandExecution/requestApproval",
+            {"command": "make test", "cwd": "/w", "environmentId": "production"},
+        ),
         "another folder": call_of(
             "item/commandExecution/requestApproval", {"command": "make test", "cwd": "/x"}
         ),

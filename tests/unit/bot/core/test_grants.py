@@ -221,7 +221,7 @@ NOT_OFFERED: Final = {
     "a place that is a text": acp(
         name="x", kind="edit", rawInput={"path": "/a"}, locations=["/a"], toolCallId="1"
     ),
-    "a server's tool with a text": ToolCall("hitl_request", "t", "s", ToolKind.MCP, "ls", {}),
+    "a server's tool with a text": ToolCall("hitl_request", "t", "s", ToolKind.MCP, "ls", {}, {}),
     "places that are none": acp(
         name="x", kind="edit", rawInput={"path": "/a"}, locations="/a", toolCallId="1"
     ),
@@ -262,7 +262,7 @@ def test_a_command_as_words_and_one_as_a_text_are_offered() -> None:
     offer = offered(shell(["git", "commit", "-m", "a b"]))
     assert offer is not None
     assert [each.subject for each in offer.matches] == ["git commit -m 'a b'"]
-    call = ToolCall("hitl_request", "shell", None, ToolKind.SHELL, "ls", {})
+    call = ToolCall("hitl_request", "shell", None, ToolKind.SHELL, "ls", {}, {})
     assert is_covered(granted(call, "command"), call)
 
 

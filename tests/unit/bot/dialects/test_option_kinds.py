@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.form import OptionKind
+from answerback.core.intents import decide_in_batch
+from answerback.core.refusals import NO_SUCH_OPTION
 from answerback.dialects.approval import VARIANTS
 from answerback.service.ask_wire import ask_json
 from tests.unit.bot.approval_support import CALLS, make_ask
@@ -72,3 +75,22 @@ def test_what_holds_for_longer_says_for_what_and_how_long() -> None:
     label = make_ask("permission.asked").form.questions[0].options[1].label
     assert label == "Always allow ls * until opencode ends"
     assert CALLS["permission.asked"]["always"] == ["ls *"]
+
+
+@pytest.mark.rule("BATCH-8")
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("item/commandExecution/requestApproval", "decline"),
+        ("session/request_permission", "3"),
+        ("tool_approval_item", "reject"),
+    ],
+)
+def test_what_is_denied_in_a_list_is_denied_once(name: str, value: str) -> None:
+    denied = decide_in_batch(make_ask(name, **MORE[name][0]), allow=False)
+    assert denied == Answer(value=value)
+
+
+@pytest.mark.rule("BATCH-8")
+def test_what_can_only_be_denied_for_good_is_not_denied_in_a_list() -> None:
+    assert decide_in_batch(make_ask("session/request_permission"), allow=False) is NO_SUCH_OPTION

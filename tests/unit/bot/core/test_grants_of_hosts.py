@@ -1,0 +1,121 @@
+"""Whatever a host sends counts for a grant: unknown fields, and the option that is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pytest
+
+from answerback.dialects.approval import VARIANTS, read_tool_call
+from tests.unit.bot.core.grant_attacks import Json, call_of
+from tests.unit.bot.core.test_grants import granted, is_covered, offered
+
+pytestmark = pytest.mark.rule("GRANT-2")
+
+MAKE: Final[Json] = {"command": "make"}
+ONCE: Final[Json] = {"optionId": "once", "name": "Yes", "kind": "allow_once"}
+HOSTS: Final[Mapping[str, Json]] = {
+    "PermissionRequest": {"tool_name": "Bash", "tool_input": MAKE},
+    "permissionRequest": {"toolName": "bash", "toolInput": MAKE},
+    "item/commandExecution/requestApproval": {"command": "make", "cwd": "/w"},
+    "mcpServer/elicitation/request": {
+        "serverName": "shop", "message": "Allow it?", "requestedSchema": {"type": "object"},
+        "_meta": {"codex_approval_kind": "mcp_tool_call", "tool_name": "make", "tool_params": {"n": 1}},
+    },
+    "session/request_permission": {
+        "toolCall": {"toolCallId": "1", "name": "Bash", "kind": "execute", "rawInput": MAKE},
+        "options": [ONCE],
+    },
+    "droid.request_permission": {
+        "toolUses": [{"toolUse": {"type": "tool_use", "id": "t1", "name": "Execute", "input": MAKE}}],
+        "options": [{"label": "Yes", "value": "proceed_once"}, {"label": "No", "value": "cancel"}],
+    },
+    "tool_approval": {"name": "shell", "args": MAKE},
+    "hitl_request": {"action_requests": [{"name": "shell", "args": MAKE}], "review_configs": []},
+    "mcp_approval_request": {"id": "1", "server_label": "shop", "name": "make", "arguments": "{}"},
+    "tool_approval_item": {"tool_name": "shell", "raw_item": {"arguments": '{"command": "make"}'}},
+    "tool-approval-request": {"approvalId": "1", "toolCall": {"toolName": "shell", "input": MAKE}},
+    "DeferredToolRequests": {"approvals": [{"tool_call_id": "1", "tool_name": "shell", "args": MAKE}]},
+    "adk_request_confirmation": {
+        "originalFunctionCall": {"id": "1", "name": "shell", "args": MAKE}, "toolConfirmation": {"hint": "Sure?"},
+    },
+    "permission.asked": {"permission": "bash", "patterns": ["make"], "metadata": MAKE},
+    "tools/call": {"server": "shop", "name": "make", "arguments": {"n": 1}},
+    "exec.approval.requested": {"command": "make", "cwd": "/w", "allowedDecisions": ["allow-once", "deny"]},
+}  # fmt: skip
+"""A prompt of each host that may be allowed again."""
+OFFERED: Final = ("options", "review_configs", "requestedSchema")
+"""What a host offers besides. Only the option that is chosen counts."""
+
+
+def with_one_more(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[object, Any]]:
+    """Yield the value with an unknown field in each of its objects, and where that is."""
+    if isinstance(value, dict):
+        yield path, {**value, "unheard_of": 1}
+    elif not isinstance(value, list):
+        return
+    for key in [*value] if isinstance(value, dict) else range(len(value)):
+        if key not in OFFERED:
+            for at, changed in with_one_more(value[key], (*path, key)):
+                copied = value.copy()
+                copied[key] = changed
+                yield at, copied
+
+
+def test_every_host_that_can_be_allowed_again_is_here() -> None:
+    files, permissions = "item/fileChange/requestApproval", "item/permissions/requestApproval"
+    assert {*VARIANTS} - {*HOSTS} == {files, permissions, "plugin.approval.requested"}
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_field_that_nobody_reads_makes_it_another_call(name: str) -> None:
+    call = call_of(name, HOSTS[name])
+    offer = offered(call)
+    assert offer is not None
+    grant = granted(call, offer.matches[0].match)
+    assert is_covered(grant, call)
+    for path, arguments in with_one_more(HOSTS[name]):
+        assert not is_covered(grant, call_of(name, arguments)), path
+
+
+IDS: Final = {
+    "PermissionRequest": {"session_id": "s2", "tool_use_id": "t2"},
+    "session/request_permission": {
+        "sessionId": "s2", "toolCall": {"toolCallId": "2", "name": "Bash", "kind": "execute", "rawInput": MAKE},
+    },
+    "tool-approval-request": {"approvalId": "2"},
+    "permission.asked": {"id": "p2", "sessionID": "s2", "tool": {"messageID": "m2", "callID": "c2"}},
+    "exec.approval.requested": {"sessionKey": "k2", "runId": "r2", "toolCallId": "c2"},
+    "item/commandExecution/requestApproval": {"threadId": "t2", "turnId": "u2", "environmentId": "local"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "more"), IDS.items(), ids=IDS)
+def test_ids_do_not_count(name: str, more: Json) -> None:
+    call = call_of(name, HOSTS[name])
+    assert is_covered(granted(call, "command"), call_of(name, HOSTS[name] | more))
+
+
+OTHER_OPTIONS: Final = {
+    "another option": {"options": [ONCE | {"optionId": "bypass"}]},
+    "another label": {"options": [ONCE | {"name": "Yes, and ask nothing any more"}]},
+}
+
+
+@pytest.mark.parametrize("options", OTHER_OPTIONS.values(), ids=OTHER_OPTIONS)
+def test_it_chooses_only_the_option_that_was_read(options: Json) -> None:
+    name = "session/request_permission"
+    grant = granted(call_of(name, HOSTS[name]), "command")
+    assert not is_covered(grant, call_of(name, HOSTS[name] | options))
+
+
+NOT_TO_BE_GIVEN: Final[Mapping[str, Json]] = {
+    "session/request_permission": {"options": [ONCE, ONCE | {"optionId": "twice"}]},
+    "adk_request_confirmation": {"toolConfirmation": {"hint": "Sure?", "payload": {"n": 1}}},
+}
+
+
+@pytest.mark.parametrize(("name", "more"), NOT_TO_BE_GIVEN.items(), ids=NOT_TO_BE_GIVEN)
+def test_nothing_is_offered_where_allowing_takes_another_choice(name: str, more: Json) -> None:
+    assert read_tool_call(name, HOSTS[name] | more) is None
