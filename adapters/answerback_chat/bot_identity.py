@@ -11,7 +11,6 @@ from answerback.core.errors import PlatformError, RateLimitedError
 from answerback.ports.backoff import Backoff
 from answerback_chat.background_tasks import BackgroundTasks
 
-_FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 
 
@@ -30,6 +29,7 @@ class IdentityResolver:
         platform: the platform's name, for the log.
         ask: asks once, and stores the identity.
         failed: called with the error of a failed attempt; returns whether to try again.
+        first_pause: the seconds after the first failure.
     """
 
     def __init__(
@@ -37,7 +37,9 @@ class IdentityResolver:
         platform: str,
         ask: Callable[[], Awaitable[None]],
         failed: Callable[[PlatformError], bool],
+        first_pause: float,
     ) -> None:
+        self._first_pause = first_pause
         self._platform = platform
         self._ask = ask
         self._failed = failed
@@ -54,7 +56,7 @@ class IdentityResolver:
         await self._asking.stop(0.0)
 
     async def _run(self, tried: asyncio.Event) -> None:
-        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        backoff = Backoff(self._first_pause, _LONGEST_PAUSE)
         while True:
             try:
                 await self._ask()

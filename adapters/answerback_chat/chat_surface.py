@@ -31,6 +31,7 @@ from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import LiveMessages, Save
 from answerback_chat.missed_changes import Messages, MissedChangeFinder
+from answerback_chat.paces import Paces
 
 logger = logging.getLogger(__name__)
 
@@ -92,13 +93,16 @@ class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, Sup
         leadership: LeaderLease,
         background: BackgroundTasks,
         responders: tuple[str, ...],
+        paces: Paces,
         missed: MissedMessageReader[Any] | None = None,
     ) -> None:
         self._asks = asks
         self._posting = posting
         self._groups = groups
         self._missed = missed
-        self._changes = MissedChangeFinder(self.name, asks, messages, self._is_responsible)
+        self._changes = MissedChangeFinder(
+            self.name, asks, messages, self._is_responsible, paces.settling
+        )
         self._identity = identity
         self._leadership = leadership
         self._background = background
@@ -111,7 +115,7 @@ class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, Sup
         self._problem: str | None = f"{self.platform} has not been started."
         """Why the platform does not know us; None if it does."""
         self._identity_resolver = IdentityResolver(
-            self.name, self._identify, self._should_retry_identify
+            self.name, self._identify, self._should_retry_identify, paces.first_pause
         )
 
     # --- the surface -----------------------------------------------------------------------------

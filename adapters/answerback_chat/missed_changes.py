@@ -27,8 +27,6 @@ logger = logging.getLogger(__name__)
 
 Place = TypeVar("Place", bound=Hashable)
 
-SETTLING_SECONDS: Final = 5.0
-"""Seconds to wait after events arrive again: what people do then comes first."""
 _ASKS_AT_ONCE: Final = 1_000
 
 
@@ -50,6 +48,7 @@ class MissedChangeFinder(Generic[Place]):
 
     Args:
         is_responsible: whether this process looks; of those that share a store, one does.
+        settling: the seconds to wait before.
     """
 
     def __init__(
@@ -58,7 +57,9 @@ class MissedChangeFinder(Generic[Place]):
         asks: LiveMessages,
         messages: Messages[Place],
         is_responsible: Callable[[], bool],
+        settling: float,
     ) -> None:
+        self._settling = settling
         self._surface = surface
         self._asks = asks
         self._messages = messages
@@ -82,7 +83,7 @@ class MissedChangeFinder(Generic[Place]):
 
     async def _look(self) -> None:
         while self._again.is_set():
-            await asyncio.sleep(SETTLING_SECONDS)
+            await asyncio.sleep(self._settling)
             self._again.clear()
             try:
                 await self._look_at_all()

@@ -23,6 +23,7 @@ from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.control_codec import object_of, text_of
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
+from answerback_chat.paces import PACES, Paces
 from answerback_discord import slash_commands
 from answerback_discord.api_client import DiscordApi, ResponseResult
 from answerback_discord.catch_up import Conversation, create_missed_message_reader
@@ -67,7 +68,13 @@ class DiscordSurface(ChatSurface):
     _missed: MissedMessageReader[Conversation]
 
     def __init__(
-        self, asks: Asks, settings: DiscordSettings, host: Host, *, confirm_after: float = 3.5
+        self,
+        asks: Asks,
+        settings: DiscordSettings,
+        host: Host,
+        *,
+        confirm_after: float = 3.5,
+        paces: Paces = PACES,
     ) -> None:
         calls = self.calls = DiscordApi(
             host.http, settings.token, settings.api_url, self._on_token_refused
@@ -76,7 +83,7 @@ class DiscordSurface(ChatSurface):
         self._labels = labels
         self._pending_edits = PendingEdits(confirm_after)
         identity, background = BotIdentity(), BackgroundTasks()
-        channels, groups = ChannelDirectory(calls), RoleMembership(calls)
+        channels, groups = ChannelDirectory(calls), RoleMembership(calls, paces.groups)
         leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
         # A signed POST reaches one process; the gateway's events may reach one that was paused and replaced.
         fence = no_fence if public_key else leadership.fence
@@ -105,6 +112,7 @@ class DiscordSurface(ChatSurface):
             leadership,
             background,
             settings.responders,
+            paces,
             create_missed_message_reader(asks, calls, self._message_listener),
         )
         if public_key:
@@ -125,6 +133,7 @@ class DiscordSurface(ChatSurface):
                 },
                 on_lost=self._missed.mark_disconnected,
                 on_connected=self._gateway_connected,
+                first_pause=paces.first_pause,
             )
 
     def destination_problem(self, destination: Destination) -> str | None:

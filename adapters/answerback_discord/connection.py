@@ -37,7 +37,6 @@ GRACE: Final = 60.0
 """Seconds that a connection may be lost before it is reported as an outage: most come back within a few seconds."""
 CONNECT_TIMEOUT: Final = 10.0
 """Seconds that `GatewayClient.start` waits for the first connection."""
-_FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 120.0
 """Discord resets the token of an app that identifies 1,000 times a day."""
 _FATAL_PAUSE: Final = 300.0
@@ -52,6 +51,7 @@ class GatewayClient:
             intent, the connection is made without it.
         shards: how many connections share the servers; "auto" for the number that Discord recommends.
         outage: logs while there is no connection.
+        first_pause: the seconds after the first failure in a row.
         handlers: the handler of each event, by event name; `_create_client` requests the intents they need.
         on_lost: called when a connection is lost, after which events may be missed.
         on_connected: called when all shards are connected again, with whether any of them began a new session,
@@ -69,7 +69,9 @@ class GatewayClient:
         handlers: Mapping[str, Handler],
         on_lost: Callable[[], None] = lambda: None,
         on_connected: Callable[[bool], None] = lambda _new_session: None,
+        first_pause: float = 1.0,
     ) -> None:
+        self._first_pause = first_pause
         self._calls = calls
         self._token = token
         self._content = content
@@ -139,7 +141,7 @@ class GatewayClient:
     # --- connecting ------------------------------------------------------------------------------
 
     async def _run(self) -> None:
-        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        backoff = Backoff(self._first_pause, _LONGEST_PAUSE)
         while True:
             since = time.monotonic()
             try:

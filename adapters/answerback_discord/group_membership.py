@@ -21,17 +21,19 @@ from answerback_chat.control_codec import object_of, objects_of, texts_of
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.errors import ErrorCode, has_code
 
-WAIT_TIMEOUT: Final = 2.0
-"""Seconds that a click waits for the person's roles; Discord waits 3 for the response."""
 _MAX_CONCURRENT: Final = 10
 LOOKUP_TIMEOUT: Final = 30.0
 
 
 class RoleMembership:
-    """Looks up the roles of a person in the servers of the roles that matter."""
+    """Looks up the roles of a person in the servers of the roles that matter.
 
-    def __init__(self, calls: DiscordApi) -> None:
-        self._calls = calls
+    Args:
+        timeout: the seconds that a click waits for them; Discord waits 3 for the response.
+    """
+
+    def __init__(self, calls: DiscordApi, timeout: float) -> None:
+        self._calls, self._timeout = calls, timeout
         self._server_of: dict[str, str] = {}
         """The server of each role; a server's own id is its role @everyone."""
         self._lookups = CoalescedLookups("discord", self._find_servers, lambda _task: 0.0)
@@ -44,7 +46,7 @@ class RoleMembership:
                 for when the person tries again.
         """
         try:
-            async with asyncio.timeout(WAIT_TIMEOUT):
+            async with asyncio.timeout(self._timeout):
                 unfound = (
                     None if groups <= self._server_of.keys() else await self._lookups.get("roles")
                 )
@@ -70,7 +72,7 @@ class RoleMembership:
         if any(not who.startswith("@") for who in responders):
             return
         try:
-            async with asyncio.timeout(WAIT_TIMEOUT):
+            async with asyncio.timeout(self._timeout):
                 known = await self._roles_of(guild)
         except (PlatformError, TimeoutError):
             return  # roles are looked up again when a member acts

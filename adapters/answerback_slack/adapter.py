@@ -19,6 +19,7 @@ from answerback_chat.control_codec import text_of
 from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import Save
+from answerback_chat.paces import Paces
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import ids
 from answerback_slack.agent_status import AgentSessions
@@ -43,6 +44,8 @@ from answerback_slack.typed_messages import TypedMessageListener, typed_message_
 
 LEASE: Final = "slack changes"
 _MAX_TASKS: Final = 2_000
+_PACES: Final = Paces(groups=1.5)
+"""Slack waits 3 s for the acknowledgement of an action."""
 
 
 class SlackSurface(ChatSurface):
@@ -53,15 +56,17 @@ class SlackSurface(ChatSurface):
     _identity: BotIdentity
     _missed: MissedMessageReader[Conversation]
 
-    def __init__(self, asks: Asks, settings: SlackSettings, host: Host) -> None:
+    def __init__(
+        self, asks: Asks, settings: SlackSettings, host: Host, paces: Paces = _PACES
+    ) -> None:
         labels, now = host.labels, host.now
         client = create_web_client(settings.token, settings.api_url, host.http)
         calls = self._calls = SlackApi(client, self._on_token_refused)
         notes = PrivateNotes(calls, host.http)
         later = BackgroundTasks(_MAX_TASKS)
         identity = BotIdentity()
-        groups = GroupMembership(calls)
-        self._names = ResponderNames(calls)
+        groups = GroupMembership(calls, paces.groups)
+        self._names = ResponderNames(calls, paces.names)
         selections = SelectionDrafts(asks)
         self._homes = HomeTabs(asks, calls, groups, labels, now)
         self._sessions = AgentSessions(asks, calls, notes, labels, now)
@@ -79,6 +84,7 @@ class SlackSurface(ChatSurface):
             LeaderLease(host.shared, LEASE, self._lead, self._stand_by),
             later,
             settings.responders,
+            paces,
             create_missed_message_reader(asks, calls, self._listener),
         )
         platform = InteractionHandler(*parts, self._listener, self._homes, selections, now)

@@ -31,9 +31,6 @@ logger = logging.getLogger(__name__)
 RECENT_SECONDS: Final = 60.0
 """The age up to which members are recent. Slack allows some 20 lookups a minute."""
 
-LOOKUP_TIMEOUT_SECONDS: Final = 1.5
-"""How long a person's action waits for their groups: Slack waits 3 s for the acknowledgement."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Members:
@@ -42,10 +39,10 @@ class _Members:
 
 
 class GroupMembership:
-    """The members of user groups (``S…``)."""
+    """The members of user groups (``S…``), for which an action or a message waits up to ``timeout`` seconds."""
 
-    def __init__(self, calls: SlackApi) -> None:
-        self._calls = calls
+    def __init__(self, calls: SlackApi, timeout: float) -> None:
+        self._calls, self._timeout = calls, timeout
         self._recent: dict[str, _Members] = {}
         self._lookups = CoalescedLookups("slack group", self._fetch, self._log_failure)
 
@@ -56,7 +53,7 @@ class GroupMembership:
             PlatformError: the person is in none of the known groups, and others are not known.
         """
         tasks = {asyncio.create_task(self._lookups.get_fresh(group)): group for group in groups}
-        done, late = await asyncio.wait(tasks, timeout=LOOKUP_TIMEOUT_SECONDS)
+        done, late = await asyncio.wait(tasks, timeout=self._timeout)
         for task in late:
             task.cancel()
         failures = [error for task in done if (error := task.exception()) is not None]
@@ -125,7 +122,7 @@ class GroupMembership:
             return
         for group in (who[1:] for who in responders):
             try:
-                async with asyncio.timeout(LOOKUP_TIMEOUT_SECONDS):
+                async with asyncio.timeout(self._timeout):
                     if await self.recent_members(group):
                         return
                 reasons.append(f"the user group {group} has no members or is disabled")

@@ -27,8 +27,6 @@ NAME_TTL_SECONDS: Final = 3_600.0
 """How long a name is cached."""
 MISSING_NAME_TTL_SECONDS: Final = 60.0
 """How long a name is not looked up again after a lookup found none."""
-LOOKUP_TIMEOUT_SECONDS: Final = 1.0
-"""How long a message waits for the names in it."""
 _ALL_GROUPS: Final = "@"
 """The lookup key for the list of all user groups."""
 MAX_PEOPLE: Final = 20
@@ -36,10 +34,10 @@ MAX_PEOPLE: Final = 20
 
 
 class ResponderNames:
-    """The names of people and user groups, cached for an hour."""
+    """The names of people and user groups, cached for an hour; a message waits up to ``timeout`` seconds for them."""
 
-    def __init__(self, calls: SlackApi) -> None:
-        self._calls = calls
+    def __init__(self, calls: SlackApi, timeout: float) -> None:
+        self._calls, self._timeout = calls, timeout
         self._lookups = CoalescedLookups("slack name of", self._fetch, _ttl_seconds)
 
     async def look_up(self, view: View) -> Mapping[str, str]:
@@ -62,7 +60,7 @@ class ResponderNames:
         keys = {each: _ALL_GROUPS if each.startswith("@") else each for each in ids}
         tasks = {key: self._lookups.start(key) for key in keys.values()}
         if tasks:
-            await asyncio.wait(tasks.values(), timeout=LOOKUP_TIMEOUT_SECONDS)
+            await asyncio.wait(tasks.values(), timeout=self._timeout)
         names = {
             each: tasks[key].result().get(each) for each, key in keys.items() if tasks[key].done()
         }

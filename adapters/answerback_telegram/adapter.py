@@ -23,6 +23,7 @@ from answerback_chat.catch_up import call_patiently
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
+from answerback_chat.paces import PACES, Paces
 from answerback_chat.retry import retry
 from answerback_telegram import inbox_view, limits
 from answerback_telegram.api_client import TelegramApi
@@ -72,7 +73,12 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
     token_refused = TOKEN_REFUSED
 
     def __init__(
-        self, asks: Asks, settings: TelegramSettings, host: Host, webhook_secret: str | None
+        self,
+        asks: Asks,
+        settings: TelegramSettings,
+        host: Host,
+        webhook_secret: str | None,
+        paces: Paces,
     ) -> None:
         labels = self._labels = host.labels
         calls = self.calls = TelegramApi(
@@ -82,7 +88,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         self._address = address(host.public_url)
         identity, background = BotIdentity(), BackgroundTasks()
         leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
-        names, helpers = ResponderNames(calls), HelperMessages(calls)
+        names, helpers = ResponderNames(calls, paces.names), HelperMessages(calls)
         self._helpers = helpers
         # A POST reaches one process; polled updates may reach one that was paused and replaced.
         fence = no_fence if webhook_secret else leadership.fence
@@ -99,12 +105,13 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         super().__init__(
             asks,
             posting,
-            AdministratorMembership(calls),
+            AdministratorMembership(calls, paces.groups),
             TelegramMessages(calls, identity),
             identity,
             leadership,
             background,
             settings.responders,
+            paces,
         )
         if webhook_secret:
             endpoint = HttpEndpoint(webhook_secret, self._handle_update)
@@ -116,6 +123,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
                 self._outage,
                 self._is_responsible,
                 lambda: background.spawn("show", self._show_outdated()),
+                paces.first_pause,
             )
 
     def name_groups(self, who: tuple[str, ...], destination: Destination) -> tuple[str, ...]:
@@ -213,7 +221,9 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
             self._background.spawn("webhook", call_patiently(self._set_webhook))
 
 
-async def build(settings: TelegramSettings, host: Host, asks: Asks) -> TelegramSurface:
+async def build(
+    settings: TelegramSettings, host: Host, asks: Asks, paces: Paces = PACES
+) -> TelegramSurface:
     """Build the surface; see `answerback_chat.chat_plugin`."""
     secret = (await host.secret()).hex() if settings.webhook else None
-    return TelegramSurface(asks, settings, host, secret)
+    return TelegramSurface(asks, settings, host, secret, paces)

@@ -33,7 +33,6 @@ GRACE: Final = 60.0
 """Seconds that polling may fail before it is reported as an outage."""
 _SETTLING_SECONDS: Final = 0.25
 """Seconds to wait for the updates that are being handled before asking for more."""
-FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 
 
@@ -45,6 +44,7 @@ class UpdatePoller:
             counts as handled.
         leads: whether this process certainly is the one that polls, and knows who the bot is; nothing is handled else.
         on_connected: called when updates arrive, at first or again.
+        first_pause: the seconds after the first failure in a row.
     """
 
     def __init__(
@@ -54,7 +54,9 @@ class UpdatePoller:
         outage: Outage,
         leads: Callable[[], bool],
         on_connected: Callable[[], None],
+        first_pause: float,
     ) -> None:
+        self._first_pause = first_pause
         self._calls = calls
         self._handle = handle
         self._outage = outage
@@ -95,7 +97,7 @@ class UpdatePoller:
         return self._failure if since is not None and time.monotonic() - since >= GRACE else None
 
     async def _run(self) -> None:
-        backoff, retrying = (Backoff(FIRST_PAUSE, _LONGEST_PAUSE) for _ in range(2))
+        backoff, retrying = (Backoff(self._first_pause, _LONGEST_PAUSE) for _ in range(2))
         while True:
             try:
                 if not self._connected:

@@ -17,24 +17,22 @@ from answerback_telegram.parse import is_id
 
 ADMINISTRATORS: Final = "@admins"
 """The group that stands for the administrators of the chat where an ask is shown."""
-WAIT_TIMEOUT: Final = 2.0
-"""Seconds that an action waits; the person is asked to try again after that."""
 OUT: Final = frozenset({"left", "kicked"})
 """The statuses of those who are not in a group."""
 _ADMINISTERS: Final = frozenset({"creator", "administrator"})
 
 
 class AdministratorMembership(GroupMembership):
-    """Looks groups up, each named by its chat's id."""
+    """Looks groups up, each named by its chat's id. An action waits up to ``timeout`` seconds for that."""
 
-    def __init__(self, calls: TelegramApi) -> None:
-        self._calls = calls
+    def __init__(self, calls: TelegramApi, timeout: float) -> None:
+        self._calls, self._timeout = calls, timeout
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
         # The directory of people may name an account that is not an id.
         chats = [group for group in groups if is_id(group)] if is_id(user_id) else []
         try:
-            async with asyncio.timeout(WAIT_TIMEOUT):
+            async with asyncio.timeout(self._timeout):
                 found = await asyncio.gather(*(self._administers(each, user_id) for each in chats))
         except TimeoutError as late:
             message = f"Telegram did not say in time what {user_id} administers."

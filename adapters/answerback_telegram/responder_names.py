@@ -18,16 +18,14 @@ from answerback_telegram.parse import Place
 from answerback_telegram.people_text import Names
 
 NAME_SECONDS: Final = 3_600.0
-LOOKUP_TIMEOUT: Final = 1.0
-"""Seconds that a message waits for the names in it."""
 MAX_NAMES: Final = 10_000
 
 
 class ResponderNames:
-    """Looks up names of people and groups."""
+    """Looks up names of people and groups. A message waits up to ``timeout`` seconds for them."""
 
-    def __init__(self, calls: TelegramApi) -> None:
-        self._calls = calls
+    def __init__(self, calls: TelegramApi, timeout: float) -> None:
+        self._calls, self._timeout = calls, timeout
         self._found: dict[str, tuple[str, float]] = {}
 
     def known(self, responders: Sequence[str]) -> Names:
@@ -42,7 +40,7 @@ class ResponderNames:
         missing = [who for who in wanted if who not in self.known(wanted)]
         if missing:
             tasks = [asyncio.ensure_future(self._find(who, place)) for who in missing]
-            _, late = await asyncio.wait(tasks, timeout=LOOKUP_TIMEOUT)
+            _, late = await asyncio.wait(tasks, timeout=self._timeout)
             for task in late:
                 task.cancel()
         return self.known(wanted)

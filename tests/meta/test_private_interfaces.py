@@ -4,6 +4,7 @@ import ast
 import asyncio
 import contextlib
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -192,22 +193,51 @@ async def test_aiohttp_still_pings_after_a_connection_was_closed() -> None:
         assert session._heartbeat_cb is None
 
 
-MOST_PATCHES = 65
-"""Places in tests that replace a private name: pass an argument instead. This number only falls."""
+MOST_PATCHES = 123
+"""Places in tests that replace a private name, a clock or a time: pass an argument instead. This number only falls."""
+_TIMES = re.compile(
+    r"(?!_?MAX_)[A-Z_]*(SECONDS|TIMEOUT|PAUSE|PATIENCE|GRACE|LEASE|RENEWAL|HANDOVER|INTERVAL|WAIT|WITHIN|HEARTBEAT|JITTER|POLL)"
+    r"[A-Z_]*|Backoff|now|time|monotonic|sleep"
+)
 
 
-def test_few_tests_replace_private_names() -> None:
+def _patches(path: Path) -> Iterator[int]:
+    """Yield the line of each place that replaces such a name, by `setattr`, `patch.object` or an assignment."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Assign | ast.Call) and any(
+            _is_private(name) or _TIMES.fullmatch(name) for name in _replaced(node)
+        ):
+            yield node.lineno
+
+
+def _replaced(node: ast.Assign | ast.Call) -> Iterator[str]:
+    """Yield the names that a statement may replace in a module, a class or an object."""
+    if isinstance(node, ast.Assign):
+        attributes = (each.attr for each in node.targets if isinstance(each, ast.Attribute))
+        yield from filter(str.isupper, attributes)
+    elif isinstance(node.func, ast.Attribute) and node.func.attr in {"setattr", "object"}:
+        for each in node.args[:2]:
+            if isinstance(each, ast.Constant) and isinstance(each.value, str):
+                yield each.value.rpartition(".")[2]
+
+
+def test_few_tests_replace_private_names_and_times() -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in sources("tests")
-        for node in ast.walk(tree(path))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in {"setattr", "object"}
-        and any(
-            _is_private(argument.value.rpartition(".")[2])
-            for argument in node.args[:2]
-            if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-        )
+        f"{path.relative_to(ROOT)}:{line}" for path in sources("tests") for line in _patches(path)
     ]
     assert len(found) <= MOST_PATCHES, found
+
+
+def test_times_that_tests_replace_are_found_however_they_do_it(tmp_path: Path) -> None:
+    file = tmp_path / "patches.py"
+    patches = [
+        'patch.setattr(module, "CALL_SECONDS", 1)',
+        'patch.setattr(service.clock, "now", clock)',
+        'patch.setattr("package.module.Backoff", Held)',
+        "module._GRACE = 1",
+        "module.GRACE = 1",
+        'patch.setattr(module, "MAX_NAMES", 1)',
+        "self.now = 1",
+    ]
+    file.write_text("\n".join(patches))
+    assert sorted(_patches(file)) == [1, 2, 3, 4, 5]

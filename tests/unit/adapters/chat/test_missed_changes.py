@@ -64,11 +64,6 @@ class World:
         return {each: each not in self.gone for each in messages[:2]}
 
 
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
-
-
 def world(**counts: int) -> World:
     """Asks in places: the number of them in each."""
     made = [
@@ -84,7 +79,7 @@ def _posted(ask: Ask) -> Ask:
 
 
 async def look(of: World, *, responsible: bool = True) -> None:
-    finder = MissedChangeFinder("x", cast("Any", of), of, lambda: responsible)
+    finder = MissedChangeFinder("x", cast("Any", of), of, lambda: responsible, 0.0)
     finder.start_looking()
     if finder._task is not None:
         await finder._task
@@ -118,7 +113,7 @@ async def test_a_process_that_is_not_responsible_reads_nothing() -> None:
 
 async def test_requests_while_looking_lead_to_one_more_look() -> None:
     here = world(a=1)
-    finder = MissedChangeFinder("x", cast("Any", here), here, lambda: True)
+    finder = MissedChangeFinder("x", cast("Any", here), here, lambda: True, 0.0)
     for _ in range(3):
         finder.start_looking()
     assert finder._task is not None

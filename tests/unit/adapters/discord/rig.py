@@ -23,11 +23,13 @@ from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync, SyncPace
+from answerback_chat.paces import Paces
 from answerback_discord.adapter import DiscordSurface
 from answerback_discord.plugin import DiscordSettings
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild
+from tests.fakes.long_timeouts import PATIENT
 from tests.service_support import WAIT
 from tests.surface_setups import create_host, open_store
 
@@ -87,6 +89,7 @@ async def run_surface(
     *,
     clock: Clock | None = None,
     timers: ManualTimers | None = None,
+    paces: Paces = PATIENT,
     **options: Any,
 ) -> AsyncIterator[tuple[DiscordSurface, Service, Store, MessageSync]]:
     """Run the service with its Discord surface, as in one process.
@@ -118,6 +121,7 @@ async def run_surface(
             DiscordSettings.model_validate(settings),
             create_host(http, shared=shared),
             confirm_after=confirm_after,
+            paces=paces,
         )
         call_later = (timers or ManualTimers()).call_later
         message_sync = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=call_later)

@@ -13,13 +13,14 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
-from answerback_chat import missed_changes
+from answerback_chat.paces import Paces
 from answerback_discord import api_client
 from answerback_discord.api_client import USER_AGENT
 from answerback_discord.http_endpoint import PATH
 from tests.fakes import long_timeouts
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild
+from tests.fakes.long_timeouts import HASTY, PATIENT
 from tests.surface_setups import LoadBalancer, Setup
 from tests.unit.adapters.discord.example_events import EXAMPLE_EVENTS
 from tests.unit.adapters.discord.rig import Mode, run_surface
@@ -49,13 +50,17 @@ class DiscordStage:
             self.discord, self.channel, self.discord.person(name, self.guild)
         )
 
-    async def restart(self) -> None:
+    async def restart(self, paces: Paces = PATIENT) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._load_balancer.stop)
         harnesses, serve = [], self._load_balancer.serve
         for _ in range(self._setup.replicas):
             timers = ManualTimers()
-            up = run_surface(self.discord, self._setup.database, self._mode, serve, timers=timers)
+            up = run_surface(
+                *(self.discord, self._setup.database, self._mode, serve),
+                timers=timers,
+                paces=paces,
+            )
             _, service, _, message_sync = await self._up.enter_async_context(up)
             await message_sync.sweep(SWEEP)
             harnesses.append(SurfaceHarness(service, message_sync, timers=timers))
@@ -112,9 +117,7 @@ class DiscordStage:
         self.guild.joined_at = Guild.joined_at
 
     async def restart_after_gap(self) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
-            await self.restart()
+        await self.restart(HASTY)
 
     def payloads(self) -> list[JsonValue]:
         clicks = [each.body for each in self.discord.interactions.all.values()]

@@ -14,11 +14,13 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.store import Decision, Write
 from answerback.workers.message_sync import MessageSync
-from answerback_chat import catch_up, missed_changes
+from answerback_chat import catch_up
+from answerback_chat.paces import Paces
 from answerback_discord import limits
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message
+from tests.fakes.long_timeouts import HASTY, PATIENT
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, run_surface
 from tests.unit.adapters.discord.test_typed_messages import forget_message_id
 
@@ -38,9 +40,9 @@ class Town:
         self.ann = discord.person("ann", self.guild)
 
     @asynccontextmanager
-    async def up(self) -> AsyncIterator[Rig]:
+    async def up(self, paces: Paces = PATIENT) -> AsyncIterator[Rig]:
         """Run the service for a while; events after that reach no session."""
-        parts = run_surface(self.discord, self._folder / "a.db", self._mode)
+        parts = run_surface(self.discord, self._folder / "a.db", self._mode, paces=paces)
         async with parts as (surface, service, store, message_sync):
             yield Rig(
                 self.discord,
@@ -236,15 +238,14 @@ async def test_a_place_that_is_limited_again_and_again_is_read_after_the_next_st
 
 
 async def test_a_message_that_is_not_posted_yet_is_not_taken_for_deleted(
-    town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    town: Town, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
     post = "POST /channels/*/messages"
     town.discord.faults.server_error(post, times=1_000)
     async with town.up() as up:
         ask = await up.submit(TEXT)
         await town.discord.faults.called(post)
-    async with town.up() as up:
+    async with town.up(HASTY) as up:
         looking = up.surface._changes._task
         assert looking is not None
         await looking

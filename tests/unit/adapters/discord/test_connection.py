@@ -208,9 +208,8 @@ async def test_a_token_that_only_the_gateway_refuses_is_reported_with_an_explana
 
 
 async def test_a_gateway_whose_address_is_not_told_is_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
     async with FakeDiscord() as discord:
         discord.faults.page("GET /gateway")
         async with run_surface(discord, tmp_path / "a.db", "gateway") as (surface, *_):
@@ -268,7 +267,6 @@ async def test_a_malformed_event_without_a_handler_is_ignored(up: Rig) -> None:
 async def test_an_unexpected_connection_failure_is_logged_and_the_connection_restored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
-    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
     monkeypatch.setattr(connection, "_LONGEST_PAUSE", 0.0)
     async with rig(tmp_path, shards=shards) as up:
         ask = await up.shown(await up.submit(TWO))

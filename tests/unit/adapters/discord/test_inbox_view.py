@@ -19,7 +19,7 @@ from answerback.ports.store_values import Page
 from answerback.service.submission_request import Agent, Submission
 from answerback.testing.example_asks import new_ask
 from answerback.testing.example_commands import EXAMPLE_COMMANDS
-from answerback_discord import group_membership, inbox, inbox_view, slash_commands
+from answerback_discord import inbox, inbox_view, slash_commands
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.command_use import INBOX
 from tests.fakes.discord.server import FakeDiscord
@@ -189,7 +189,6 @@ async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert LATE_AFTER < 3
-    monkeypatch.setattr(group_membership, "WAIT_TIMEOUT", 3_600.0)
     monkeypatch.setattr(inbox, "_TIMEOUT", 0.3)
     role = up.discord.add_role(up.guild, "admins")
     await up.shown(await up.submit(yes_no_question("Deploy?"), responders=[f"@{role.id}"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,16 +15,11 @@ from answerback.ports.backoff import Backoff
 from answerback_chat import bot_identity, chat_surface
 from answerback_discord import connection
 from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.long_timeouts import PATIENT
 from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import rig, run_surface
 
 ME = "GET /users/@me"
-
-
-@pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (bot_identity, connection):
-        monkeypatch.setattr(module, "_FIRST_PAUSE", 0.01)
 
 
 @pytest.mark.parametrize("status", [403, 500])
@@ -45,12 +41,13 @@ async def test_an_unreachable_discord_is_retried_at_start_until_it_answers(
 async def test_stopping_does_not_wait_for_an_unreachable_discord(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 3_600.0)
+    paces = replace(PATIENT, first_pause=3_600.0)
     monkeypatch.setattr(chat_surface, "STOP_TIMEOUT", 3_600.0)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, times=1_000)
         async with asyncio.timeout(30):
-            async with run_surface(discord, tmp_path / "a.db", "http", gateway=False):
+            up = run_surface(discord, tmp_path / "a.db", "http", paces=paces, gateway=False)
+            async with up:
                 pass
             assert discord.faults.count(ME) > 0
 

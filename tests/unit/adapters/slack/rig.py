@@ -23,8 +23,10 @@ from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync, SyncPace
+from answerback_chat.paces import Paces
 from answerback_slack.adapter import SlackSurface
 from answerback_slack.plugin import SlackSettings
+from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
@@ -122,12 +124,14 @@ def belongs(message: Message, ask_id: str) -> bool:
     return mine and metadata["event_payload"]["ask_id"] == ask_id
 
 
-def create_surface(service: Service, slack: FakeSlack, host: Host, mode: Mode) -> SlackSurface:
+def create_surface(
+    service: Service, slack: FakeSlack, host: Host, mode: Mode, paces: Paces = PATIENT
+) -> SlackSurface:
     """Create the surface of a service."""
     tokens = {"app_token": slack.app_token} if mode == "socket" else {}
     settings = {"signing_secret": slack.signing_secret, "api_url": slack.api_url, **tokens}
     configured = SlackSettings.model_validate({"bot_token": slack.bot_token, **settings})
-    return SlackSurface(service, configured, host)
+    return SlackSurface(service, configured, host, paces)
 
 
 @asynccontextmanager
@@ -136,6 +140,7 @@ async def run_app(
     database: Path | str,
     mode: Mode,
     on_serving: Callable[[str], Awaitable[None]] | None = None,
+    paces: Paces = PATIENT,
 ) -> AsyncIterator[App]:
     """Run the service with its Slack surface, as in one process.
 
@@ -156,7 +161,7 @@ async def run_app(
         )
         shared = None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder)
         surface = surfaces["slack"] = create_surface(
-            service, slack, create_host(http, shared=shared), mode
+            service, slack, create_host(http, shared=shared), mode, paces
         )
         timers = ManualTimers()
         shower = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=timers.call_later)
@@ -196,10 +201,10 @@ async def workspace() -> AsyncIterator[tuple[FakeSlack, Person, Person]]:
 
 
 @asynccontextmanager
-async def rig(tmp_path: Path, mode: Mode = "socket") -> AsyncIterator[Rig]:
+async def rig(tmp_path: Path, mode: Mode = "socket", paces: Paces = PATIENT) -> AsyncIterator[Rig]:
     """A new workspace with the surface connected to it."""
     async with (
         workspace() as (slack, ada, bob),
-        run_app(slack, tmp_path / "answerback.db", mode) as app,
+        run_app(slack, tmp_path / "answerback.db", mode, paces=paces) as app,
     ):
         yield Rig(slack, app, ada, bob)

@@ -14,10 +14,11 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.testing.simulated_people import ShownButton, SimulatedPerson
 from answerback.testing.surface_harness import SurfaceHarness, combine_replicas
-from answerback_chat import missed_changes
 from answerback_chat.control_codec import Verb
+from answerback_chat.paces import Paces
 from answerback_slack.manifest import EVENTS_PATH
 from tests.fakes import long_timeouts
+from tests.fakes.long_timeouts import HASTY, PATIENT
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
@@ -56,12 +57,12 @@ class SlackStage(SlackRemoval):
         self.slack.workspace.channels[CHANNEL].members.add(person.id)
         return SimulatedSlackPerson(self.slack, person)
 
-    async def restart(self) -> None:
+    async def restart(self, paces: Paces = PATIENT) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._balanced.stop)
         benches = []
         for _ in range(self._setup.replicas):
-            up = run_app(self.slack, self._setup.database, self._mode, self._balanced.serve)
+            up = run_app(self.slack, self._setup.database, self._mode, self._balanced.serve, paces)
             app = await self._up.enter_async_context(up)
             benches.append(SurfaceHarness(app.service, app.shower, timers=app.timers))
         self.harness = combine_replicas(benches)
@@ -93,9 +94,7 @@ class SlackStage(SlackRemoval):
         self.slack.workspace.channels[CHANNEL].archived = closed
 
     async def restart_after_gap(self) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
-            await self.restart()
+        await self.restart(HASTY)
 
     def payloads(self) -> list[JsonValue]:
         return example_payloads(self.slack, CHANNEL)

@@ -13,10 +13,12 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
 from answerback_chat import catch_up
+from answerback_chat.paces import Paces
 from answerback_slack import catch_up as on_slack
 from answerback_slack import channel_history
 from answerback_slack.api_client import SlackApi
 from answerback_storage.sqlite.store import SqliteDrafts
+from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
@@ -39,15 +41,22 @@ class Town:
     """A Slack that outlives the service, and sends it no events."""
 
     def __init__(
-        self, slack: FakeSlack, ada: Person, bob: Person, folder: Path, mode: Mode
+        self,
+        slack: FakeSlack,
+        ada: Person,
+        bob: Person,
+        folder: Path,
+        mode: Mode,
+        paces: Paces = PATIENT,
     ) -> None:
-        self.slack, self.ada, self.bob = slack, ada, bob
+        self.slack, self.ada, self.bob, self._paces = slack, ada, bob, paces
         self._folder, self._mode = folder, mode
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator[Rig]:
         """Run the service for the duration of the block."""
-        async with run_app(self.slack, self._folder / "a.db", self._mode) as app:
+        up = run_app(self.slack, self._folder / "a.db", self._mode, paces=self._paces)
+        async with up as app:
             yield Rig(self.slack, app, self.ada, self.bob)
         self.slack.clock.advance(2)
 

@@ -38,8 +38,8 @@ async def test_one_connection_too_many_is_logged_and_makes_the_process_unready_u
 async def test_an_unreachable_slack_is_logged_once_and_not_at_every_attempt(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
     for module in (connection, bot_identity):
-        monkeypatch.setattr(module, "_FIRST_PAUSE", 0.01)
         monkeypatch.setattr(module, "_LONGEST_PAUSE", 0.02)
     async with workspace() as (slack, _, _):
         slack.faults.add("*", times=None, status=503)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask
-from answerback_chat import missed_changes
 from answerback_slack import channel_history
+from tests.fakes.long_timeouts import HASTY
 from tests.fakes.slack.workspace import BOT_USER
 from tests.unit.adapters.slack.rig import CHANNEL, Rig, workspace
 from tests.unit.adapters.slack.test_catch_up import Town
@@ -19,15 +19,10 @@ APPLY = {"id": "go", "text": "Apply?", "answer_type": "boolean"}
 READS = ("conversations.info", "conversations.history", "conversations.replies")
 
 
-@pytest.fixture(autouse=True)
-def _at_once(patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
-
-
 @pytest.fixture
 async def town(tmp_path: Path) -> AsyncIterator[Town]:
     async with workspace() as (slack, ada, bob):
-        yield Town(slack, ada, bob, tmp_path, "socket")
+        yield Town(slack, ada, bob, tmp_path, "socket", HASTY)
 
 
 def delete(town: Town, ask: Ask) -> None:

@@ -22,10 +22,12 @@ from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync, SyncPace
+from answerback_chat.paces import Paces
 from answerback_telegram import adapter
 from answerback_telegram.adapter import TelegramSurface
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.plugin import TelegramSettings
+from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, User
 from tests.surface_setups import create_host, open_store
@@ -74,6 +76,7 @@ async def run_surface(
     serves: Callable[[str], Awaitable[None]] | None = None,
     *,
     timers: ManualTimers | None = None,
+    paces: Paces = PATIENT,
     **options: Any,
 ) -> AsyncIterator[tuple[TelegramSurface, Service, Store, MessageSync]]:
     """Run the service with its Telegram surface, as in one process.
@@ -101,7 +104,7 @@ async def run_surface(
         shared = None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder)
         host = create_host(http, public_url=address, shared=shared)
         surface = surfaces["telegram"] = await adapter.build(
-            TelegramSettings.model_validate({**settings, **options}), host, service
+            TelegramSettings.model_validate({**settings, **options}), host, service, paces
         )
         call_later = (timers or ManualTimers()).call_later
         message_sync = MessageSync(service, pace=SyncPace(first_pause=0.02), call_later=call_later)

@@ -13,11 +13,11 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination
 from answerback.testing.manual_timers import ManualTimers
 from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
-from answerback_chat import missed_changes
-from answerback_telegram import group_membership, limits, responder_names
+from answerback_chat.paces import Paces
+from answerback_telegram import limits
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.parse import message_id
-from tests.fakes import long_timeouts
+from tests.fakes.long_timeouts import HASTY, PATIENT
 from tests.fakes.telegram.server import FakeTelegram
 from tests.surface_setups import LoadBalancer, Setup
 from tests.unit.adapters.telegram.rig import Mode, run_surface
@@ -43,13 +43,17 @@ class TelegramStage:
         self.group.members[user.id] = "member"
         return SimulatedTelegramPerson(self.telegram, self.group, user)
 
-    async def restart(self) -> None:
+    async def restart(self, paces: Paces = PATIENT) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._load_balancer.stop)
         harnesses, serve = [], self._load_balancer.serve
         for _ in range(self._setup.replicas):
             timers = ManualTimers()
-            up = run_surface(self.telegram, self._setup.database, self._mode, serve, timers=timers)
+            up = run_surface(
+                *(self.telegram, self._setup.database, self._mode, serve),
+                timers=timers,
+                paces=paces,
+            )
             _, service, _, message_sync = await self._up.enter_async_context(up)
             await message_sync.sweep(SWEEP)
             harnesses.append(SurfaceHarness(service, message_sync, timers=timers))
@@ -91,9 +95,7 @@ class TelegramStage:
         await self.telegram.change_membership(self.group, "member")
 
     async def restart_after_gap(self) -> None:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
-            await self.restart()
+        await self.restart(HASTY)
 
     def payloads(self) -> list[JsonValue]:
         user, group = self.telegram.add_user("Eve"), self.group
@@ -135,9 +137,6 @@ class TelegramStage:
 async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[TelegramStage]:
     """Run a fake Telegram with one service, or with several behind a load balancer."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(group_membership, "WAIT_TIMEOUT", long_timeouts.LONG)
-        patch.setattr(responder_names, "LOOKUP_TIMEOUT", long_timeouts.LONG)
-        long_timeouts.never_look_for_changes(patch)
         patch.setattr(limits, "GROUP_PER_MINUTE", 1_000_000)
         patch.setattr(limits, "PER_SECOND", 1_000_000)
         async with FakeTelegram() as telegram:

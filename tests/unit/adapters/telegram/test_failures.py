@@ -10,17 +10,11 @@ import pytest
 from answerback.core.ask import Status
 from answerback.core.errors import LeaseLostError, StoreError, UnreadableRowError
 from answerback.core.labels import Labels
-from answerback_telegram import connection
 from tests.unit.adapters.telegram.rig import Rig, rig
 from tests.unit.adapters.telegram.test_entries import helper
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
 
 LABELS = Labels()
-
-
-@pytest.fixture(autouse=True)
-def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "FIRST_PAUSE", 0.01)
 
 
 def fail_once(at: Rig, method: str, error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:

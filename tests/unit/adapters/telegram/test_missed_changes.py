@@ -8,17 +8,14 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Status
-from answerback_chat import missed_changes
+from tests.fakes.long_timeouts import HASTY
 from tests.fakes.telegram.server import FakeTelegram
 from tests.unit.adapters.telegram.rig import rig
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live
 
 
 @pytest.mark.rule("TELEGRAM-11")
-async def test_asks_in_chats_that_changed_meanwhile_fail_or_move(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
+async def test_asks_in_chats_that_changed_meanwhile_fail_or_move(tmp_path: Path) -> None:
     async with FakeTelegram() as telegram:
         moving, public = telegram.add_group(), telegram.add_group(username="everybody")
         ann = telegram.add_user("Ann")
@@ -31,7 +28,7 @@ async def test_asks_in_chats_that_changed_meanwhile_fail_or_move(
         moving.migrated_to = new.id
         public.members[telegram.bot.id] = "left"
         del telegram.chats[ann.id].messages[live(telegram.chats[ann.id], direct).id]
-        async with rig(tmp_path, telegram=telegram, group=at.group, ann=ann) as at:
+        async with rig(tmp_path, telegram=telegram, group=at.group, ann=ann, paces=HASTY) as at:
             await telegram.until(lambda: new.messages and telegram.chats[ann.id].messages)
             assert live(new, await at.shown(moved)).buttons
             assert live(telegram.chats[ann.id], await at.shown(direct)).buttons

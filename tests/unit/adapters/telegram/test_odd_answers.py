@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,9 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.labels import Labels
-from answerback.ports.backoff import Backoff
-from answerback_chat import bot_identity
-from answerback_telegram import connection, errors, group_membership, responder_names
+from answerback_telegram import errors, responder_names
 from answerback_telegram.api_client import TelegramApi
+from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.telegram.server import FakeTelegram
 from tests.unit.adapters.telegram.rig import MODES, Mode, Rig, rig
 from tests.unit.adapters.telegram.test_doctor import find_wrong
@@ -91,10 +91,8 @@ async def test_a_call_without_an_answer_in_time_may_have_been_carried_out() -> N
 @pytest.mark.rule("TELEGRAM-6", "TELEGRAM-7")
 @pytest.mark.parametrize("mode", MODES)
 async def test_what_is_typed_before_the_bots_name_is_known_is_taken_once_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode
+    tmp_path: Path, mode: Mode
 ) -> None:
-    monkeypatch.setattr(bot_identity, "Backoff", lambda *_: Backoff(0.01, 0.01))
-    monkeypatch.setattr(connection, "FIRST_PAUSE", 0.01)
     async with FakeTelegram() as telegram:
         ann = telegram.add_user("Ann")
         options: dict[str, Any] = {"telegram": telegram, "group": telegram.add_group(), "ann": ann}
@@ -116,10 +114,10 @@ async def test_what_is_typed_before_the_bots_name_is_known_is_taken_once_it_is(
 @pytest.mark.rule("TELEGRAM-10")
 @pytest.mark.parametrize("how", ["late", "removed"])
 async def test_nobody_acts_as_an_administrator_whom_telegram_does_not_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    tmp_path: Path, how: str
 ) -> None:
-    monkeypatch.setattr(group_membership, "WAIT_TIMEOUT", 0.05)
-    async with rig(tmp_path, responders=("@admins",)) as at:
+    paces = replace(PATIENT, groups=0.05)
+    async with rig(tmp_path, responders=("@admins",), paces=paces) as at:
         at.group.members[at.ann.id] = "administrator"
         ask = await at.submit([GO], responders=None)
         held = asyncio.Event()
@@ -137,9 +135,8 @@ async def test_nobody_acts_as_an_administrator_whom_telegram_does_not_name(
 async def test_a_message_does_not_wait_for_names_and_remembers_only_so_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(responder_names, "LOOKUP_TIMEOUT", 0.05)
     monkeypatch.setattr(responder_names, "MAX_NAMES", 1)
-    async with rig(tmp_path) as at:
+    async with rig(tmp_path, paces=replace(PATIENT, names=0.05)) as at:
         bob = at.telegram.add_user("Bob")
         who = [str(at.ann.id), str(bob.id)]
         held = at.telegram.held["getChatMember"] = asyncio.Event()

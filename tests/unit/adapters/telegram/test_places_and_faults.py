@@ -16,7 +16,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import InvalidCallError, LeaseLostError, StoreError
 from answerback.core.labels import Labels
 from answerback.ports.backoff import Backoff
-from answerback_chat import bot_identity, retry
+from answerback_chat import retry
 from answerback_telegram import html_text
 from answerback_telegram.http_endpoint import MAX_BODY, PATH
 from answerback_telegram.limits import ANONYMOUS_ADMINISTRATOR
@@ -334,10 +334,7 @@ async def test_the_inbox_comes_to_the_persons_own_chat(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("TELEGRAM-7")
-async def test_the_address_is_registered_once_telegram_can_be_reached(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bot_identity, "Backoff", lambda *_: Backoff(0.01, 0.01))
+async def test_the_address_is_registered_once_telegram_can_be_reached(tmp_path: Path) -> None:
     async with FakeTelegram() as telegram:
         telegram.fail_next = ["getMe", "setWebhook"]
         async with rig(tmp_path, "http", telegram=telegram):

@@ -15,10 +15,10 @@ import pytest
 from answerback.core.ask import Status
 from answerback.core.errors import StoreError, UnreadableRowError
 from answerback.ports.outage_log import Outage
-from answerback_chat import missed_changes
 from answerback_telegram import connection
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.connection import UpdatePoller
+from tests.fakes.long_timeouts import HASTY
 from tests.fakes.telegram.server import FakeTelegram
 from tests.unit.adapters.telegram.rig import rig
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live, retry_quickly, send_click
@@ -46,15 +46,14 @@ class Handler:
 
 
 @asynccontextmanager
-async def polling(
-    telegram: FakeTelegram, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[Handler, UpdatePoller]]:
+async def polling(telegram: FakeTelegram) -> AsyncIterator[tuple[Handler, UpdatePoller]]:
     """Run a poller."""
-    monkeypatch.setattr(connection, "FIRST_PAUSE", 0.01)
     async with aiohttp.ClientSession() as http:
         handler, calls = Handler(), TelegramApi(http, telegram.token, telegram.url)
         outage = Outage(logging.getLogger("test"), "Telegram")
-        poller = UpdatePoller(calls, handler.handle, outage, lambda: handler.leads, lambda: None)
+        poller = UpdatePoller(
+            calls, handler.handle, outage, lambda: handler.leads, lambda: None, 0.01
+        )
         await poller.start()
         try:
             yield handler, poller
@@ -65,7 +64,7 @@ async def polling(
 async def test_what_could_not_be_stored_is_handled_again_before_anything_after_it_is_confirmed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with FakeTelegram() as telegram, polling(telegram, monkeypatch) as (handler, _):
+    async with FakeTelegram() as telegram, polling(telegram) as (handler, _):
         handler.failures = [StoreError("the disk is full")] * 3
         first = await telegram.send_update({"message": {}}, odd=True)
         await telegram.until(lambda: telegram.is_handled(first))
@@ -83,7 +82,7 @@ async def test_what_could_not_be_stored_is_handled_again_before_anything_after_i
 async def test_an_odd_update_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    async with FakeTelegram() as telegram, polling(telegram, monkeypatch) as (handler, _):
+    async with FakeTelegram() as telegram, polling(telegram) as (handler, _):
         handler.failures = [error]
         number = await telegram.send_update({"message": {}}, odd=True)
         await telegram.until(lambda: telegram.is_handled(number))
@@ -94,7 +93,7 @@ async def test_a_process_that_lost_the_lease_handles_and_confirms_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with FakeTelegram() as telegram:
-        async with polling(telegram, monkeypatch) as (handler, poller):
+        async with polling(telegram) as (handler, poller):
             handler.leads = False
             number = await telegram.send_update({"message": {}}, odd=True)
             await telegram.until(lambda: len(telegram.calls("getUpdates")) > 2)
@@ -107,7 +106,7 @@ async def test_what_is_not_handled_when_polling_stops_is_sent_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(connection, "TIMEOUT", 0.05)
-    async with FakeTelegram() as telegram, polling(telegram, monkeypatch) as (handler, poller):
+    async with FakeTelegram() as telegram, polling(telegram) as (handler, poller):
         handler.hold = asyncio.Event()
         number = await telegram.send_update({"message": {}}, odd=True)
         async with asyncio.timeout(10):
@@ -124,7 +123,7 @@ async def test_polling_stops_although_the_last_updates_cannot_be_confirmed(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    async with FakeTelegram() as telegram, polling(telegram, monkeypatch) as (_, poller):
+    async with FakeTelegram() as telegram, polling(telegram) as (_, poller):
         number = await telegram.send_update({"message": {}}, odd=True)
         await telegram.until(lambda: telegram.is_handled(number))
         telegram.fail_next = ["getUpdates"]
@@ -135,10 +134,10 @@ async def test_polling_stops_although_the_last_updates_cannot_be_confirmed(
 async def test_a_second_service_with_the_same_token_is_reported_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with FakeTelegram() as telegram, polling(telegram, monkeypatch):
+    async with FakeTelegram() as telegram, polling(telegram):
         number = await telegram.send_update({"message": {}}, odd=True)
         await telegram.until(lambda: telegram.is_handled(number))
-        async with polling(telegram, monkeypatch):
+        async with polling(telegram):
             await telegram.until(lambda: "use one token for one service" in caplog.text)
 
 
@@ -146,7 +145,6 @@ async def test_a_typed_answer_counts_although_the_database_failed_at_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     retry_quickly(monkeypatch)
-    monkeypatch.setattr(connection, "FIRST_PAUSE", 0.01)
     question = {"id": "why", "text": "Why?", "answer_type": "text"}
     async with rig(tmp_path) as at:
         apply, failures = at.service.apply, [StoreError("the disk is full")] * 5
@@ -168,12 +166,8 @@ async def test_a_typed_answer_counts_although_the_database_failed_at_first(
         assert (await at.shown(ask)).status is Status.ANSWERED
 
 
-async def test_a_poll_that_fails_edits_no_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(missed_changes, "SETTLING_SECONDS", 0.0)
-    monkeypatch.setattr(connection, "FIRST_PAUSE", 0.01)
-    async with rig(tmp_path) as at:
+async def test_a_poll_that_fails_edits_no_message(tmp_path: Path) -> None:
+    async with rig(tmp_path, paces=HASTY) as at:
         await at.submit([GO])
         ask = await at.submit([GO])
         await at.telegram.until(lambda: at.telegram.calls("getUpdates"))

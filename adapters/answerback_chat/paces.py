@@ -1,0 +1,23 @@
+"""How long a chat surface waits for what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paces:
+    """Pauses and timeouts, in seconds."""
+
+    settling: float = 5.0
+    """Before it looks for missed changes, after events arrive again: what people do then comes first."""
+    first_pause: float = 1.0
+    """After the first failure in a row to sign in or to connect; later pauses are longer."""
+    groups: float = 2.0
+    """What an action waits for the person's groups; the person is asked to try again after that."""
+    names: float = 1.0
+    """What a message waits for the names in it."""
+
+
+PACES: Final = Paces()
