@@ -16,6 +16,8 @@ class Paces:
     """After the first failure in a row to sign in or to connect; later pauses are longer."""
     groups: float = 2.0
     """What an action waits for the person's groups; the person is asked to try again after that."""
+    call: float = 10.0
+    """What a call of Slack may take."""
     names: float = 1.0
     """What a message waits for the names in it."""
 

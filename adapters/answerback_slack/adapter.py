@@ -61,7 +61,7 @@ class SlackSurface(ChatSurface):
     ) -> None:
         labels, now = host.labels, host.now
         client = create_web_client(settings.token, settings.api_url, host.http)
-        calls = self._calls = SlackApi(client, self._on_token_refused)
+        calls = self._calls = SlackApi(client, self._on_token_refused, paces.call)
         notes = PrivateNotes(calls, host.http)
         later = BackgroundTasks(_MAX_TASKS)
         identity = BotIdentity()

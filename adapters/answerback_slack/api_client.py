@@ -29,11 +29,11 @@ from answerback.core.errors import (
     UnauthorizedError,
 )
 from answerback.http.connection_errors import reason_of
+from answerback_chat.paces import PACES
 from answerback_slack import errors
 
 P = ParamSpec("P")
 
-CALL_SECONDS: Final = 10.0
 POST_INTERVAL_SECONDS: Final = 1.0
 """Posts to one channel that are this far apart are not limited, according to the page above."""
 _FORGET_SECONDS: Final = 60.0
@@ -68,14 +68,16 @@ class SlackApi:
 
     Args:
         refused: called with every error that rejects the token rather than the call.
+        timeout: the seconds that a call may take.
     """
 
     def __init__(
         self,
         client: AsyncWebClient,
         refused: Callable[[PlatformError], None] = lambda _error: None,
+        timeout: float = PACES.call,
     ) -> None:
-        self.client = client
+        self.client, self.timeout = client, timeout
         self._refused = refused
         self._limits: dict[tuple[str, str], _RateLimit] = {}
 
@@ -104,7 +106,7 @@ class SlackApi:
             timeout: the seconds to wait for the response; None: as long as for any.
         """
         self.raise_if_limited(method, channel)
-        seconds = CALL_SECONDS if timeout is None else timeout
+        seconds = self.timeout if timeout is None else timeout
         try:
             async with asyncio.timeout(seconds):
                 response = await call()

@@ -21,7 +21,7 @@ from answerback_chat import message_texts
 from answerback_chat.control_codec import Verb, command_control
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_slack import limits, people_text
-from answerback_slack.api_client import CALL_SECONDS, SlackApi
+from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import (
     Block,
     actions_block,
@@ -103,7 +103,7 @@ class PrivateNotes:
 
     async def _post(self, url: str, body: Mapping[str, object]) -> bool:
         try:
-            timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
+            timeout = aiohttp.ClientTimeout(total=self._calls.timeout)
             async with self._http.post(
                 url, json=body, timeout=timeout, allow_redirects=False
             ) as response:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from answerback_chat.paces import Paces
 from tests.fakes import long_timeouts
+from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack import rules
 from tests.unit.adapters.slack.rig import Rig, rig
 
@@ -25,7 +27,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def up(tmp_path: Path) -> AsyncIterator[Rig]:
+def paces() -> Paces:
+    """Those of the surface in a test, which may have others."""
+    return PATIENT
+
+
+@pytest.fixture
+async def up(tmp_path: Path, paces: Paces) -> AsyncIterator[Rig]:
     """Everything, in Socket Mode. The contract of surfaces shows that people's actions count in either mode."""
-    async with rig(tmp_path) as made:
+    async with rig(tmp_path, paces=paces) as made:
         yield made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
-from answerback_slack import api_client, channel_history, connection, errors
+from answerback_chat.paces import Paces
+from answerback_slack import channel_history, connection, errors
+from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack.delivery import Ack
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.rig import (
@@ -72,9 +75,9 @@ def test_every_error_code_maps_to_the_kind_that_decides_what_happens_next(
         assert code in str(error)
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_client, "CALL_SECONDS", 2.0)
+@pytest.fixture
+def paces() -> Paces:
+    return replace(PATIENT, call=2.0)
 
 
 def _asks_shown(up: Rig, ask_id: str) -> int:
@@ -255,8 +258,9 @@ async def test_a_revoked_token_fails_unseen_asks_and_leaves_the_others_open(up: 
     assert unseen.status is Status.FAILED
     assert unseen.outcome is not None
     assert "token_revoked" in (unseen.outcome.message or "")
+    edits = up.slack.count("chat.update")
     await up.ada.click_on(copy, LABELS.yes)
-    await up.slack.until(lambda: up.slack.calls[-1].method == "chat.update")
+    await up.slack.until(lambda: up.slack.count("chat.update") > edits)
     await up.app.shower.wait_until_idle()
     up.slack.revoked = False
     up.app.shower.request_sync(seen)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from answerback_slack import api_client
+from answerback_chat.paces import Paces
+from tests.fakes.long_timeouts import PATIENT
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -23,9 +25,9 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_client, "CALL_SECONDS", 2.0)
+@pytest.fixture
+def paces() -> Paces:
+    return replace(PATIENT, call=2.0)
 
 
 async def click_too_late(up: Rig) -> None:

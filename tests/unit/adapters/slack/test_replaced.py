@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from answerback.core.ask import Destination, Status
-from answerback_slack import api_client
+from answerback_chat.paces import Paces
+from tests.fakes.long_timeouts import PATIENT
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -14,9 +17,9 @@ EXPLAINED = {**APPLY, "context": "It adds **one** column."}
 """Its context is rich text, and the record of its ask has none."""
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_client, "CALL_SECONDS", 2.0)
+@pytest.fixture
+def paces() -> Paces:
+    return replace(PATIENT, call=2.0)
 
 
 def _asks_shown(up: Rig, ask_id: str) -> int:

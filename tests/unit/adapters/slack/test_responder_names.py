@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,9 +12,8 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback_slack import api_client
 from tests.fakes.long_timeouts import PATIENT
-from tests.unit.adapters.slack.rig import CHANNEL, Rig, rig
+from tests.unit.adapters.slack.rig import CHANNEL, Rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 LABELS = Labels()
@@ -46,14 +44,11 @@ async def test_responders_without_a_known_name_are_counted(up: Rig, code: str) -
     assert up.ada.id not in read(up, ask)
 
 
-async def test_a_message_waits_only_briefly_for_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(api_client, "CALL_SECONDS", 3_600.0)
-    async with rig(tmp_path, paces=replace(PATIENT, names=0.05)) as up:
-        up.slack.faults.add("users.info", hang=True)
-        ask = await up.submit(APPLY)
-        assert LABELS.for_people.format(count=1) in read(up, ask)
+@pytest.mark.parametrize("paces", [replace(PATIENT, call=3_600.0, names=0.05)])
+async def test_a_message_waits_only_briefly_for_names(up: Rig) -> None:
+    up.slack.faults.add("users.info", hang=True)
+    ask = await up.submit(APPLY)
+    assert LABELS.for_people.format(count=1) in read(up, ask)
 
 
 @pytest.mark.rule("SURFACE-17")

@@ -9,7 +9,8 @@ import pytest
 from answerback.core.ask import Ask, Change, Status
 from answerback.ports.store import Decision, Write
 from answerback.workers.message_sync import SyncPace
-from answerback_slack import api_client, interactions
+from answerback_slack import interactions
+from tests.fakes.long_timeouts import PATIENT
 from tests.unit.adapters.slack.rig import LABELS, Rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -114,11 +115,11 @@ async def test_a_double_click_causes_no_edit(up: Rig) -> None:
     assert up.slack.count("chat.update") == before
 
 
+@pytest.mark.parametrize("paces", [replace(PATIENT, call=3_600.0)])
 async def test_opening_a_slow_modal_is_abandoned_before_its_trigger_expires(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert GIVEN_UP_AFTER < 3
-    monkeypatch.setattr(api_client, "CALL_SECONDS", 3_600.0)
     ask = await up.submit(NOTE)
     up.slack.faults.add("views.open", hang=True)
     with monkeypatch.context() as hurried:
