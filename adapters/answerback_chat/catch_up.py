@@ -106,7 +106,7 @@ class MissedMessageReader(Generic[Place]):
         if (posted := _answerable_since(ask)) is not None:
             task = asyncio.create_task(
                 self._read_places(dict.fromkeys(self._places(ask), posted)),
-                name=f"{self._surface} words missed at {ask.id}",
+                name=f"{self._surface} messages missed at {ask.id}",
             )
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
@@ -115,7 +115,9 @@ class MissedMessageReader(Generic[Place]):
         self._gap = True
         self._again.set()
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._catch_up(), name=f"{self._surface} missed words")
+            self._task = asyncio.create_task(
+                self._catch_up(), name=f"{self._surface} missed messages"
+            )
 
     async def stop(self) -> None:
         """Cancel reading; the next start catches up."""

@@ -27,7 +27,7 @@ class LinkDesk(Protocol):
     """Starts, confirms, lists and removes links."""
 
     async def start(self, page: Person) -> StartedLink | None:
-        """Start to link an account, in place of what was started before; None for the service's own key."""
+        """Start a link in place of the last one; None unless a personal link or a proxy says whose page it is."""
 
     async def started(self, page: Person) -> StartedLink | None:
         """What a person has started, if there is still time."""
