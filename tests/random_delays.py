@@ -1,11 +1,13 @@
 """A pytest plugin that delays threads, sockets and SQLite at random, as a busy machine does, so that races show up.
 
-``make soak`` loads it; ``pytest -p tests.random_delays FILE`` looks for races in one file.
+``make soak`` loads it; ``pytest -p tests.random_delays FILE`` looks for races in one file. Each run has a new seed and
+prints it at its end; with that in ``DELAYS_SEED``, each test draws the same numbers again, whichever others run.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import selectors
 import sqlite3
@@ -15,6 +17,8 @@ from contextvars import Context
 from functools import partial
 from time import sleep  # the real one, which the tests' check for blocking calls does not see
 from typing import Any, Final, TypeVarTuple
+
+import pytest
 
 Ts = TypeVarTuple("Ts")
 
@@ -26,11 +30,12 @@ _LOOP: Final = (0.01, 0.2)
 """The same for everything that an event loop does."""
 _WITHHELD: Final = 0.1
 """How often a socket that is ready is handled only after the others, or after all that they cause."""
+_random: Final = random.Random()
 
 
 def _delay(how_often: float, at_most: float) -> None:
-    if random.random() < how_often:
-        sleep(random.uniform(0, at_most))
+    if _random.random() < how_often:
+        sleep(_random.uniform(0, at_most))
 
 
 class _SlowSelector(selectors.DefaultSelector):
@@ -38,7 +43,7 @@ class _SlowSelector(selectors.DefaultSelector):
         ready = super().select(timeout)
         _delay(*_LOOP)
         # What is withheld is still ready at the next call.
-        return [each for each in ready if random.random() >= _WITHHELD]
+        return [each for each in ready if _random.random() >= _WITHHELD]
 
 
 class _SlowLoop(asyncio.SelectorEventLoop):
@@ -66,5 +71,16 @@ class _SlowPolicy(asyncio.DefaultEventLoopPolicy):
 
 
 def pytest_configure() -> None:
+    # The processes among which pytest-xdist divides the tests inherit the seed.
+    os.environ.setdefault("DELAYS_SEED", str(random.SystemRandom().randrange(2**32)))
     asyncio.set_event_loop_policy(_SlowPolicy())
     sqlite3.connect = partial(sqlite3.connect, factory=_SlowConnection)  # type: ignore[assignment]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    _random.seed(f"{os.environ['DELAYS_SEED']} {item.nodeid}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    terminalreporter.write_line(f"DELAYS_SEED={os.environ['DELAYS_SEED']} repeats these delays")

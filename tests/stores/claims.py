@@ -289,6 +289,13 @@ class ClaimsContract:
         lost, held = await asyncio.gather(*fenced, return_exceptions=True)
         assert isinstance(lost, LeaseLostError)
         assert held == (3, False)
+        mixed = [
+            store.asks.change("ask_1", advance_decision()),
+            store.asks.change("ask_1", advance_decision(), fence=fence),
+        ]
+        free, lost = await asyncio.gather(*mixed, return_exceptions=True)
+        assert free == (4, False)
+        assert isinstance(lost, LeaseLostError), "even in a batch with changes that need no lease"
 
     # --- the clock, rate limits and notifications ---
 
