@@ -290,12 +290,13 @@ class ClaimsContract:
         assert isinstance(lost, LeaseLostError)
         assert held == (3, False)
         mixed = [
-            store.asks.change("ask_1", advance_decision()),
-            store.asks.change("ask_1", advance_decision(), fence=fence),
+            store.asks.change("ask_1", advance_decision(), fence=needed)
+            for needed in (fence, None, fence)
         ]
-        free, lost = await asyncio.gather(*mixed, return_exceptions=True)
-        assert free == (4, False)
-        assert isinstance(lost, LeaseLostError), "even in a batch with changes that need no lease"
+        before, free, after = await asyncio.gather(*mixed, return_exceptions=True)
+        assert free == (4, False), "it needs no lease"
+        assert isinstance(before, LeaseLostError)
+        assert isinstance(after, LeaseLostError)
 
     # --- the clock, rate limits and notifications ---
 
