@@ -95,7 +95,9 @@ def tried(mutant: Mutant, checkout: Path) -> tuple[str, str]:
     finally:
         file.write_text(original, "utf-8")
     lines = (ran.stdout + ran.stderr).splitlines()
-    reason = next((line for line in lines if line.startswith(("FAILED", "ERROR"))), "")
+    # Captured logs have lines that begin with ERROR, too.
+    told = ("FAILED tests", "ERROR tests", "ERROR: ")
+    reason = next((line for line in lines if line.startswith(told)), "")
     return _RESULTS.get(ran.returncode, _NOTHING), reason
 
 

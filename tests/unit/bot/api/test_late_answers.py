@@ -280,14 +280,19 @@ def never_sent(_tracker: ResponseTracker) -> Any:
 @pytest.mark.rule("LATE-1")
 async def test_an_answer_being_sent_is_not_listed(api: Served) -> None:
     ask = await api.asked(QUICK)
-    follower = ResponseTracker(api.running.service.late_answer_tracker, never_sent)
+    first, second = (
+        ResponseTracker(api.running.service.late_answer_tracker, never_sent) for _ in range(2)
+    )
     stored = await api.running.service.get(ask["id"])
     assert stored is not None
-    follower.hold_back(stored)
-    follower.hold_back(stored)
+    first.hold_back(stored)
+    first.hold_back(stored)
+    second.hold_back(stored)
     await api.act(ask, action="answer", value=True)
     assert await ids(api) == []
-    follower.close()
+    first.close()
+    assert await ids(api) == [], "the other one still sends it"
+    second.close()
     assert await ids(api) == [ask["id"]]
 
 
@@ -334,6 +339,60 @@ async def test_a_response_that_cannot_be_sent_reports_nothing(api: Served) -> No
     await tracker.undo_seen()
     tracker.close()
     assert await ids(api) == [ask["id"]]
+
+
+@pytest.mark.rule("LATE-11")
+async def test_an_ask_whose_outcome_got_lost_after_it_was_saved_says_that_nobody_has_it(
+    api: Served,
+) -> None:
+    service = api.running.service
+    stored = await service.get((await answered_ask(api))["id"])
+    assert stored is not None
+    tracker = ResponseTracker(service.late_answer_tracker, never_sent)
+    tracker.add_outcome(stored)
+    await tracker.save_seen()
+    saved = await service.get(stored.id)
+    assert saved is not None
+    assert (saved.collected_at is None, saved.uncollected) == (False, False)
+    await tracker.undo_seen()
+    lost = await service.get(stored.id)
+    assert lost is not None
+    assert (lost.collected_at, lost.uncollected) == (None, True)
+
+
+@pytest.mark.rule("LATE-4")
+async def test_a_call_that_was_cancelled_reports_nothing_that_it_learns_afterwards(
+    api: Served,
+) -> None:
+    service = api.running.service
+    stored = await service.get((await answered_ask(api))["id"])
+    assert stored is not None
+    tracker = ResponseTracker(service.late_answer_tracker, never_sent)
+    undoing = tracker.undo_seen()
+    tracker.add_outcome(stored)
+    assert not tracker.has_outcomes
+    await tracker.save_seen()
+    await undoing
+    assert await ids(api) == [stored.id]
+
+
+@pytest.mark.rule("LATE-11")
+async def test_an_ask_that_is_erased_while_its_lost_outcome_is_returned_stays_as_it_is(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = api.running.service
+    ask_id = (await answered_ask(api))["id"]
+    await service.late_answer_tracker.save_seen([ask_id], SeenState.SEEN)
+    set_seen_state, erased = service.store.late_answers.set_seen_state, []
+
+    async def set_and_erase(*given: Any) -> Sequence[str]:
+        changed = await set_seen_state(*given)
+        erased.append(await service.erase(ask_id))
+        return changed
+
+    monkeypatch.setattr(service.store.late_answers, "set_seen_state", set_and_erase)
+    assert await service.late_answer_tracker.save_seen([ask_id], SeenState.UNSEEN) == [ask_id]
+    assert [await service.get(ask_id)] == erased
 
 
 def disconnected_request() -> web.Request:

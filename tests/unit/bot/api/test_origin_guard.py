@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.bot.api.conftest import Serve, Served
 
-PATHS = ["/v1/asks", "/healthz", "/metrics", "/openapi.json", "/docs", "/", "/nothing"]
+PATHS = ["/v1/asks", "/mcp", "/healthz", "/metrics", "/openapi.json", "/docs", "/", "/nothing"]
 
 
 def port(api: Served) -> str:

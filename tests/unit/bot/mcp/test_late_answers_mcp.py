@@ -11,8 +11,10 @@ import pytest
 from mcp import Client as McpClient
 from mcp_types import CallToolResult
 
+from answerback.core import ask as asks
 from answerback.mcp.client_backend import ClientBackend
 from answerback.mcp.server import build_mcp_server
+from answerback.ports.store import Decision, Write
 from answerback_client import Ask, AsyncClient, Client, ClientError, InvalidCallError
 from answerback_client.models import Answers
 from tests.unit.bot.agent_support import Served, served
@@ -90,6 +92,33 @@ async def test_an_outcome_reported_by_a_tool_is_not_reported_again(
                 await service.act(ask, action="answer", value=True)
                 await mcp.call_tool(tool, ask_id)
         assert (await check(mcp))["answers"] == []
+
+
+@pytest.mark.rule("LATE-1")
+async def test_an_outcome_that_a_waiting_call_is_about_to_report_is_in_no_list(
+    service: Served,
+) -> None:
+    """As when another process stores it: the call learns of it a little later than a list."""
+    store, clock = service.running.service.store, service.running.service.clock
+    async with client(service) as mcp:
+        calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
+        ask = await service.newest()
+        await service.wait_for_waiters(ask)
+
+        def fail(found: asks.Ask | None) -> Decision[None]:
+            assert found is not None
+            change = asks.end_ask(
+                found, asks.Status.FAILED, at=clock.now(), reason=asks.Reason.BACKEND_ERROR
+            )
+            return Decision(Write(change.ask, change.entries, owed=True), None)
+
+        await store.asks.change(ask.id, fail)
+        assert (await check(mcp))["answers"] == []
+        calling.cancel()
+        await asyncio.gather(calling, return_exceptions=True)
+    await service.wait_for_waiters(ask, 0)
+    async with client(service) as mcp:
+        assert [one["ask_id"] for one in (await check(mcp))["answers"]] == [ask.id]
 
 
 @pytest.mark.rule("LATE-4")

@@ -23,7 +23,7 @@ from answerback.service import agent_presence
 from answerback_client import AsyncClient
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
-from tests.unit.bot.mcp.test_late_answers_mcp import check
+from tests.unit.bot.mcp.test_late_answers_mcp import check, denied_and_wanted_again
 from tests.unit.bot.mcp.test_mcp import BOTH, GO, client
 from tests.unit.cases import read_case
 
@@ -201,6 +201,19 @@ async def test_the_bridge_undoes_what_a_cancellation_crosses(service: Served, to
         await sent.cancel()  # of the list
         assert (await check(mcp))["answers"] == [given]
         assert (await check(mcp))["answers"] == []
+
+
+@pytest.mark.rule("MCP-14", "LATE-10")
+async def test_the_bridge_returns_what_people_want_tried_again_if_the_list_is_cancelled(
+    service: Served,
+) -> None:
+    async with AsyncClient(service.url) as http:
+        ask_id = await denied_and_wanted_again(service, http, None)
+    async with bridged(service) as (mcp, sent):
+        (given,) = (await check(mcp))["answers"]
+        assert (given["kind"], given["ask_id"]) == ("retry", ask_id)
+        await sent.cancel()
+        assert (await check(mcp))["answers"] == [given]
 
 
 @pytest.mark.rule("MCP-14", "LATE-4")
