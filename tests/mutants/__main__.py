@@ -18,7 +18,8 @@ from queue import SimpleQueue
 from typing import Final
 
 from tests.meta.project import ROOT, files
-from tests.mutants.table import MUTANTS, Mutant
+from tests.mutants.mutant import Mutant
+from tests.mutants.table import MUTANTS
 
 _TIMEOUT = 600
 """Seconds for the tests of one mutant."""
@@ -96,8 +97,8 @@ def tried(mutant: Mutant, checkout: Path) -> tuple[str, str]:
         file.write_text(original, "utf-8")
     lines = (ran.stdout + ran.stderr).splitlines()
     # Captured logs have lines that begin with ERROR, too.
-    told = ("FAILED tests", "ERROR tests", "ERROR: ")
-    reason = next((line for line in lines if line.startswith(told)), "")
+    beginnings = ("FAILED tests", "ERROR tests", "ERROR: ")
+    reason = next((line for line in lines if line.startswith(beginnings)), "")
     return _RESULTS.get(ran.returncode, _NOTHING), reason
 
 

@@ -10,7 +10,8 @@ import pytest
 
 from tests.meta.project import ROOT
 from tests.mutants.__main__ import tried
-from tests.mutants.table import MUTANTS, Mutant
+from tests.mutants.mutant import Mutant
+from tests.mutants.table import MUTANTS
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.file}: {mutant.line}")

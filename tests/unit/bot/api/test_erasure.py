@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
 from answerback.api.wire import RecordPage
+from answerback.ports.late_answers import SeenState
 from answerback.service.ask_wire import AskBody
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET as SIGNED
 from tests.unit.bot.api.test_deliveries import ended_ask
+from tests.unit.bot.api.test_late_answers import answered_ask
 
 SECRET = "tell-nobody"
 FORM: Json = {"questions": [{"id": "why", "text": f"Why {SECRET}?", "answer_type": "text"}]}
@@ -117,3 +121,22 @@ async def test_questions_back_and_explanations_are_erased_and_were_never_logged(
     assert kinds == ["request", "clarify", "context", "response", "ended", "note"]
     assert caplog.records
     assert SECRET not in caplog.text
+
+
+@pytest.mark.rule("LATE-11")
+async def test_an_ask_that_is_erased_while_its_lost_outcome_is_returned_stays_as_it_is(
+    api: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = api.running.service
+    ask_id = (await answered_ask(api))["id"]
+    await service.late_answer_tracker.save_seen([ask_id], SeenState.SEEN)
+    set_seen_state, erased = service.store.late_answers.set_seen_state, []
+
+    async def set_and_erase(*given: Any) -> Sequence[str]:
+        changed = await set_seen_state(*given)
+        erased.append(await service.erase(ask_id))
+        return changed
+
+    monkeypatch.setattr(service.store.late_answers, "set_seen_state", set_and_erase)
+    assert await service.late_answer_tracker.save_seen([ask_id], SeenState.UNSEEN) == [ask_id]
+    assert [await service.get(ask_id)] == erased

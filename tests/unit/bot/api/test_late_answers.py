@@ -19,6 +19,7 @@ from aiohttp.http import StreamWriter
 from aiohttp.test_utils import make_mocked_request
 
 from answerback.api.late_answers import send_response
+from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.late_answers import SeenState
 from answerback.service.late_answers import ResponseTracker
@@ -272,6 +273,13 @@ async def outcomes_saved(api: Served) -> None:
     await until(nothing_tracked)
 
 
+async def stored_answer(api: Served) -> Ask:
+    """An answered ask as it is stored, which nobody has been told."""
+    stored = await api.running.service.get((await answered_ask(api))["id"])
+    assert stored is not None
+    return stored
+
+
 def never_sent(_tracker: ResponseTracker) -> Any:
     """The send callback of a response that is never sent."""
     raise AssertionError("it is not sent")
@@ -329,16 +337,14 @@ async def test_a_stream_that_breaks_before_the_outcome_reports_nothing(api: Serv
 
 
 async def test_a_response_that_cannot_be_sent_reports_nothing(api: Served) -> None:
-    ask = await answered_ask(api)
-    stored = await api.running.service.get(ask["id"])
-    assert stored is not None
+    stored = await stored_answer(api)
     tracker = ResponseTracker(api.running.service.late_answer_tracker, never_sent)
     tracker.add_outcome(stored)
     await send_response(disconnected_request(), web.Response(text="answered"), tracker)
     assert not tracker.is_sent
     await tracker.undo_seen()
     tracker.close()
-    assert await ids(api) == [ask["id"]]
+    assert await ids(api) == [stored.id]
 
 
 @pytest.mark.rule("LATE-11")
@@ -346,8 +352,7 @@ async def test_an_ask_whose_outcome_got_lost_after_it_was_saved_says_that_nobody
     api: Served,
 ) -> None:
     service = api.running.service
-    stored = await service.get((await answered_ask(api))["id"])
-    assert stored is not None
+    stored = await stored_answer(api)
     tracker = ResponseTracker(service.late_answer_tracker, never_sent)
     tracker.add_outcome(stored)
     await tracker.save_seen()
@@ -365,8 +370,7 @@ async def test_a_call_that_was_cancelled_reports_nothing_that_it_learns_afterwar
     api: Served,
 ) -> None:
     service = api.running.service
-    stored = await service.get((await answered_ask(api))["id"])
-    assert stored is not None
+    stored = await stored_answer(api)
     tracker = ResponseTracker(service.late_answer_tracker, never_sent)
     undoing = tracker.undo_seen()
     tracker.add_outcome(stored)
@@ -374,25 +378,6 @@ async def test_a_call_that_was_cancelled_reports_nothing_that_it_learns_afterwar
     await tracker.save_seen()
     await undoing
     assert await ids(api) == [stored.id]
-
-
-@pytest.mark.rule("LATE-11")
-async def test_an_ask_that_is_erased_while_its_lost_outcome_is_returned_stays_as_it_is(
-    api: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    service = api.running.service
-    ask_id = (await answered_ask(api))["id"]
-    await service.late_answer_tracker.save_seen([ask_id], SeenState.SEEN)
-    set_seen_state, erased = service.store.late_answers.set_seen_state, []
-
-    async def set_and_erase(*given: Any) -> Sequence[str]:
-        changed = await set_seen_state(*given)
-        erased.append(await service.erase(ask_id))
-        return changed
-
-    monkeypatch.setattr(service.store.late_answers, "set_seen_state", set_and_erase)
-    assert await service.late_answer_tracker.save_seen([ask_id], SeenState.UNSEEN) == [ask_id]
-    assert [await service.get(ask_id)] == erased
 
 
 def disconnected_request() -> web.Request:

@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestServer
 from mcp import Client
 from mcp_types import CallToolResult
 
+from answerback.core.ask import Ask
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 from answerback.mcp.backend import PATH, AskBackend, AskToolCall, ServiceBackend
 from answerback.mcp.client_backend import ClientBackend
@@ -198,3 +199,19 @@ async def test_waiting_for_an_unknown_or_ended_ask_returns_at_once(
         ended = await backend.wait(str(submitted["id"]), WAIT)
     assert ended is not None
     assert ended["status"] == "withdrawn"
+
+
+@pytest.mark.rule("WAITING-2")
+async def test_looking_up_an_ask_counts_as_waiting(
+    service: Served, backend: AskBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    polled = []
+
+    async def record_poll(ask: Ask) -> None:
+        polled.append(ask.id)
+
+    pending = await call(backend, "ask_user", {**GO, "wait_seconds": 0})
+    ask_id = pending.structured_content["ask_id"]
+    monkeypatch.setattr(service.running.service.presence, "record_poll", record_poll)
+    await call(backend, "get_answer", {"ask_id": ask_id})
+    assert polled == [ask_id]

@@ -24,7 +24,7 @@ from mcp_types import (
 )
 from pydantic import ConfigDict
 
-from answerback.core.ask import Ask, Reason
+from answerback.core.ask import Reason
 from answerback.core.clarification import can_ask_back
 from answerback.core.errors import StoreError
 from answerback.mcp.backend import AskBackend, ServiceBackend
@@ -149,6 +149,7 @@ async def test_an_ask_becomes_a_task_at_once_and_its_answer_the_tasks_result(
         ask = await service.newest()
         assert (created.task_id, created.status, created.ttl_ms) == (ask.id, "working", None)
         assert created.poll_interval_ms == POLL_INTERVAL_MS
+        assert not can_ask_back(ask), "its model waits for the result alone"
         assert ask.id in (created.status_message or "")
         working = await get_task(mcp, ask.id)
         same = created.model_dump(exclude={"result_type", "meta"})
@@ -236,31 +237,6 @@ async def test_an_acknowledgement_reports_no_outcome_and_revives_none_through_th
         async with Client(restarted, extensions=[Tasks()]) as mcp:
             await check_acknowledged(mcp, method, created.task_id)
             assert (await mcp.call_tool("check_answers", {})).structured_content["answers"] == []
-
-
-@pytest.mark.rule("MCP-12")
-async def test_nobody_can_ask_back_about_a_task(service: Served) -> None:
-    """Its model waits for nothing but the result, so it could not explain anything."""
-    async with tasks_client(service) as mcp:
-        await create_task(mcp)
-        assert not can_ask_back(await service.newest())
-
-
-@pytest.mark.rule("WAITING-2", "MCP-12")
-async def test_polling_a_task_counts_as_waiting(
-    service: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    presence, polled = service.running.service.presence, []
-
-    async def record_poll(ask: Ask) -> None:
-        polled.append(ask.id)
-
-    monkeypatch.setattr(presence, "record_poll", record_poll)
-    async with tasks_client(service) as mcp:
-        created = await create_task(mcp)
-        polled.clear()
-        await get_task(mcp, created.task_id)
-    assert polled == [created.task_id]
 
 
 @pytest.mark.rule("MCP-12", "LATE-1")

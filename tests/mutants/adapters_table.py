@@ -1,0 +1,40 @@
+"""Changes of what the platforms' errors mean."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SLACK_ERRORS = "adapters/answerback_slack/errors.py"
+_DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
+_SLACK = ("tests/unit/adapters/slack/test_errors.py",)
+_DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
+
+ADAPTERS = (
+    # Platforms' errors: each documented code, and what it causes.
+    Mutant(
+        "adapters/answerback_slack/errors.py",
+        '"is_archived": "the channel',
+        '"was_archived": "the channel',
+        _SLACK,
+    ),
+    Mutant(_SLACK_ERRORS, '"hash_conflict", ', "", _SLACK),
+    Mutant(_SLACK_ERRORS, '"fatal_error", ', "", _SLACK),
+    Mutant(_SLACK_ERRORS, '"cant_update_message", ', "", _SLACK),
+    Mutant(_DISCORD_ERRORS, "ErrorCode.SLOW_MODE, ", "", _DISCORD),
+    Mutant(
+        _DISCORD_ERRORS,
+        "UNKNOWN_WEBHOOK = 10015",
+        "UNKNOWN_WEBHOOK = 10016",
+        _DISCORD,
+    ),
+    Mutant(
+        _DISCORD_ERRORS,
+        "if status == 401 and not number:",
+        "if status == 401:",
+        (
+            *_DISCORD,
+            "tests/unit/adapters/discord/test_group_membership.py",
+            "tests/unit/adapters/discord/test_control_inputs.py",
+        ),
+    ),
+)

@@ -1,0 +1,124 @@
+"""Changes of what agents are told: MCP and late answers."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SERVICE = "bot/answerback/service"
+_UNIT = "tests/unit/bot"
+_MCP = "bot/answerback/mcp"
+_MCP_TESTS = f"{_UNIT}/mcp"
+_CANCELLED = (f"{_MCP_TESTS}/test_mcp_cancellation.py",)
+_CROSSED = (
+    f"{_MCP_TESTS}/test_mcp_cancelled_calls.py"
+    "::test_a_cancellation_that_crosses_the_answer_undoes_its_delivery",
+)
+_BACKENDS = (f"{_MCP_TESTS}/test_mcp_backends.py",)
+_TASKS = (f"{_MCP_TESTS}/test_mcp_tasks.py",)
+_LATE = (f"{_UNIT}/api/test_late_answers.py",)
+_LATE_MCP = (f"{_MCP_TESTS}/test_late_answers_mcp.py",)
+
+AGENTS = (
+    # MCP: what a cancelled call, a task or a waiting call reports.
+    *(
+        Mutant(f"{_MCP}/{file}.py", line, mutant, tests)
+        for file, line, mutant, tests in (
+            ("cancellation", "self.scope.cancel()", "pass", _CANCELLED),
+            ("cancellation", "await self.tracker.undo_seen()", "pass", _CROSSED),
+            (
+                "cancellation",
+                "if self._calls.get(key) is call:",
+                "if key in self._calls:",
+                _CANCELLED,
+            ),
+            (
+                "cancellation",
+                "[agent, session, str(request_id)]",
+                "[session, str(request_id)]",
+                _CANCELLED,
+            ),
+            (
+                "tasks",
+                "backend.withdraw(params.task_id, reported=False)",
+                "backend.withdraw(params.task_id)",
+                _TASKS,
+            ),
+            (
+                "tasks",
+                "backend.get(params.task_id, reported=False)",
+                "backend.get(params.task_id)",
+                _TASKS,
+            ),
+            ("tasks", "if not client_supports_tasks(ctx):", "if False:", _TASKS),
+            ("server", "clarifies=not as_task,", "clarifies=True,", _TASKS),
+            ("backend", "self.tracker.hold_back(ask)", "pass", _LATE_MCP),
+            (
+                "backend",
+                "self._report(late_answer.ask, SeenState.LISTED)",
+                "self._report(late_answer.ask)",
+                _LATE_MCP,
+            ),
+            (
+                "backend",
+                "return self._report(ask) if reported else ask_json(ask)",
+                "return self._report(ask)",
+                _TASKS,
+            ),
+            ("backend", "await self.service.presence.record_poll(ask)", "pass", _BACKENDS),
+            (
+                "client_backend",
+                'ask["collected_at"] is not None or self._reported',
+                "self._reported",
+                _TASKS,
+            ),
+        )
+    ),
+    *(
+        Mutant(f"{_MCP}/{file}.py", line, mutant, (f"{_MCP_TESTS}/{test}",), slow=True)
+        for file, line, mutant, test in (
+            (
+                "cancellation",
+                "self._changes.announce(key)",
+                "pass",
+                "test_mcp_cancelled_replicas.py",
+            ),
+            ("endpoint", "await tracker.finish_stream()", "pass", "test_mcp_cancelled_calls.py"),
+            (
+                "client_backend",
+                "self._reported.add(self._request_id, retry.ask_id)",
+                "pass",
+                "test_mcp_cancelled_calls.py",
+            ),
+            (
+                "client_backend",
+                'if ask["status"] != Status.OPEN and not had:',
+                'if ask["status"] != Status.OPEN:',
+                "test_mcp_tasks.py",
+            ),
+            (
+                "backend",
+                "return ask if ask is not None and may_see(self.agent, ask) else None",
+                "return ask",
+                "test_mcp.py",
+            ),
+        )
+    ),
+    Mutant(
+        f"{_SERVICE}/late_answers.py",
+        "or ask.erased_at is not None or",
+        "or",
+        (f"{_UNIT}/api/test_erasure.py",),
+    ),
+    # Late answers: reported once, and again if the response got lost.
+    *(
+        Mutant(f"{_SERVICE}/late_answers.py", line, mutant, _LATE)
+        for line, mutant in (
+            ("await self._save_collected(ask_ids, at)", "pass"),
+            ("if state is SeenState.UNSEEN:", "if False:"),
+            ("(SeenState.SEEN,) if after is not None else", "(SeenState.SEEN,) if True else"),
+            ("await asyncio.wait([*self._lost])", "pass"),
+            ("if not ask.open and not self._is_lost:", "if not ask.open:"),
+            ("held[ask_id] -= 1", "held[ask_id] = 0"),
+        )
+    ),
+)

@@ -1,0 +1,169 @@
+"""Changes of the core, and of how it is used: answers, grants and confirmations."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_CORE = "bot/answerback/core"
+_SERVICE = "bot/answerback/service"
+_SQLITE = "storage/answerback_storage/sqlite"
+_UNIT = "tests/unit/bot"
+_ANSWERS = (f"{_UNIT}/core/test_answers.py",)
+_CONFIRMATIONS = (f"{_UNIT}/api/test_confirmations.py", f"{_UNIT}/service/test_confirmations.py")
+_DECIDING = (
+    "tests/acceptance/test_chaos_deciding.py"
+    "::test_people_decide_together_while_processes_are_killed[sqlite]",
+)
+_GRANTS = (f"{_UNIT}/core/test_grants.py",)
+_GRANTS_SERVED = (f"{_UNIT}/api/test_grants.py", f"{_UNIT}/api/test_grants_end.py")
+_GRANTS_STORED = ("tests/unit/storage/test_store_contract.py",)
+
+CORE = (
+    # Answers: what fits a question.
+    Mutant(f"{_CORE}/strict_json.py", "return a is b", "return a == b", _ANSWERS),
+    Mutant(
+        f"{_CORE}/strict_json.py",
+        "return len(a) == len(b) and all(map(json_equal, a, b))",
+        "return all(map(json_equal, a, b))",
+        _ANSWERS,
+    ),
+    # Asks: an outcome, its revision and what belongs to it.
+    Mutant(
+        f"{_CORE}/clarification.py",
+        "if question_id is None or not can_ask_back(ask):",
+        "if question_id is None:",
+        (f"{_UNIT}/mcp/test_clarification_mcp.py", f"{_UNIT}/api"),
+    ),
+    # Grants: what is certainly the same, and for how long.
+    *(
+        Mutant(f"{_CORE}/grants.py", line, mutant, _GRANTS)
+        for line, mutant in (
+            ("return self.ended_at is None and self.used", "return self.used"),
+            ("self.used < self.uses and self.at", "self.at"),
+            ("self.at <= now < self.until", "now < self.until"),
+            ("<= now < self.until", "<= now <= self.until"),
+            ("is_within = grant.used < offer.uses and now", "is_within = now"),
+            ("and now < grant.at + 60 * offer.minutes", ""),
+            ("each.scope == grant.scope for each", "True for each"),
+            ("if not 1 <= value <= most:", "if not 1 <= value:"),
+            ("whole = len(asker.folder) <= MAX_FOLDER and", "whole ="),
+            ("<= MAX_FOLDER and is_plain_path(asker.folder)", "<= MAX_FOLDER"),
+            ("or len(call.tool) > _MAX_TOOL", ""),
+            ("if len(each.subject) <= MAX_SUBJECT and", "if"),
+            ("and visible(each.subject) == each.subject", ""),
+            ("whole = [*asker, call.request", "whole = [call.request"),
+            (
+                "call.request, call.tool, call.server, candidate",
+                "call.tool, call.server, candidate",
+            ),
+            ("call.request, call.tool, call.server", "call.request, call.server"),
+            ("call.tool, call.server, candidate.match", "call.tool, candidate.match"),
+            ("call.server, candidate.match, candidate.same]", "call.server, candidate.match]"),
+            ('f"{name} {said}", [arguments, call.notes]', 'f"{name} {said}", [call.notes]'),
+            ("if len(found) == 1 else", "if found else"),
+            ("if isinstance(fields.get(name), str):", "if name in fields:"),
+            (
+                "command, [name, command, rest, notes])",
+                "command, [name, command.strip(), rest, notes])",
+            ),
+            ("command, [name, command, rest, notes]", "command, [name, command, notes]"),
+            ("if _PLAIN_COMMAND.fullmatch(command):", "if True:"),
+            ('if f"{command} ".startswith(f"{prefix} "):', "if command.startswith(prefix):"),
+            ("prefix, [name, rest, notes])", "prefix, [name, notes])"),
+            ("and is_plain_path(path)", ""),
+            ("and all(map(_is_content, parts))", ""),
+            ("and all(_is_about(each, path) for each in places)", ""),
+            ("and part.keys() <= _CONTENT", ""),
+            ("and not any(isinstance(value, dict | list) for value in part.values())", ""),
+            ('not path.startswith("//") and', ""),
+            ("and posixpath.normpath(path) == path", ""),
+            ("and ntpath.normpath(path) == path", ""),
+            ("port = port or _DEFAULT_PORTS[scheme]", "port = _DEFAULT_PORTS[scheme]"),
+            (
+                "shown, [name, scheme, host, port, rest, notes]",
+                "shown, [name, scheme, host, port, notes]",
+            ),
+            ("[name, scheme, host, port, rest", "[name, host, port, rest"),
+            ("(?::([1-9][0-9]{0,4}))?", "(?::([0-9]{0,5}))?"),
+        )
+    ),
+    Mutant(f"{_CORE}/granting.py", "or ask.form.confirmation is not None", "", _GRANTS_SERVED),
+    *(
+        Mutant(f"{_SERVICE}/grants.py", line, mutant, _GRANTS_SERVED)
+        for line, mutant in (
+            (
+                "if rule is None or route is None or agent is None",
+                "if rule is None or route is None",
+            ),
+            ("folder is None or folder != planned.origin.folder:", "folder is None:"),
+            ("is_trusted = grant.at >= since and covers(", "is_trusted = covers("),
+            ("if is_trusted and await self._may_still_answer(grant, ask):", "if is_trusted:"),
+            ("if await self._credential_of(grant.by) != grant.credential:", "if False:"),
+            ("surfaces) is True", "surfaces) is not False"),
+            ("self._trusted_since = now if was_later else 0.0", "self._trusted_since = 0.0"),
+        )
+    ),
+    *(
+        Mutant(f"{_SQLITE}/asks.py", line, mutant, _GRANTS_STORED)
+        for line, mutant in (
+            ("AND used = ?2 - 1 AND used < uses", "AND used < uses"),
+            (
+                "AND at <= ?3 AND until > ?3 AND ended_at IS NULL",
+                "AND at <= ?3 AND ended_at IS NULL",
+            ),
+            ("AND until > ?3 AND ended_at IS NULL", "AND until > ?3"),
+        )
+    ),
+    # Confirmations: whose count, and when they are enough.
+    *(
+        Mutant(f"{_CORE}/{file}.py", line, mutant, _CONFIRMATIONS)
+        for file, line, mutant in (
+            (
+                "confirmation",
+                "if any(people.may_be_same(by, each) for each in answerers):",
+                "if False:",
+            ),
+            (
+                "confirmation",
+                "if any(people.may_be_same(by, each) for each in voters):",
+                "if False:",
+            ),
+            ("confirmation", "if by.known is AuthMethod.KEY:", "if False:"),
+            ("confirmation", "people.may_be(by, rule.requester)", "False"),
+            ("confirmation", "for each in others):", "for each in ()):"),
+            ("walker", "len(votes) >= form.confirmation.due", "len(votes) > 0"),
+            ("clarification", "walk=replace(ask.walk, votes=()),", "walk=ask.walk,"),
+        )
+    ),
+    # Confirmations, as whole processes keep them while they are killed.
+    *(
+        Mutant(file, line, mutant, _DECIDING, slow=True)
+        for file, line, mutant in (
+            (
+                "storage/answerback_storage/rows.py",
+                "return ask if ask.erased_at is None else replace(ask, request=erase_request(request))",
+                "return replace(ask, walk=replace(ask.walk, votes=2 * ask.walk.votes))",
+            ),
+            (
+                f"{_CORE}/people.py",
+                "return name is not None and name == self.name_of(other)",
+                "return False",
+            ),
+            (
+                f"{_CORE}/secrecy.py",
+                "return ask.form.confirmation is not None and ask.status is not Status.ANSWERED",
+                "return ask.confirming",
+            ),
+            (
+                f"{_SERVICE}/record_wire.py",
+                "if stored.entry.kind in kinds and not",
+                "if not",
+            ),
+            (
+                f"{_SQLITE}/change_batches.py",
+                "if (digest := self._batch.seen(self.delivery)) is not None:",
+                "if False and (digest := self._batch.seen(self.delivery)) is not None:",
+            ),
+        )
+    ),
+)

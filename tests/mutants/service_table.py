@@ -1,0 +1,145 @@
+"""Changes of who may act and call, and of webhooks."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_SERVICE = "bot/answerback/service"
+_WEBHOOKS = "bot/answerback/webhooks"
+_UNIT = "tests/unit/bot"
+_ACTING = (f"{_UNIT}/service/test_service.py", f"{_UNIT}/service/test_submission.py")
+_ADDRESSES = (f"{_UNIT}/service/test_callbacks.py", f"{_UNIT}/webhooks/test_webhook_isolation.py")
+
+SERVICE = (
+    # Acting: late, stale, foreign and repeated actions.
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "if ask is None or intent.surface not in {None, ask.destination.surface}:",
+        "if ask is None:",
+        (
+            *_ACTING,
+            "tests/unit/adapters/chat/test_live_message.py",
+            f"{_UNIT}/service/test_service_edge_cases.py",
+        ),
+    ),
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "if (refused := self._refused(intent, actor, ask)) is not None:",
+        "if (refused := self._refused(intent, actor, ask)) is not None and False:",
+        _ACTING,
+    ),
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "if isinstance(action, Answer) and action.remember and not offers_to_remember(ask):",
+        "if isinstance(action, Answer) and action.remember and False:",
+        _ACTING,
+    ),
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "return Decision(None, Rejected(RejectReason.ENDED, ask))",
+        "return Decision(None, Acted(ask))",
+        (*_ACTING, f"{_UNIT}/workers/test_deadlines.py", f"{_UNIT}/workers/test_inquiry.py"),
+    ),
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN",
+        "owed = False",
+        (
+            f"{_UNIT}/service/test_delivery.py",
+            f"{_UNIT}/api",
+            "tests/unit/bot/mcp/test_late_answers_mcp.py",
+        ),
+    ),
+    # Authorization: who is calling.
+    Mutant(
+        "bot/answerback/api/auth.py",
+        "agent for known, agent in self._agents.items() if hmac.compare_digest(known, hashed)",
+        "agent for known, agent in self._agents.items()",
+        (f"{_UNIT}/api", f"{_UNIT}/cli/test_tokens.py"),
+    ),
+    Mutant(
+        "bot/answerback/api/auth.py",
+        "if not self.required:",
+        "if True:",
+        (f"{_UNIT}/api", f"{_UNIT}/cli/test_tokens.py"),
+    ),
+    # Webhooks: where they go, how they are signed, and when they are sent again.
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "parsed = _effective_address(parsed)",
+        "pass",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        'if kind is None or (kind == "private" and self._is_allowed_host(host)):',
+        "if kind is None or self._is_allowed_host(host):",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        'if parsed.scheme not in {"http", "https"}:',
+        "if False:",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "if parsed.user is not None or parsed.password is not None:",
+        "if parsed.user is not None:",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "if _NUMERIC_HOST.fullmatch(host):",
+        "if False:",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "if not self.secrets_of(agent.name if agent else None):",
+        "if not self.secrets:",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "address for address, reason in zip(resolved, reasons, strict=True) if reason is None",
+        "address for address, reason in zip(resolved, reasons, strict=True)",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/sender.py",
+        "if (reason := self.rules.url_refusal_reason(delivery.url)) is not None:",
+        "if False and (reason := self.rules.url_refusal_reason(delivery.url)) is not None:",
+        (
+            *_ADDRESSES,
+            f"{_UNIT}/service/test_delivery.py",
+            f"{_UNIT}/webhooks/test_delivery_trouble.py",
+        ),
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/sender.py",
+        "allow_redirects=False,",
+        "allow_redirects=True,",
+        (
+            *_ADDRESSES,
+            f"{_UNIT}/service/test_delivery.py",
+            f"{_UNIT}/webhooks/test_delivery_trouble.py",
+        ),
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/sender.py",
+        "signatures = [Webhook(secret).sign(webhook_id, time, body) for secret in secrets]",
+        "signatures = [Webhook(secret).sign(webhook_id, time, body) for secret in secrets[:1]]",
+        (*_ADDRESSES, f"{_UNIT}/service/test_delivery.py", f"{_UNIT}/client/test_client.py"),
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/sender.py",
+        "return min(float(value), LONGEST_RETRY_AFTER)",
+        "return float(value)",
+        (
+            f"{_UNIT}/service/test_delivery.py",
+            f"{_UNIT}/webhooks/test_delivery_trouble.py",
+            *_ADDRESSES,
+        ),
+    ),
+)
