@@ -34,6 +34,34 @@ CORE = (
         "if question_id is None:",
         (f"{_UNIT}/mcp/test_clarification_mcp.py", f"{_UNIT}/api"),
     ),
+    *(
+        Mutant(f"{_CORE}/ask.py", line, mutant, (f"{_UNIT}/core/test_ask.py",))
+        for line, mutant in (
+            ("acted_by=by or ask.acted_by,", "acted_by=by,"),
+            (
+                "acted_revision=ask.revision + 1 if by else ask.acted_revision,",
+                "acted_revision=ask.revision + 1,",
+            ),
+            ("return self.confirmers or self.responders if self.confirming else", "return"),
+            ("return self.participants if self.confirming else", "return"),
+            ("or self.escalated or self.to_retire is not None:", "or self.escalated:"),
+            ("escalation is None or self.escalated or", "escalation is None or"),
+            (
+                "self.created_at - self.set_back + escalation.after",
+                "self.created_at + escalation.after",
+            ),
+            ("began = self.created_at - self.set_back", "began = self.created_at"),
+            (
+                "self.created_at - self.set_back + reminders[number]",
+                "self.created_at + reminders[number]",
+            ),
+            (
+                "if status in {Status.CANCELLED, Status.TURN_ENDED} else",
+                "if status is Status.CANCELLED else",
+            ),
+            ("self.grant.number and not self.erased_at", "self.grant.number"),
+        )
+    ),
     # Grants: what is certainly the same, and for how long.
     *(
         Mutant(f"{_CORE}/grants.py", line, mutant, _GRANTS)
