@@ -8,6 +8,7 @@ _SERVICE = "bot/answerback/service"
 _WEBHOOKS = "bot/answerback/webhooks"
 _UNIT = "tests/unit/bot"
 _ACTING = (f"{_UNIT}/service/test_service.py", f"{_UNIT}/service/test_submission.py")
+_DELIVERED = f"{_UNIT}/service/test_delivery.py"
 _ADDRESSES = (f"{_UNIT}/service/test_callbacks.py", f"{_UNIT}/webhooks/test_webhook_isolation.py")
 
 SERVICE = (
@@ -49,6 +50,55 @@ SERVICE = (
             f"{_UNIT}/api",
             "tests/unit/bot/mcp/test_late_answers_mcp.py",
         ),
+    ),
+    *(
+        Mutant(f"{_SERVICE}/act_or_refuse.py", line, mutant, (f"{_UNIT}/{test}",))
+        for line, mutant, test in (
+            (
+                "None if intent.revision in {None, ask.revision} else",
+                "None if True else",
+                "service/test_service.py",
+            ),
+            (
+                "return named and actor.ids is None",
+                "return named",
+                "service/test_people_across_surfaces.py",
+            ),
+            (
+                "if actor.ids is None and actor.person.via is None:",
+                "if False:",
+                "service/test_people_across_surfaces.py",
+            ),
+            ("if actor.ids == ():", "if False:", "service/test_account_links.py"),
+            ("if with_groups is None:", "if False:", "service/test_handing_over.py"),
+            (
+                "may_act.refused_to_confirm(actor, ask, people, now) or change",
+                "change",
+                "api/test_confirmations.py",
+            ),
+            (
+                "may_act.is_too_new(change, actor, ask, people, now):",
+                "False:",
+                "service/test_account_links.py",
+            ),
+            ("RejectReason.STALE if resolved.early else", "", "service/test_service_typed.py"),
+            (
+                "replace(wanted.grant, credential=await self._credential_of(actor.person))",
+                "wanted.grant",
+                "api/test_grants.py",
+            ),
+            (
+                "if owed := owed and not isinstance(change.grant, GrantEnd):",
+                "if owed:",
+                "api/test_grants_end.py",
+            ),
+            ("._replace(deliveries=())", "", "api/test_too_late.py"),
+            (
+                "await self._wait_until_reported(intent.ask_id)",
+                "pass",
+                "mcp/test_late_answers_mcp.py",
+            ),
+        )
     ),
     # Authorization: who is calling.
     Mutant(
@@ -141,5 +191,25 @@ SERVICE = (
             f"{_UNIT}/webhooks/test_delivery_trouble.py",
             *_ADDRESSES,
         ),
+    ),
+    *(
+        Mutant(f"{_WEBHOOKS}/outbox.py", line, mutant, (test,))
+        for line, mutant, test in (
+            (
+                "is DeliveryState.DELIVERED and stored.delivery.brings_outcome:",
+                "is DeliveryState.DELIVERED:",
+                _DELIVERED,
+            ),
+            (
+                "result.state is DeliveryState.DELIVERED and stored.delivery.brings",
+                "stored.delivery.brings",
+                _DELIVERED,
+            ),
+            (
+                "if not await self._still_claimed(stored):",
+                "if False:",
+                f"{_UNIT}/workers/test_shared_work.py",
+            ),
+        )
     ),
 )

@@ -118,6 +118,14 @@ async def test_its_maker_revokes_it_with_their_link(serve: Serve, tmp_path: Path
         assert (await submit(api))["status"] == "open"
 
 
+@pytest.mark.rule("GRANT-6", "LATE-1")
+async def test_revoking_it_is_no_new_outcome_for_its_agent(api: Served) -> None:
+    made, agent = await grant(api), api.bearer("ci")
+    assert (await api.get(f"/v1/asks/{made['id']}", **agent))[0] == 200
+    assert (await delete(api, made["grant"]["id"], api.person))[0] == 200
+    assert (await api.get("/v1/answers", **agent))[1]["answers"] == []
+
+
 @pytest.mark.rule("GRANT-6")
 async def test_one_person_on_another_surface_is_the_same_person(serve: Serve) -> None:
     people = {"ann": PersonSettings.model_validate({"ids": ["web:ann", "slack:U1"]})}

@@ -9,6 +9,7 @@ import pytest
 
 from answerback.core.too_late import MAX_TEXT
 from tests.unit.bot.api.conftest import Json, Serve, Served
+from tests.unit.bot.api.test_deliveries import NOBODY, SECRET
 
 APPROVAL: Json = {
     "name": "PermissionRequest",
@@ -112,6 +113,18 @@ async def test_people_tell_the_agent_once_to_try_again(api: Served) -> None:
     }
     assert set(again) == {"kind", "ask_id", "headline", "text", "by", "at"}
     assert (await api.get("/v1/answers"))[1] == {"answers": [], "next": None}
+
+
+@pytest.mark.rule("LATE-10")
+async def test_another_try_is_no_event_for_a_webhook(serve: Serve) -> None:
+    async with serve(callbacks=SECRET) as api:
+        ask = await asked(api, callback={"url": NOBODY})
+        await report(api, ask)
+        _, ended = await api.get("/v1/deliveries")
+        assert [row["type"] for row in ended["deliveries"]] == ["ask.expired"]
+        assert (await retry(api, ask))[0] == 200
+        _, after = await api.get("/v1/deliveries")
+        assert [row["type"] for row in after["deliveries"]] == ["ask.expired"]
 
 
 @pytest.mark.rule("LATE-9")
