@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _SLACK_ERRORS = "adapters/answerback_slack/errors.py"
 _DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
 _SLACK = ("tests/unit/adapters/slack/test_errors.py",)
+_TELEGRAM = ("tests/unit/adapters/telegram/test_errors.py",)
 _DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
 
 ADAPTERS = (
@@ -36,5 +37,18 @@ ADAPTERS = (
             "tests/unit/adapters/discord/test_group_membership.py",
             "tests/unit/adapters/discord/test_control_inputs.py",
         ),
+    ),
+    Mutant(
+        _DISCORD_ERRORS, "INVALID_WEBHOOK_TOKEN = 50027", "INVALID_WEBHOOK_TOKEN = 50028", _DISCORD
+    ),
+    *(
+        Mutant("adapters/answerback_telegram/errors.py", line, mutant, _TELEGRAM)
+        for line, mutant in (
+            ('"is too long",', ""),
+            ('"no rights", ', ""),
+            ('"group chat was deleted"', '"group chat was removed"'),
+            ('"user is deactivated":', '"user was deactivated":'),
+            ("if isinstance(error, BadRequest) else DestinationGoneError", ""),
+        )
     ),
 )
