@@ -142,6 +142,11 @@ def test_it_is_for_who_asked_alone(other: Asker) -> None:
         assert not is_covered(granted(call, match), call, other), kind
 
 
+def test_it_is_for_the_hosts_kind_of_request_alone() -> None:
+    for kind, (call, match) in BASES.items():
+        assert not is_covered(granted(call, match), call._replace(request="another")), kind
+
+
 @pytest.mark.parametrize("other", list(OTHERS)[6:11])
 def test_nothing_is_offered_for_a_folder_in_doubt(other: str) -> None:
     folder = OTHERS[other].folder
