@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
+from answerback.cli.terminal.line_input import PressedKey, TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.cli.terminal.walk import Walk
 from answerback.core.labels import Labels
@@ -22,6 +24,12 @@ from tests.unit.bot.agent_support import Served, served
 
 ESC = "\x1b"
 CTRL_C = "\x03"
+
+
+_LINES = re.compile(
+    r"(?:\x1b\r|\x1b\[[AB]|[^\r\x1b\t\x03])*(?:[\r\t\x03]|\x1b\[[CDZ]|\x1b(?![\[\r])|$)", re.DOTALL
+)
+"""Everything up to a key at which the terminal stops reading: Enter, Esc, Ctrl-C, or one that moves elsewhere."""
 
 
 class Screen:
@@ -44,6 +52,30 @@ class Screen:
         return True
 
 
+class Typist(TerminalInput):
+    """A person who types each line once the terminal waits for one: it forgets what was typed before a question."""
+
+    def __init__(self, keyboard: PipeInput, keys: str | list[str]) -> None:
+        self._keyboard = keyboard
+        found = _LINES.findall(keys) if isinstance(keys, str) else keys
+        self._lines = [line for line in found if line]
+
+    async def read_line(self, *arguments: Any) -> str | PressedKey:
+        """Type the next line, and read it."""
+        self._type_next()
+        return await super().read_line(*arguments)
+
+    async def read_text(self, text: str, start: str) -> str | None:
+        """Type the next line, and read it."""
+        self._type_next()
+        return await super().read_text(text, start)
+
+    def _type_next(self) -> None:
+        if self._lines:
+            # Not within the product's call, in which nothing may block.
+            asyncio.get_running_loop().call_soon(self._keyboard.send_text, self._lines.pop(0))
+
+
 class Terminal:
     """A person at a terminal, who types and reads."""
 
@@ -57,16 +89,16 @@ class Terminal:
         """An open ask."""
         return await self.client.submit(name, {"questions": list(questions)}, **more)
 
-    async def walked(self, ask: Ask, keys: str) -> Ask:
+    async def walked(self, ask: Ask, keys: str | list[str]) -> Ask:
         """Type these keys, and return the ask."""
-        self.keyboard.send_text(keys)
         async with asyncio.timeout(WAIT):
-            await self.walk().walk(ask)
+            await self.walk(keys).walk(ask)
         return await self.client.get(ask.id)
 
-    def walk(self) -> Walk:
-        """A walk of the person at this terminal."""
-        return Walk(self.client, TerminalPrompter(Labels()), {"user_id": "ana", "name": "Ana"})
+    def walk(self, keys: str | list[str] = "") -> Walk:
+        """A walk of the person at this terminal, who types these keys."""
+        prompter = TerminalPrompter(Labels(), Typist(self.keyboard, keys))
+        return Walk(self.client, prompter, {"user_id": "ana", "name": "Ana"})
 
     async def shows(self, text: str) -> None:
         """Wait until the terminal shows these words."""

@@ -54,6 +54,7 @@ class BatchList:
         """List and decide, until nothing is left or the person leaves the rest open."""
         say, labels = self._prompter.print_line, self._prompter.labels
         while asks := await self._read():
+            await self._lines.discard_typed()
             print_lines(line for n, ask in enumerate(asks, 1) for line in self._row(n, ask))
             if (chosen := await self._read_numbers(len(asks))) is None:
                 return

@@ -15,8 +15,11 @@ from typing import BinaryIO, Final, Protocol
 import click
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
+from prompt_toolkit.application.current import get_app_session
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import clear_typeahead
 from prompt_toolkit.key_binding import (
     KeyBindings,
     KeyBindingsBase,
@@ -69,6 +72,9 @@ class Checklist(Protocol):
 class LineInput(Protocol):
     """A source of lines. Every method raises EOFError if there are no more lines."""
 
+    async def discard_typed(self) -> None:
+        """Forget what was typed before: something is shown that nobody has seen yet."""
+
     async def read_line(
         self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
     ) -> str | PressedKey:
@@ -83,6 +89,10 @@ class LineInput(Protocol):
 
 class TerminalInput:
     """Lines typed at a terminal."""
+
+    async def discard_typed(self) -> None:
+        """See `LineInput`."""
+        await asyncio.to_thread(_read_all, get_app_session().input)
 
     async def read_line(
         self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
@@ -124,6 +134,9 @@ class PipedInput:
     def __init__(self, source: BinaryIO, say: Callable[[str], None]) -> None:
         self._source = source
         self._say = say
+
+    async def discard_typed(self) -> None:
+        """Keep every line: a file or a program answers what it knows."""
 
     async def read_line(
         self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
@@ -173,6 +186,14 @@ async def _prompt_line(
     )
     session.app.timeoutlen = session.app.ttimeoutlen = _ESC_TIMEOUT
     return await session.prompt_async(message, default=start)
+
+
+def _read_all(typed: Input) -> None:
+    clear_typeahead(typed)
+    with typed.raw_mode():  # otherwise a line is kept back until its end
+        while typed.read_keys():
+            pass
+    typed.flush_keys()
 
 
 def _leave_bindings() -> KeyBindings:

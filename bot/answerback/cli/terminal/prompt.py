@@ -80,6 +80,7 @@ class TerminalPrompter:
         if not isinstance(prompt, dict):
             raise TypeError("only an open ask prompts")
         self.unsent_selection = None
+        await self._lines.discard_typed()
         self._print_heading(ask, prompt)
         moves = answer_keys.moves(ask, prompt)
         match _answer_type(prompt):

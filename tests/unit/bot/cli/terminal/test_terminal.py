@@ -116,17 +116,10 @@ async def test_back_reply_and_end_turn_have_letters(terminal: Terminal) -> None:
 @pytest.mark.rule("TERMINAL-3")
 async def test_escape_opens_the_menu_from_the_checkboxes(terminal: Terminal) -> None:
     ask = await terminal.asked({**question("boolean"), "id": "a"}, {**MANY, "id": "b"})
-    walking = asyncio.create_task(terminal.walk().walk(ask))
-    terminal.keyboard.send_text("y\r")
-    await terminal.shows("three")
-    terminal.keyboard.send_text(ESC)
-    await terminal.shows("Back to the list")
-    terminal.keyboard.send_text("b\r")
-    await terminal.shows("Pre-filled: Yes")
-    terminal.keyboard.send_text("n\r \r")
-    async with asyncio.timeout(WAIT):
-        await walking
-    assert (await terminal.client.get(ask.id)).answers == {"a": False, "b": ["one"]}
+    done = await terminal.walked(ask, ["y\r", ESC, "b\r", "n\r", " \r"])
+    assert "Back to the list" in terminal.screen.text
+    assert "Pre-filled: Yes" in terminal.screen.text
+    assert done.answers == {"a": False, "b": ["one"]}
 
 
 @on_each_store
@@ -184,8 +177,7 @@ async def test_if_somebody_was_faster_the_current_prompt_is_shown(
         {**question("boolean"), "id": "a"}, {**SELECT, "id": "b", "text": "Second question?"}
     )
     await terminal.client.act(ask.id, {"action": "answer", "value": False})
-    walking = asyncio.create_task(terminal.walk().walk(ask))
-    terminal.keyboard.send_text("y\r")
+    walking = asyncio.create_task(terminal.walk("y\r").walk(ask))
     await terminal.shows("Someone else was faster")
     await terminal.shows("Second question?")
     await terminal.client.act(ask.id, {"action": "end_turn"})
@@ -231,3 +223,13 @@ async def test_an_open_ask_is_chosen_by_its_number(terminal: Terminal) -> None:
     terminal.keyboard.send_text("q\r")
     assert await _choose_ask(terminal.client, prompting) is None
     assert second.id in terminal.screen.text
+
+
+@pytest.mark.rule("TERMINAL-5")
+async def test_what_was_typed_before_a_question_does_not_answer_it(terminal: Terminal) -> None:
+    ask = await terminal.asked(
+        {**question("boolean"), "id": "a"}, {**question("boolean"), "id": "b"}
+    )
+    terminal.keyboard.send_text("y\ry\r")
+    done = await terminal.walked(ask, ["n\rn\r", "y\r"])
+    assert done.answers == {"a": False, "b": True}

@@ -11,12 +11,11 @@ import pytest
 
 from answerback.cli.terminal import batch
 from answerback.cli.terminal.batch import BatchList
-from answerback.cli.terminal.line_input import TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback_client import Ask
 from tests.service_support import WAIT
-from tests.unit.bot.terminal_support import SELECT, Terminal, open_terminal
+from tests.unit.bot.terminal_support import SELECT, Terminal, Typist, open_terminal
 
 LABELS = Labels()
 LONG = "true; " * 200 + "rm -rf /srv"
@@ -35,17 +34,18 @@ async def approval(terminal: Terminal, command: str, **more: Any) -> Ask:
     return await terminal.client.submit("PermissionRequest", arguments, dialect="approval", **more)
 
 
-def listed(terminal: Terminal, surface: str | None = "web") -> BatchList:
-    lines = TerminalInput()
+def listed(
+    terminal: Terminal, surface: str | None = "web", keys: str | list[str] = ""
+) -> BatchList:
+    lines = Typist(terminal.keyboard, keys)
     prompter = TerminalPrompter(LABELS, lines)
     actor = {"user_id": "ana", "name": "Ana"}
     return BatchList(terminal.client, prompter, lines, actor, surface)  # type: ignore[arg-type] # JSON
 
 
-async def work(terminal: Terminal, keys: str, surface: str | None = "web") -> str:
-    terminal.keyboard.send_text(keys)
+async def work(terminal: Terminal, keys: str | list[str], surface: str | None = "web") -> str:
     async with asyncio.timeout(WAIT):
-        await listed(terminal, surface).work_through()
+        await listed(terminal, surface, keys).work_through()
     return terminal.screen.text
 
 
@@ -105,8 +105,7 @@ async def test_what_somebody_else_decided_first_is_left(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asks = [await approval(terminal, f"make {n}") for n in range(2)]
-    terminal.keyboard.send_text("1-2\r")
-    working = asyncio.create_task(listed(terminal).work_through())
+    working = asyncio.create_task(listed(terminal, keys="1-2\r").work_through())
     await terminal.shows("Allow once")
     await terminal.client.act(asks[0].id, {"action": "answer", "value": "deny"})
     terminal.keyboard.send_text("1\r")
@@ -121,3 +120,10 @@ async def test_a_front_end_lists_every_surface_and_the_key_its_own(terminal: Ter
     await approval(terminal, "ls")
     assert "Run ls" in await work(terminal, "q\r", None)
     assert "Nothing is waiting" in await work(terminal, "", "slack")
+
+
+@pytest.mark.rule("TERMINAL-5")
+async def test_what_was_typed_before_a_list_decides_nothing_in_it(terminal: Terminal) -> None:
+    asks = [await approval(terminal, f"make {n}") for n in range(2)]
+    await work(terminal, ["1\r", "1\r1\r1\r", "q\r"])
+    assert await decisions(terminal, asks) == ["allow", None]
