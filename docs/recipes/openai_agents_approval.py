@@ -65,7 +65,9 @@ class Run:
 
     async def _ask(self, item) -> Ask:
         """The ask about a tool call, once it has ended; the same call again finds the same ask."""
-        request = {"tool_name": item.tool_name, "raw_item": {"arguments": item.arguments}}
+        raw = item.raw_item  # a function's arguments, a shell's commands or a patch
+        raw = raw if isinstance(raw, dict) else raw.model_dump(mode="json", exclude_none=True)
+        request = {"tool_name": item.tool_name, "raw_item": raw}
         return await self._answerback.ask(
             "tool_approval_item", request, key=item.call_id, tool_call_id=item.call_id, to="web"
         )

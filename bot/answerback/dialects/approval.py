@@ -23,6 +23,7 @@ from answerback.dialects.approvals import (
     codex_permissions,
     frameworks,
     gateways,
+    openai,
 )
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
@@ -41,8 +42,8 @@ VARIANTS: Final[dict[str, Variant]] = {
     "droid.request_permission": agents.DROID,
     "hitl_request": frameworks.LANGCHAIN_BATCH,
     "tool_approval": frameworks.LANGCHAIN,
-    "mcp_approval_request": frameworks.OPENAI_MCP,
-    "tool_approval_item": frameworks.OPENAI_AGENTS,
+    "mcp_approval_request": openai.OPENAI_MCP,
+    "tool_approval_item": openai.OPENAI_AGENTS,
     "tool-approval-request": frameworks.AI_SDK,
     "DeferredToolRequests": frameworks.PYDANTIC_AI,
     "adk_request_confirmation": frameworks.ADK,
@@ -84,10 +85,10 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
         return None
     [option] = once
     kind = ToolKind.MCP if one.server else headline.kind_of(one.tool, one.acp_kind)
-    # What an option does besides allowing stands only in its text.
+    # What an option does besides allowing stands only in its text, and the folder decides what a relative name means.
     others: dict[str, JsonValue] = {
-        **one.others,
         "option": [option.value, option.label, option.description],
+        "cwd": arguments.get("cwd"),
     }
     return ToolCall(name, one.tool, one.server, kind, one.arguments, one.notes, others)
 

@@ -11,8 +11,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from agents import set_tracing_disabled
+from agents import Agent, ShellTool, set_tracing_disabled
 from agents.testing import ScriptedModel, assistant_message, function_call
+from openai.types.responses import ResponseFunctionShellToolCall
 
 from answerback_client import AsyncClient
 from tests.recipes.conftest import Person, Served
@@ -64,6 +65,38 @@ async def test_an_approved_call_runs(started: Any, person: Person) -> None:
         await person.answers("approve")
         assert await running == "Done."
     assert outputs(model) == ["Version 7 is out."]
+
+
+async def test_a_shell_tool_says_which_commands_it_would_run(
+    module: ModuleType, served: Served, person: Person, tmp_path: Path
+) -> None:
+    ran: list[str] = []
+    action = {"commands": ["ls /srv", "rm -rf /srv"]}
+    sent = {
+        "type": "shell_call",
+        "id": "i1",
+        "call_id": "c1",
+        "status": "completed",
+        "action": action,
+    }
+    model = ScriptedModel([[ResponseFunctionShellToolCall.model_validate(sent)], DONE])
+
+    def execute(request: Any) -> str:
+        ran.extend(request.data.action.commands)
+        return "Done."
+
+    shell = ShellTool(executor=execute, needs_approval=True)
+    async with AsyncClient(served.url, served.token) as answerback:
+        agent = Agent(name="Cleaner", model=model, tools=[shell])
+        run = module.Run(agent, answerback, tmp_path / "run.json")
+        running = asyncio.create_task(run.start("Clean up."))
+        asked = await person.sees()
+        assert asked.prompt is not None
+        assert asked.prompt["text"] == "Run ls /srv and 1 more line"
+        assert "rm -rf /srv" in str(asked.prompt["context"])
+        await person.answers("approve")
+        assert await running == "Done."
+    assert ran == action["commands"]
 
 
 async def test_a_call_that_a_person_always_approves_is_not_asked_again(

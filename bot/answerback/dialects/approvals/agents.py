@@ -24,14 +24,14 @@ from answerback.dialects.approvals.approval_request import (
     Json,
     Variant,
     kind_of_value,
-    notes,
     one_field,
     option_for,
     optional_items,
     options,
-    other_fields,
+    others,
     read_tool_name,
     require_object,
+    together,
 )
 from answerback.dialects.approvals.arguments_markdown import to_json_text
 from answerback.dialects.call_reader import ArgumentNode
@@ -40,6 +40,18 @@ from answerback.dialects.call_reader import ArgumentNode
 
 _ALWAYS: Final = "always:"
 _SUGGESTIONS: Final = "permission_suggestions"
+_EVENT_FIELDS: Final = (
+    *("hook_event_name", "session_id", "transcript_path", "cwd", "prompt_id", "turn_id", "tool_use_id"),
+    *("permission_mode", "effort", "model", "agent_id", "agent_type"),
+)  # fmt: skip
+"""Where and when a hook of Claude Code or Codex is called."""
+_COPILOT_EVENT_FIELDS: Final = (
+    "hookName",
+    "sessionId",
+    "timestamp",
+    "cwd",
+    "permissionSuggestions",
+)
 _DESTINATIONS: Final = {
     "session": "for this session",
     "cliArg": "for this session",
@@ -68,8 +80,7 @@ def _read_claude(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=read_tool_name((call, "tool_name")),
         arguments=call.at("tool_input").value,
-        notes=notes(call, "mcp_server"),
-        others=other_fields(call, "tool_name", "tool_input", "mcp_server", _SUGGESTIONS),
+        notes=others(call, "tool_name", "tool_input", _SUGGESTIONS, *_EVENT_FIELDS),
         options=(allow, *suggested, deny),
     )
 
@@ -147,7 +158,7 @@ def _read_copilot(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=tool,
         server=server or None,
         arguments=call.at("toolInput").value,
-        others=other_fields(call, "toolName", "toolInput"),
+        notes=others(call, "toolName", "toolInput", *_COPILOT_EVENT_FIELDS),
         options=options(allow="Allow", deny="Deny"),
     )
 
@@ -167,8 +178,10 @@ _KINDS: Final = {
     "reject_once": OptionKind.DENY,
     "reject_always": OptionKind.DENY,
 }
-_ACP_IDS: Final = frozenset({"type", "toolCall", "toolCallId", "terminalId", "_meta"})
-_ACP_NOTES: Final = ("title", "kind", "locations", "content")
+_ACP_IDS: Final = ("type", "toolCall", "toolCallId", "terminalId", "_meta")
+_ACP_REQUEST: Final = ("sessionId", "options", "toolCall", "subject", "_meta")
+_ACP_TOOL_CALL: Final = ("toolCallId", "name", "status", "_meta")
+"""Fields of a tool call that do not describe it, and its name."""
 
 
 def _read_options(
@@ -202,19 +215,15 @@ def _read_acp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     name_fields = [
         (tool_call, key) for key in ("name", "title", "kind", "toolCallId") if tool_call.has(key)
     ]
-    said = _subject(subject.value)
+    own = others(subject, *_ACP_IDS)  # of version 2, which is not a tool call but, say, a command
     yield ApprovalRequest(
         tool=read_tool_name(*name_fields, (call, "title")),
-        arguments=said or tool_call.at("rawInput").value,
+        arguments=own or tool_call.at("rawInput").value,
         acp_kind="execute" if subject.has("command") else tool_call.at("kind").value,
-        notes={
-            **notes(call, "title", "description"),
-            **notes(tool_call, *_ACP_NOTES, *(["rawInput"] if said else [])),
-        },
-        others={
-            **other_fields(call, "title", "description", "options", "subject", "toolCall"),
-            "toolCall": other_fields(tool_call, "name", "rawInput", *_ACP_NOTES),
-        },
+        notes=together(
+            others(call, *_ACP_REQUEST),
+            toolCall=others(tool_call, *_ACP_TOOL_CALL, *(() if own else ("rawInput",))),
+        ),
         options=tuple(_with_kinds(offered)),
     )
 
@@ -229,12 +238,6 @@ def _with_kinds(options: Sequence[tuple[Option, JsonValue]]) -> Iterator[Option]
             yield option.model_copy(update={"label": f"{option.label} ({said})"})
         else:
             yield option
-
-
-def _subject(subject: JsonValue) -> Json:
-    """Return the subject of a request in version 2 that is not a tool call, such as a command."""
-    fields = subject if isinstance(subject, dict) else {}
-    return {key: value for key, value in fields.items() if key not in _ACP_IDS}
 
 
 def _acp_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
@@ -257,11 +260,7 @@ def _read_opencode(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=read_tool_name((call, "permission")),
         arguments=call.at("metadata").value,
-        notes=notes(call, "patterns"),
-        # Its `tool` says which message and call it is.
-        others=other_fields(
-            call, "permission", "metadata", "patterns", "always", "messageID", "tool"
-        ),
+        notes=others(call, "permission", "metadata", "always", "id", "sessionID", "tool"),
         options=(once, always, reject) if patterns else (once, reject),
     )
 
@@ -269,27 +268,32 @@ def _read_opencode(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 # --- Factory Droid --------------------------------------------------------------------------------
 
 
+_TOOL_USE: Final = ("type", "id", "name", "input")
+
+
 def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     """Read a request about one or several uses of tools, which are decided together."""
     uses: list[tuple[JsonValue, Json]] = []
-    others: Json = other_fields(call, "toolUses", "options")
     tools: list[str] = []
     for node in call.items("toolUses", min_items=1, max_items=MAX_OPTIONS, noun="uses"):
         use = require_object(node, "toolUse") if node.is_object() else node
         tools.append(read_tool_name((use, "name")))
-        uses.append((use.at("input").value, notes(node, "details")))
-        others |= other_fields(node, "toolUse", "details")
-        others |= other_fields(use, "name", "input")
+        said = together(
+            others(node, "toolUse", "confirmationType"), toolUse=others(use, *_TOOL_USE)
+        )
+        uses.append((use.at("input").value, said))
     several: list[JsonValue] = [
-        {tool: arguments, **details} for tool, (arguments, details) in zip(tools, uses, strict=True)
+        part
+        for tool, (arguments, said) in zip(tools, uses, strict=True)
+        for part in ({tool: arguments}, said)
+        if part
     ]
     [(arguments, details), *_] = uses or [(None, {})]
     is_one = len(uses) <= 1
     yield ApprovalRequest(
         tool=", ".join(dict.fromkeys(tools)),
         arguments=arguments if is_one else several,
-        notes=details if is_one else {},
-        others=others,
+        notes=together(others(call, "toolUses", "options"), toolUses=details if is_one else {}),
         options=tuple(option for option, _ in _read_options(call, "value", "label")),
     )
 

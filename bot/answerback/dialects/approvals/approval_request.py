@@ -41,8 +41,6 @@ class ApprovalRequest:
     arguments: JsonValue = None
     notes: Json = field(default_factory=dict)
     """Other information from the host, such as where and why."""
-    others: Json = field(default_factory=dict)
-    """What else the host sent: not shown, but the same wherever a grant allows the same again."""
     id: str = DECISION
     server: str | None = None
     """The label of the MCP server that has the tool, if the host sends it on its own."""
@@ -144,6 +142,21 @@ def options(**labels: str) -> tuple[Option, ...]:
     )
 
 
+YES_NO: Final = options(approve="Approve", reject="Reject")
+
+
+def yes_or_no(
+    read: Callable[[ArgumentNode], Iterable[ApprovalRequest]],
+    response: Callable[[Json, bool], Json],
+) -> Variant:
+    """Return the variant of a host whose response says whether the use is approved, or else the ``reason``."""
+    return Variant(
+        read,
+        lambda answers, arguments: response(arguments, answers[DECISION] == "approve"),
+        lambda _answers, arguments, reason: {**response(arguments, False), "reason": reason},
+    )
+
+
 def option_for(
     value: str,
     label: str,
@@ -194,24 +207,18 @@ def mcp_tool_name(server: str | None, tool: str) -> str:
     return f"mcp__{server}__{tool}"
 
 
-_IDS: Final = frozenset(
-    {
-        *("id", "call_id", "tool_call_id", "toolCallId", "tool_use_id", "approvalId", "requestId"),
-        *("sessionId", "sessionID", "session_id", "sessionKey", "runId", "threadId", "turnId", "itemId"),
-    }
-)  # fmt: skip
-"""Fields that differ from call to call, and do not describe it."""
-
-
-def other_fields(node: ArgumentNode, *read: str) -> Json:
-    """Return the fields that a reader does not read, without ids."""
+def others(node: ArgumentNode, *known: str) -> Json:
+    """Return the fields of an object that are not among the known ones: what a host adds may decide what runs."""
     fields = node.value if isinstance(node.value, dict) else {}
-    return {key: value for key, value in fields.items() if key not in _IDS and key not in read}
+    return {key: value for key, value in fields.items() if key not in known and value is not None}
 
 
-def notes(node: ArgumentNode, *keys: str) -> Json:
-    """Return those of the named fields that are present."""
-    return {key: node.at(key).value for key in keys if node.has(key)}
+def together(fields: Json, **more: Json) -> Json:
+    """Put the fields of several objects together; where two have the same name, the later is under its object's."""
+    for name, part in more.items():
+        twice = {key: value for key, value in part.items() if fields.get(key, value) != value}
+        fields = part | fields | ({name: twice} if twice else {})
+    return fields
 
 
 def follow_up_question(

@@ -94,7 +94,7 @@ def inline_code(text: str) -> str:
 
 def _render(block: Block) -> str:
     body = block.text if block.language is None else _fenced(block.text, block.language)
-    return f"{block.title}\n\n{body}" if block.title else body
+    return "\n\n".join(filter(None, (block.title, body)))
 
 
 def _with_omission_notice(page: _Page, blocks: list[str]) -> str:

@@ -21,13 +21,13 @@ from answerback.dialects.approvals.approval_request import (
     Variant,
     kind_of_value,
     mcp_tool_name,
-    notes,
     one_field,
     option_for,
     optional_items,
     options,
-    other_fields,
+    others,
     read_tool_name,
+    together,
 )
 from answerback.dialects.approvals.arguments_markdown import to_json_text
 from answerback.dialects.call_reader import ArgumentNode
@@ -42,12 +42,10 @@ _FILE_CHANGE: Final = options(
 _LABELS: Final = {each.value: each.label for each in _COMMAND}
 _EXEC: Final = "acceptWithExecpolicyAmendment"
 _NETWORK: Final = "applyNetworkPolicyAmendment"
-_HIDDEN_FIELDS: Final = frozenset(
-    {
-        "threadId", "turnId", "itemId", "approvalId", "startedAtMs", "kind",
-        "availableDecisions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments",
-    }
-)  # fmt: skip
+_HIDDEN_FIELDS: Final = (
+    *("threadId", "turnId", "itemId", "approvalId", "startedAtMs", "kind"),
+    *("availableDecisions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments"),
+)
 """Fields to hide: they do not describe the request, or are covered by the options."""
 
 
@@ -101,7 +99,9 @@ def _default_decisions(arguments: Json) -> Iterator[JsonValue]:
 def _amendment_label(key: str, sent: Json) -> str:
     """Return the label of a decision with an amendment."""
     match sent:
-        case {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": list() as prefix}}:
+        case {
+            "acceptWithExecpolicyAmendment": {"execpolicy_amendment": list() as prefix, **more}
+        } if not more:
             command = shlex.join(map(str, prefix))
             return f"Allow, and always allow commands that begin with: {command}"
         case {"applyNetworkPolicyAmendment": {"network_policy_amendment": dict() as rule}}:
@@ -148,14 +148,8 @@ def _read_command(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 
 def shown_fields(call: ArgumentNode) -> Json:
     """Return the fields of a request that describe it."""
-    arguments = call.value if isinstance(call.value, dict) else {}
-    return {
-        key: value
-        for key, value in arguments.items()
-        if key not in _HIDDEN_FIELDS
-        and value is not None
-        and (key, value) != ("environmentId", "local")
-    }
+    local = ("environmentId",) if call.at("environmentId").value == "local" else ()
+    return others(call, *_HIDDEN_FIELDS, *local)
 
 
 def _request(call: ArgumentNode, tool: str, offered: tuple[Option, ...]) -> ApprovalRequest:
@@ -175,9 +169,18 @@ def _read_file_change(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 
 # --- tools of MCP servers -------------------------------------------------------------------------
 
-_MCP_NOTES: Final = ("tool_title", "tool_description", "connector_name")
 _PERSIST: Final = {"session": "Allow tool this session", "always": "Always allow this tool"}
 """How long Codex remembers an approval, as far as it offers that."""
+
+
+_ELICITATION_FIELDS: Final = (
+    *("threadId", "turnId", "serverName", "mode", "message", "requestedSchema", "_meta"),
+)
+_META_FIELDS: Final = (
+    *("codex_approval_kind", "persist", "tool_name", "tool_params", "tool_params_display"),
+    *("source", "connector_id", "connector_description"),
+)
+"""Fields that the headline, the options or the context show already, and what stands for the arguments elsewhere."""
 
 
 def _read_mcp_tool(call: ArgumentNode) -> Iterator[ApprovalRequest]:
@@ -189,11 +192,7 @@ def _read_mcp_tool(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=mcp_tool_name(call.label("serverName"), tool),
         arguments=meta.at("tool_params").value,
-        notes=notes(meta, *_MCP_NOTES),
-        others={
-            **other_fields(call, "message", "_meta"),
-            "_meta": other_fields(meta, "tool_name", "tool_params", "persist", *_MCP_NOTES),
-        },
+        notes=together(others(call, *_ELICITATION_FIELDS), _meta=others(meta, *_META_FIELDS)),
         options=options(accept="Allow once", **labels, decline="Deny"),
     )
 

@@ -48,6 +48,10 @@ _TYPES: Final = {
 }
 
 
+_OPERATIONS: Final = {"create_file": "Create", "update_file": "Edit", "delete_file": "Delete"}
+"""The operations of OpenAI's tool `apply_patch`, which all have a diff, but for the last."""
+
+
 class Diff(NamedTuple):
     """The change of one file, and its lines."""
 
@@ -218,6 +222,12 @@ def _one(path: str | None, sent: JsonValue, *, is_key: bool) -> tuple[Diff | Non
             unshown = {key: value for key, value in fields.items() if key not in {old, new}}
             odd = {} if kind is None or kind == "diff" or str(kind) in _TYPES else {"type": kind}
             return edit, {**odd, **unshown}
+    operation, diff = _OPERATIONS.get(str(kind)), fields.get("diff") or ""
+    if operation is not None and path is not None and isinstance(diff, str):
+        unshown = {
+            key: value for key, value in fields.items() if key != "diff" and value is not None
+        }
+        return Diff(FileChange(path, operation, *_count(diff)), diff), unshown
     verb = _TYPES.get(str(kind))
     for key in ("unified_diff", "diff", "content"):
         text = fields.get(key)

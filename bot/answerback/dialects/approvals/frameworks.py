@@ -1,8 +1,8 @@
-"""Approval requests of agent frameworks: LangChain, OpenAI Agents, the AI SDK, Pydantic AI and Google ADK."""
+"""Approval requests of agent frameworks: LangChain, the AI SDK, Pydantic AI and Google ADK."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -12,35 +12,21 @@ from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Questio
 from answerback.dialects import choice_forms
 from answerback.dialects.approvals.approval_request import (
     DECISION,
+    YES_NO,
     AnswersById,
     ApprovalRequest,
     Json,
     Variant,
     follow_up_question,
-    mcp_tool_name,
-    notes,
     options,
-    other_fields,
+    others,
     read_tool_name,
     require_object,
+    together,
+    yes_or_no,
 )
 from answerback.dialects.approvals.arguments_markdown import parse_json_arguments
 from answerback.dialects.call_reader import ArgumentNode
-
-_YES_NO: Final = options(approve="Approve", reject="Reject")
-
-
-def _yes_or_no(
-    read: Callable[[ArgumentNode], Iterator[ApprovalRequest]],
-    response: Callable[[Json, bool], Json],
-) -> Variant:
-    """Return the variant of a host whose response says whether the use is approved, or else the ``reason``."""
-    return Variant(
-        read,
-        lambda answers, arguments: response(arguments, answers[DECISION] == "approve"),
-        lambda _answers, arguments, reason: {**response(arguments, False), "reason": reason},
-    )
-
 
 # --- LangChain's human-in-the-loop middleware -----------------------------------------------------
 
@@ -53,6 +39,9 @@ _LANGCHAIN: Final = {
 _DEFAULT: Final = ("approve", "reject")
 _QUESTIONS_PER_ACTION: Final = 3
 """An action's decision and its follow-up questions."""
+_ACTION_FIELDS: Final = (
+    *("type", "id", "tool_call_id", "name", "args", "allowed_decisions", "args_schema"),
+)
 _ANY_OBJECT: Final[Json] = {"type": "object"}
 
 
@@ -61,23 +50,19 @@ def _read_langchain(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 
 
 def _langchain_request(
-    call: ArgumentNode, offered: Sequence[str], suffix: str = "", around: Json | None = None
+    call: ArgumentNode, offered: Sequence[str], suffix: str = "", said: Json | None = None
 ) -> ApprovalRequest:
     """Read an action.
 
     Args:
+        said: what is said about all actions in the same call.
         suffix: tells the ids of its questions from those of the other actions in the same call.
-        around: what else was sent with all actions.
     """
     return ApprovalRequest(
         id=f"{DECISION}{suffix}",
         tool=read_tool_name((call, "name")),
         arguments=call.at("args").value,
-        notes=notes(call, "description"),
-        others={
-            **other_fields(call, "name", "args", "description", "allowed_decisions", "args_schema"),
-            **({"around": around} if around else {}),
-        },
+        notes=together(said or {}, action=others(call, *_ACTION_FIELDS)),
         options=options(**{each: _LANGCHAIN[each] for each in offered}),
         further=tuple(_langchain_follow_ups(call, offered, suffix)),
     )
@@ -92,12 +77,12 @@ def _read_langchain_batch(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         if config.is_object() and (name := config.text("action_name")) is not None:
             allowed[name] = _allowed_decisions(config)
     most = MAX_QUESTIONS // _QUESTIONS_PER_ACTION
-    around = other_fields(call, "review_configs", "action_requests")
+    said = others(call, "action_requests", "review_configs")
     actions = call.items("action_requests", min_items=1, max_items=most, noun="actions")
     for i, action in enumerate(actions, 1):
         if action.is_object():
             offered = allowed.get(str(action.at("name").value), _DEFAULT)
-            yield _langchain_request(action, offered, f"_{i}", around)
+            yield _langchain_request(action, offered, f"_{i}", said)
 
 
 def _allowed_decisions(call: ArgumentNode) -> Sequence[str]:
@@ -204,61 +189,20 @@ def _is_decided(answers: AnswersById, suffix: str) -> bool:
     return decision is not None and (more is None or f"{more}{suffix}" in answers)
 
 
-# --- OpenAI: MCP tools of the Responses API, and the Agents SDK -----------------------------------
-
-
-def _read_openai_mcp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    call.label("id")
-    yield ApprovalRequest(
-        tool=mcp_tool_name(call.label("server_label"), read_tool_name((call, "name"))),
-        arguments=parse_json_arguments(call.at("arguments").value),
-        others=other_fields(call, "name", "arguments"),
-        options=_YES_NO,
-    )
-
-
-def _openai_mcp_response(arguments: Json, approve: bool) -> Json:
-    request: Json = {"approval_request_id": arguments["id"], "approve": approve}
-    return {"type": "mcp_approval_response", **request}
-
-
-_OPENAI: Final = options(
-    approve="Approve",
-    approve_always="Always approve this tool in this run",
-    reject="Reject",
-    reject_always="Always reject this tool in this run",
-)
-
-
-def _read_openai(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    item = call.at("raw_item")
-    yield ApprovalRequest(
-        tool=read_tool_name((call, "tool_name"), (item, "name")),
-        arguments=parse_json_arguments(item.at("arguments").value),
-        server=_server_label(item),
-        others={
-            **other_fields(call, "tool_name", "raw_item"),
-            "raw_item": other_fields(item, "name", "arguments"),
-        },
-        options=_OPENAI,
-    )
-
-
-def _server_label(item: ArgumentNode) -> str | None:
-    label = item.at("server_label").value
-    return label if isinstance(label, str) and label else None
-
-
-def _openai_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
-    decision, _, always = str(answers[DECISION]).partition("_")
-    return {"approved": decision == "approve", "always": bool(always)}
-
-
-def _openai_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
-    return {"approved": False, "always": False, "rejection_message": reason}
-
-
 # --- Vercel's AI SDK ------------------------------------------------------------------------------
+
+
+_AI_SDK_REQUEST: Final = (
+    "type",
+    "approvalId",
+    "toolCall",
+    "toolCallId",
+    "isAutomatic",
+    "signature",
+)
+_AI_SDK_TOOL_CALL: Final = (
+    *("type", "toolCallId", "toolName", "input", "dynamic", "providerExecuted", "providerMetadata"),
+)
 
 
 def _read_ai_sdk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
@@ -270,12 +214,10 @@ def _read_ai_sdk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=read_tool_name((tool_call, "toolName")),
         arguments=tool_call.at("input").value,
-        notes=notes(call, "reason"),
-        others={
-            **other_fields(call, "toolCall", "reason"),
-            "toolCall": other_fields(tool_call, "toolName", "input"),
-        },
-        options=_YES_NO,
+        notes=together(
+            others(call, *_AI_SDK_REQUEST), toolCall=others(tool_call, *_AI_SDK_TOOL_CALL)
+        ),
+        options=YES_NO,
     )
 
 
@@ -289,8 +231,14 @@ def _ai_sdk_response(arguments: Json, approved: bool) -> Json:
 _DENIAL_MESSAGE: Final = "The tool call was denied."
 
 
+_TOOL_CALL_PART: Final = (
+    *("tool_name", "tool_call_id", "args", "part_kind", "id", "provider_name", "provider_details"),
+)
+
+
 def _read_pydantic(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     ids: set[str] = set()
+    metadata = call.at("metadata")
     for node in call.items("approvals", min_items=1, max_items=MAX_QUESTIONS, noun="approvals"):
         if not node.is_object():
             continue
@@ -300,11 +248,12 @@ def _read_pydantic(call: ArgumentNode) -> Iterator[ApprovalRequest]:
             id=call_id,
             tool=read_tool_name((node, "tool_name")),
             arguments=parse_json_arguments(node.at("args").value),
-            notes=notes(call.at("metadata"), call_id),
-            others={
-                **other_fields(call, "approvals", "metadata"),
-                "approval": other_fields(node, "tool_name", "args"),
-            },
+            notes=together(
+                # Not by the id of the call, which is another one each time.
+                {"metadata": metadata.at(call_id).value} if metadata.has(call_id) else {},
+                call=others(call, "approvals", "calls", "metadata"),
+                approvals=others(node, *_TOOL_CALL_PART),
+            ),
             options=options(approve="Approve", deny="Deny"),
         )
 
@@ -343,13 +292,12 @@ def _read_adk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=read_tool_name((function, "name")),
         arguments=function.at("args").value,
-        notes=notes(confirmation, "hint", "payload"),
-        others={
-            **other_fields(call, "originalFunctionCall", "toolConfirmation"),
-            "originalFunctionCall": other_fields(function, "name", "args"),
-            "toolConfirmation": other_fields(confirmation, "hint", "payload"),
-        },
-        options=_YES_NO,
+        notes=together(
+            others(call, "originalFunctionCall", "toolConfirmation"),
+            originalFunctionCall=others(function, "id", "name", "args"),
+            toolConfirmation=others(confirmation, "confirmed"),
+        ),
+        options=YES_NO,
         further=tuple(more),
     )
 
@@ -361,8 +309,6 @@ def _adk_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
 
 LANGCHAIN: Final = Variant(_read_langchain, _langchain_decision, _langchain_no_decision)
 LANGCHAIN_BATCH: Final = Variant(_read_langchain_batch, _langchain_decisions, _langchain_decisions)
-OPENAI_MCP: Final = _yes_or_no(_read_openai_mcp, _openai_mcp_response)
-OPENAI_AGENTS: Final = Variant(_read_openai, _openai_decision, _openai_no_decision)
-AI_SDK: Final = _yes_or_no(_read_ai_sdk, _ai_sdk_response)
+AI_SDK: Final = yes_or_no(_read_ai_sdk, _ai_sdk_response)
 PYDANTIC_AI: Final = Variant(_read_pydantic, _pydantic_decisions, _pydantic_decisions)
 ADK: Final = Variant(_read_adk, _adk_decision, lambda *_: {"confirmed": False})

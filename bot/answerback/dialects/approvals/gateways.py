@@ -13,10 +13,9 @@ from typing import Final
 from answerback.core.form import Option
 from answerback.dialects.approvals.approval_request import (
     ApprovalRequest,
-    notes,
     one_field,
     options,
-    other_fields,
+    others,
     read_tool_name,
 )
 from answerback.dialects.approvals.arguments_markdown import Block
@@ -32,7 +31,7 @@ def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((call, "name")),
         server=call.label("server"),
         arguments=call.at("arguments").value,
-        others=other_fields(call, "name", "server", "arguments"),
+        notes=others(call, "server", "name", "arguments", _CHANGED),
         lead=() if changed is None else (Block(title, changed, "diff"),),
         options=options(allow="Allow once", deny="Deny"),
     )
@@ -45,11 +44,13 @@ _ONCE: Final = "allow-once"
 _ALWAYS: Final = "allow-always"
 _DENY: Final = "deny"
 _LABELS: Final = {_ONCE: "Allow once", _ALWAYS: "Always allow", _DENY: "Deny"}
-_COMMAND_NOTES: Final = (
-    *("cwd", "host", "nodeId", "resolvedPath", "warningText", "agentId"),
-    *("commandArgv", "env", "systemRunPlan"),
-)
-_PLUGIN_NOTES: Final = ("description", "detail", "scope", "severity", "pluginId", "agentId")
+_HIDDEN_FIELDS: Final = (
+    *("id", "sessionKey", "sessionId", "runId", "toolCallId", "allowedDecisions", "unavailableDecisions"),
+    *("ask", "security", "timeoutMs", "expiresInDays", "twoPhase", "requireDeliveryRoute", "suppressDelivery"),
+    *("turnSourceChannel", "turnSourceTo", "turnSourceAccountId", "turnSourceThreadId"),
+    *("deliverToApprovalClientsOnly", "approvalReviewerDeviceIds", "commandAnalysis", "commandSpans"),
+)  # fmt: skip
+"""Fields that say who asks whom, and how; not what would be done."""
 
 
 def _options(call: ArgumentNode) -> tuple[Option, ...]:
@@ -66,8 +67,7 @@ def _read_command(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool="exec",
         arguments={"command": command},
-        notes=notes(call, *_COMMAND_NOTES),
-        others=other_fields(call, "command", "allowedDecisions", *_COMMAND_NOTES),
+        notes=others(call, "command", *_HIDDEN_FIELDS),
         acp_kind="execute",
         options=_options(call),
     )
@@ -77,7 +77,7 @@ def _read_plugin(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     title = read_tool_name((call, "title"))
     yield ApprovalRequest(
         tool=read_tool_name((call, "toolName"), (call, "title")),
-        notes=notes(call, *_PLUGIN_NOTES),
+        notes=others(call, "title", *_HIDDEN_FIELDS),
         headline=f"Allow: {title}",
         options=_options(call),
     )

@@ -17,6 +17,7 @@ from answerback.dialects.approvals.file_changes import PATHS, Diff, read_changes
 Json = dict[str, JsonValue]
 
 _COMMANDS: Final = ("command", "cmd", "script")
+_SEVERAL_COMMANDS: Final = "commands"
 _SHELLS: Final = re.compile(r"(?:.*/)?(?:ba|z|da|k)?sh")
 _SHELL_RUNS: Final = re.compile(rf"{_SHELLS.pattern} -l?c ")
 _SHELL_PARTS: Final = 3
@@ -77,20 +78,23 @@ def describe(
 
 
 def _shell(_kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
-    key = next((key for key in _COMMANDS if fields.get(key)), None)
+    key = next((key for key in (*_COMMANDS, _SEVERAL_COMMANDS) if fields.get(key)), None)
     if key is None:
         return None
     sent, rest = fields[key], {**fields}
     if isinstance(sent, str):
-        command = sent
+        commands = [sent]
         del rest[key]
         line = headline.run(_unwrapped(sent))
     elif isinstance(sent, list) and all(isinstance(part, str) for part in sent):
-        command = _command_line([str(part) for part in sent])
-        line = headline.run(command)
+        parts = [str(part) for part in sent]
+        commands = parts if key == _SEVERAL_COMMANDS else [_command_line(parts)]
+        if key == _SEVERAL_COMMANDS:
+            del rest[key]
+        line = headline.run("\n".join(commands))
     else:
         return None
-    lead = [Block("", command), *_agents_description(rest)]
+    lead = [*(Block("", command) for command in commands), *_agents_description(rest)]
     return _Parts(line, lead, rest, notes)
 
 
@@ -149,7 +153,7 @@ def _is_same(one: Diff, other: Diff) -> bool:
 
 def _diff_block(diff: Diff) -> Block:
     path = diff.change.path
-    return Block(inline_code(path) if path else "", diff.text, "diff")
+    return Block(inline_code(path) if path else "", diff.text, "diff" if diff.text else None)
 
 
 def _unknown_change(fields: Json, notes: Json) -> list[headline.FileChange]:

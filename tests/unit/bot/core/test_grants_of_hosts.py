@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from answerback.core.grants import ToolCall
 from answerback.dialects.approval import VARIANTS, read_tool_call
 from tests.unit.bot.core.grant_attacks import Json, call_of
 from tests.unit.bot.core.test_grants import granted, is_covered, offered
@@ -119,3 +120,14 @@ NOT_TO_BE_GIVEN: Final[Mapping[str, Json]] = {
 @pytest.mark.parametrize(("name", "more"), NOT_TO_BE_GIVEN.items(), ids=NOT_TO_BE_GIVEN)
 def test_nothing_is_offered_where_allowing_takes_another_choice(name: str, more: Json) -> None:
     assert read_tool_call(name, HOSTS[name] | more) is None
+
+
+def test_metadata_counts_whatever_the_call_it_is_about_is_called() -> None:
+    def of(call_id: str, **metadata: str) -> ToolCall:
+        part: Json = {"tool_name": "shell", "tool_call_id": call_id, "args": MAKE}
+        sent: Json = {"approvals": [part], "metadata": {call_id: metadata}}
+        return call_of("DeferredToolRequests", sent)
+
+    grant = granted(of("1", why="a"), "command")
+    assert is_covered(grant, of("2", why="a"))
+    assert not is_covered(grant, of("2", why="b"))

@@ -47,6 +47,7 @@ def permission(text: str = "Run ls", context: str | None = None, *allowing: Opti
         (CUT, f"```\nUse {LONG[:100]}\n```", False),
         (CUT, f"```\nUse {LONG[-100:]}\n```", False),
         (fit(f"Use {LONG} … on srv"), f"```\n{LONG}\n```", False),
+        (fit(f"Run echo{'  xyz' * 100}"), f"```\necho{'  xyz' * 100}\n```", True),
         (f"Use x{SHORTENED}", "```\nx\n```", False),
     ],
 )
