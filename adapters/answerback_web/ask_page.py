@@ -209,7 +209,7 @@ class AskPages:
         self, visit: _Visit, person: Person, post: Post, action: ResolvedAction
     ) -> web.StreamResponse:
         # A double click sends the same post from the same page: it counts once, and succeeds both times.
-        delivery = f"{NAME}:{visit.ask_id}:{person.user_id}:{post.digest}"
+        delivery = f"{NAME}:{visit.ask_id}:{post.digest_by(person)}"
         is_known_elsewhere = (
             bool(visit.people.accounts) and visit.people.name_of(person) is not None
         )

@@ -155,7 +155,7 @@ class Inbox:
         allow, ticked = _DECISIONS.get(post.first("do")), post.all_values("ask")
         if allow is None:
             return max(len(ticked), 1)
-        delivery = f"{NAME}:{person.user_id}:{post.digest}"
+        delivery = f"{NAME}:{post.digest_by(person)}"
         batch = Batch(ticked, allow, delivery, lambda ask: whole_prompt(ask) is not None)
         return await self._site.service.decide_batch(batch, Actor(person))
 

@@ -35,6 +35,7 @@ from answerback.core.handing_over import HandOver
 from answerback.core.intents import ResolvedAction
 from answerback.core.labels import Labels
 from answerback.core.option_labels import show_options
+from answerback.core.person import Person
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.too_late import TryAgain
@@ -101,6 +102,10 @@ class Post:
     def all_values(self, name: str) -> tuple[str, ...]:
         """Return all values of a field."""
         return self.fields.get(name, ())
+
+    def digest_by(self, person: Person) -> str:
+        """Return a digest of the post that is this person's own, and does not reveal who they are."""
+        return hashlib.sha256(f"{person.user_id}\n{self.digest}".encode()).hexdigest()
 
     @property
     def revision(self) -> int:

@@ -114,7 +114,7 @@ class PushPages(VisitorPages):
         if ask is None or option is None or post.revision is None:
             return web.Response(status=409, headers=responses.HEADERS)
         person = visitor.person
-        delivery = f"{NAME}:{ask.id}:{person.user_id}:{post.digest}"
+        delivery = f"{NAME}:{ask.id}:{post.digest_by(person)}"
         service = self._site.service
         surface = None if service.people.name_of(person) is not None else NAME
         action = Answer(value=option.value)

@@ -13,10 +13,19 @@ from answerback.core.ask import Ask, Change, Destination, RecordEntry, Status
 from answerback.core.clarification import AskBack
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
+from answerback.core.view import asker_label
 from answerback.core.walker import Person
+from answerback.ports.claims import Claim
 from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import Created, DeliveryState, Idempotency, RememberedAnswer
+from answerback.ports.store_values import (
+    Created,
+    Delivery,
+    DeliveryState,
+    Idempotency,
+    RememberedAnswer,
+    push_queue,
+)
 from answerback.testing.example_asks import new_ask
 from tests.stores.examples import (
     ANN,
@@ -165,7 +174,13 @@ class ErasureContract:
 
     async def test_ids_are_kept_only_if_they_identify_nobody(self, store: Store) -> None:
         to = Destination(surface="web", user="ann@example.com")
-        await store.asks.create(Write(new_ask(to=to, responders=("ann@example.com",))), None)
+        request = {
+            "agent": "claude-code-bcdfghjkl",
+            "prompt_label": "Claude Code (ann@example.com)",
+            "origin": {"owner": "web:ann@example.com"},
+        }
+        ask = new_ask(to=to, responders=("ann@example.com",), request=request)
+        await store.asks.create(Write(ask), None)
         by = Person(surface="web", user_id="ann@example.com", name="Ann")
 
         def end_turn(ask: Ask | None) -> Decision[None]:
@@ -181,6 +196,24 @@ class ErasureContract:
         assert erased.outcome is not None
         assert erased.outcome.ended_by == Person(surface="web", user_id="erased")
         assert erased.shown_revision == erased.revision, "no message shows it"
+        assert asker_label(erased) == "claude-code-bcdfghjkl"
+
+    async def test_no_push_about_an_erased_ask_is_left(self, store: Store) -> None:
+        def push(number: int, ask: str, to: str) -> Delivery:
+            queue = push_queue(ask, to)
+            return replace(
+                new_delivery(number), ask_id=queue, type="push.waits", body="ann@", agent="@ann"
+            )
+
+        of_other = push(3, "ask_12", "b")
+        pushes = (push(1, "ask_1", "psh_1"), push(2, "ask_1", "browser"), of_other)
+        await store.asks.create(Write(new_ask(1), deliveries=pushes), None)
+        claimed = await store.outbox.claim(Claim("us", 60.0), 2_000.0, 1)
+        await store.asks.change("ask_1", end_decision())
+        await store.erasure.erase("ask_1", 9_000.0, ())
+        await store.outbox.save_results(claimed, [], "us")
+        page = await store.outbox.page(state=None, agent=None, after=None, limit=9)
+        assert [each.delivery for each in page.rows] == [of_other]
 
     async def test_erasing_an_open_or_erased_ask_changes_nothing(self, store: Store) -> None:
         assert await store.erasure.erase("ask_1", 9_000.0, ()) is None

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from answerback.core.asides import UNOPENED
 from answerback.core.ask import AbandonedMessage, Ask, RecordEntry, Request
 from answerback.core.form import Form
+from answerback.core.origin import UNKNOWN_ASKER
 from answerback.core.walker import Person, Walk
 
 ERASED: Final = "erased"
@@ -84,7 +85,7 @@ def erase_request(request: Request) -> Request:
         arguments={},
         form=Form(questions=()),
         agent=request.agent,
-        prompt_label=request.prompt_label,
+        prompt_label=request.agent or UNKNOWN_ASKER,  # a label may name the agent's owner
     )
 
 

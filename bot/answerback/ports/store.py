@@ -208,9 +208,9 @@ class Erasure(Protocol):
         """Erase what was written in an ended ask, everywhere; return the ask after that, or None.
 
         `answerback.core.erasure` decides what stays, with ``opaque``. One transaction erases the ask's request, the
-        lines of its record, its deliveries (which are no longer sent), drafts, remembered answers, its idempotency key,
-        what stands beside its receipt, the grant made with it, and the late answer that its agent has not seen. An open
-        or already erased ask stays as it is.
+        lines of its record, its webhooks and pushes (which are no longer sent), drafts, remembered answers, its
+        idempotency key, what stands beside its receipt, the grant made with it, and the late answer that its agent has
+        not seen. An open or already erased ask stays as it is.
         """
 
     async def scrub(self) -> None:

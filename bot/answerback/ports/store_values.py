@@ -132,6 +132,11 @@ class Delivery:
         return self.type.startswith("push.")
 
 
+def push_queue(ask_id: str, name: str) -> str:
+    """Return what stands for the ask in pushes that are sent in turn. All of an ask have the same beginning."""
+    return f"push {ask_id} {name}"
+
+
 class DeliveryState(StrEnum):
     """The state of a webhook delivery."""
 

@@ -12,7 +12,7 @@ from typing import Final
 from answerback.core.ask import Ask
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.ports.store_values import Delivery
+from answerback.ports.store_values import Delivery, push_queue
 
 WAITS: Final = "push.waits"
 """An ask has begun to wait for people."""
@@ -70,7 +70,7 @@ def _row(kind: str, ask: Ask, names: list[str], at: float) -> Delivery:
     # Rows of one ask are sent in turn; a push must hold up neither the ask's webhooks nor other pushes.
     return Delivery(
         id=row_id,
-        ask_id=row_id,
+        ask_id=push_queue(ask.id, row_id),
         type=kind,
         url="",
         agent=f"@{ask.id}",

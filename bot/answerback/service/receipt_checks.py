@@ -16,7 +16,7 @@ from answerback.core.errors import UnreadableRowError
 from answerback.ports.receipt_key import PublicKey
 from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Store
-from answerback.service.receipt_payload import VERSION
+from answerback.service.receipt_payload import VERSIONS
 from answerback.service.receipts import LinkBody, ReceiptBody, SignedPayload, payload_again
 
 _T = TypeVar("_T")
@@ -73,7 +73,7 @@ def _faults_of_signature(receipt: SignedPayload, keys: Keys) -> Iterator[str]:
         yield f"It is signed with the key {receipt['kid']}, which is not among the keys given."
     elif not key.has_signed(canonical(receipt["payload"]), receipt["signature"]):
         yield "Its signature is wrong: it was changed after it was signed, or signed with another key."
-    elif receipt["payload"].get("version") != VERSION:
+    elif receipt["payload"].get("version") not in VERSIONS:
         yield "It was made by another version of Answerback. Use that version to check it."
 
 
@@ -141,9 +141,8 @@ def _proves(
     )
     if payload["reply"] is not None:
         yield f"The reply is: {read(payload['reply'])}"
-    shown = _object(payload["view"])
-    where = f"revision {shown['revision']} on {shown['surface']}"
-    if shown["digest"] in texts:
+    if (shown := _shown(payload))["digest"] in texts and _is_decided_where_shown(payload):
+        where = f"revision {shown['revision']} on {shown['surface']}"
         yield f"What was shown when it was decided ({where}) is as given in this file."
     if link is not None:
         yield f"It is line {link['n']} of the service's chain."
@@ -153,6 +152,9 @@ def _does_not_prove(body: ReceiptBody) -> Iterator[str]:
     payload = body["receipt"]["payload"]
     if (strength := payload.get("strength")) in _STRENGTHS:
         yield f"That the people are who they seem: {_STRENGTHS[str(strength)]}."
+    shown = _object(body["disclosed"].get(str(_shown(payload)["digest"]), [None, None])[1])
+    if _is_decided_where_shown(payload) and (cut := shown.get("cut")):
+        yield f"That they read all of it: a chat may show all of {canonical(cut).decode()} only if a button is pressed."
     if _digests(payload) - body["disclosed"].keys():
         yield "What the texts were that are not here: they were erased or left out, and only their digests are signed."
     if body["link"] is None:
@@ -160,6 +162,16 @@ def _does_not_prove(body: ReceiptBody) -> Iterator[str]:
     yield "That no other receipt was removed: only the store shows its whole chain (`answerback verify --store`)."
     yield "That the agent did what was allowed, or nothing else, or only once."
     yield "That the service told the truth: its clock set the times, and anyone with its private key can sign anything."
+
+
+def _shown(payload: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
+    return _object(payload["view"])
+
+
+def _is_decided_where_shown(payload: Mapping[str, JsonValue]) -> bool:
+    """Whether somebody decided where the receipt says that it was shown: the first version always named a place."""
+    by = _object(payload["ended_by"])
+    return by.get("surface") == _shown(payload)["surface"] and by.get("via") is None and bool(by)
 
 
 def _name(person: JsonValue, read: Callable[[JsonValue], JsonValue]) -> str:

@@ -18,13 +18,26 @@ from answerback.core.canonical_json import canonical, digest, is_digest
 from answerback.core.form import AnswerType, Question
 from answerback.core.person import AuthMethod
 from answerback.core.walker import GivenAnswer, Person, Source
+from answerback.presentation.sanitize import visible
+from answerback.presentation.text_fitting import utf16_length
 from answerback.service.people_wire import iso
 
 JsonObject = dict[str, JsonValue]
-VERSION: Final = 1
+VERSION: Final = 2
 """How the payload and what is beside it are built. A change that a reader could notice needs another."""
+VERSIONS: Final = (1, VERSION)
+"""Those that can be checked. The first had the owner in the clear, and named where an ask was sent as where it was
+decided; its view told only whether the headline was shortened."""
+WHOLE_UNITS: Final = 1_000
+"""UTF-16 units of a question, with context and labels, of which every chat's message certainly shows all."""
+WHOLE_LINES: Final = 40
+"""Lines of a context of which a message certainly shows all."""
+WHOLE_OPTIONS: Final = 10
+WHOLE_LABEL: Final = 70
+"""UTF-16 units of a label that a button certainly shows in full."""
 _ARGUMENTS: Final = "arguments"
 _HEADLINE: Final = "headline"
+_OWNER: Final = "owner"
 _VIEW: Final = "view"
 _REPLY: Final = "reply"
 _IN_THE_CLEAR: Final = {AnswerType.BOOLEAN, AnswerType.SELECT, AnswerType.MULTI_SELECT}
@@ -49,31 +62,33 @@ class _Hidden:
 
 
 def payload_of(
-    ask: Ask, salt: bytes, service_id: str, opaque: Collection[str]
+    ask: Ask, salt: bytes, service_id: str, opaque: Collection[str], version: int = VERSION
 ) -> tuple[JsonObject, dict[str, list[JsonValue]]]:
     """Return what a receipt says of an ended ask, and by digest the salts and texts that are beside it.
 
     Args:
         salt: that from which the salt of each text is derived.
-        opaque: the surfaces whose ids do not reveal who a person is.
+        opaque: the surfaces whose ids do not reveal who a person is: chats.
     """
     outcome, request, hidden = ask.outcome, ask.request, _Hidden(salt)
     if outcome is None:
         raise AssertionError(f"{ask.id} is open, so there is no receipt of it")
-    shown_headline = headline.headline_of(ask.form)
+    shown_headline, owner = headline.headline_of(ask.form), request.origin.owner
+    surface = ask.destination.surface if version == 1 else _decided_on(outcome.ended_by)
+    in_chat = version > 1 and surface in opaque
     payload: JsonObject = {
-        "version": VERSION,
+        "version": version,
         "service_id": service_id,
         "ask_id": ask.id,
         "dialect": request.dialect,
         "agent": request.agent,
-        "owner": request.origin.owner,
+        "owner": owner if owner is None or version == 1 else hidden.add(_OWNER, owner),
         "headline": hidden.add(_HEADLINE, shown_headline),
         "arguments": hidden.add(_ARGUMENTS, request.arguments),
         "view": {
-            "digest": hidden.add(_VIEW, _view(ask, shown_headline)),
+            "digest": hidden.add(_VIEW, _view(ask, shown_headline, in_chat=in_chat)),
             "revision": _decided_revision(ask),
-            "surface": ask.destination.surface,
+            "surface": surface,
         },
         "answers": {name: _answer(ask, given, hidden) for name, given in _given(ask)},
         "notes": {
@@ -119,17 +134,32 @@ def _decided_revision(ask: Ask) -> int:
     return (ask.acted_revision if acted and ask.acted_revision else ask.revision) - 1
 
 
-def _view(ask: Ask, shown_headline: str) -> JsonObject:
+def _decided_on(person: Person | None) -> str | None:
+    """Return where an ask was shown to who decided it; None if nobody did, or a front end showed it."""
+    return None if person is None or person.via is not None else person.surface
+
+
+def _view(ask: Ask, shown_headline: str, *, in_chat: bool) -> JsonObject:
     """Return what was shown when the ask was decided: the questions that were answered, and the one it ended at."""
     answered = {given.question_id for given in ask.walk.answers}
     questions = ask.form.questions
     last = None if ask.walk.at is None else questions[ask.walk.at].id
     cut: list[JsonValue] = [_HEADLINE] if shown_headline.endswith(headline.SHORTENED) else []
-    return {
-        "headline": shown_headline,
-        "questions": [_question(each) for each in questions if each.id in {*answered, last}],
-        "cut": cut,
-    }
+    shown = [each for each in questions if each.id in {*answered, last}]
+    if in_chat:
+        cut += [f"questions/{n}" for n, each in enumerate(shown) if not is_certainly_whole(each)]
+    return {"headline": shown_headline, "questions": [*map(_question, shown)], "cut": cut}
+
+
+def is_certainly_whole(question: Question) -> bool:
+    """Whether every chat shows all of a question in its message, without any button for more."""
+    context, labels = question.context or "", [option.label for option in question.options]
+    return (
+        len(labels) <= WHOLE_OPTIONS
+        and all(utf16_length(visible(label)) <= WHOLE_LABEL for label in labels)
+        and context.count("\n") < WHOLE_LINES
+        and utf16_length(visible("".join((question.text, context, *labels)))) <= WHOLE_UNITS
+    )
 
 
 def _question(question: Question) -> JsonObject:

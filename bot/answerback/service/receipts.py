@@ -23,7 +23,12 @@ from answerback.ports.receipts import NewReceipt, StoredReceipt
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Surface
 from answerback.service.people_wire import strict
-from answerback.service.receipt_payload import JsonObject, payload_of, surfaces_in_the_clear
+from answerback.service.receipt_payload import (
+    VERSION,
+    JsonObject,
+    payload_of,
+    surfaces_in_the_clear,
+)
 
 _SALT_BYTES: Final = 32
 _ALLOWING: Final = {OptionKind.ALLOW_ONCE, OptionKind.ALLOW_ALWAYS}
@@ -109,7 +114,9 @@ def payload_again(
     if stored.beside is None or ask.erased_at is not None:
         return None, {}
     salt = decode(from_json(stored.beside)["salt"])
-    return payload_of(ask, salt, str(payload["service_id"]), surfaces_in_the_clear(payload))
+    version = 1 if payload["version"] == 1 else VERSION
+    opaque = surfaces_in_the_clear(payload)
+    return payload_of(ask, salt, str(payload["service_id"]), opaque, version)
 
 
 def is_allowed(ask: Ask) -> bool:

@@ -60,6 +60,8 @@ _GROUP_SECONDS: Final = 300.0
 MAX_REMEMBERED: Final = 10_000
 _ID: Final = "sign_in_"
 _NAME_PART: Final = 20
+_SUFFIX_LENGTH: Final = 9
+"""Letters by which agents of one program are told apart: of 10,000, two are alike once in 10,000 services."""
 _MAX_LABEL: Final = 100
 
 
@@ -171,7 +173,7 @@ class SignIns(SignInDesk):
             return PollError.ACCESS_DENIED
         agent = AgentToken(
             token_hash=hash_of(token),
-            name=self._new_name(owner, approved.asked_by),
+            name=self._new_name(approved.asked_by),
             owner=owner,
             credential=approved.credential,
             asked_by=approved.asked_by,
@@ -187,11 +189,12 @@ class SignIns(SignInDesk):
         logger.info("A person has connected an agent", extra=extra)
         return Issued(token, agent)
 
-    def _new_name(self, owner: Person, asked_by: AskingProgram) -> str:
-        parts = [_slug(owner.user_id), _slug(asked_by.program)]
+    def _new_name(self, asked_by: AskingProgram) -> str:
+        """Return a name that says nothing about the owner: it outlives what is erased."""
+        program = _slug(asked_by.program) or "agent"
         while True:
-            suffix = "".join(secrets.choice(CODE_LETTERS.lower()) for _ in range(6))
-            name = "-".join([*filter(None, parts), suffix])
+            suffix = "".join(secrets.choice(CODE_LETTERS.lower()) for _ in range(_SUFFIX_LENGTH))
+            name = f"{program}-{suffix}"
             if not self._is_taken(name):
                 return name
 

@@ -29,7 +29,7 @@ from answerback.ports.push import (
     PushSubscription,
 )
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import Delivery
+from answerback.ports.store_values import Delivery, push_queue
 from answerback.ports.surface import Surface
 from answerback.service.inbox import concerns, has_done_their_part
 from answerback.service.may_act import is_among
@@ -206,7 +206,9 @@ class Pushes(PushDesk):
         messages = tuple(
             Delivery(
                 id=f"{row.id}.{to.id}",
-                ask_id=f"push {ask.id} {to.id}",  # an ask's messages to one browser are sent in turn
+                ask_id=push_queue(
+                    ask.id, to.id
+                ),  # an ask's messages to one browser are sent in turn
                 type=SEND,
                 url=to.endpoint,
                 agent=f"@{to.person}",
@@ -217,7 +219,9 @@ class Pushes(PushDesk):
         )
 
         def decide(latest: Ask | None) -> Decision[None]:
-            return Decision(None if latest is None else Write(latest, deliveries=messages), None)
+            if latest is None or latest.erased_at is not None:
+                return Decision(None, None)
+            return Decision(Write(latest, deliveries=messages), None)
 
         await self.store.asks.change(ask.id, decide, delivery=row.id)
         self.hooks.deliver()

@@ -9,7 +9,7 @@ from answerback.core.ask import Ask
 from answerback.core.erasure import erase_ask, erase_entry
 from answerback.ports.claims import ClaimKind
 from answerback.ports.store import Erasure
-from answerback.ports.store_values import DeliveryState, StoredEntry
+from answerback.ports.store_values import DeliveryState, StoredEntry, push_queue
 from answerback_storage import rows
 from answerback_storage.base_store import Part
 from tests.stores.memory import grants
@@ -28,8 +28,10 @@ class MemoryErasure(Part[MemoryDatabase], Erasure):
         new = erase_ask(old, at, opaque)
         self._db.save(new)
         _forget(tables, old)
-        for key, stored in tables.deliveries.items():
-            if stored.delivery.ask_id == ask_id:
+        for key, stored in [*tables.deliveries.items()]:
+            if stored.delivery.ask_id.startswith(push_queue(ask_id, "")):
+                del tables.deliveries[key]
+            elif stored.delivery.ask_id == ask_id:
                 body, url, state, next_at, error, updated_at = rows.erased_delivery_columns(at)
                 tables.deliveries[key] = replace(
                     stored,

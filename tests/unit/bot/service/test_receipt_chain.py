@@ -14,6 +14,7 @@ from answerback.core.errors import UnreadableRowError
 from answerback.ports.receipts import StoredReceipt
 from answerback.service import receipt_checks
 from answerback.service.receipt_checks import ChainVerdict, check, check_store, parse
+from answerback.service.receipt_payload import VERSION
 from tests.stores.memory.database import Tables
 from tests.unit.bot.receipt_support import Signed, chain_of
 
@@ -254,7 +255,7 @@ async def test_every_change_of_a_receipt_is_found(signed: Signed) -> None:
 @pytest.mark.rule("RCPT-9")
 async def test_a_receipt_of_another_version_is_not_explained(signed: Signed) -> None:
     body: Any = await signed.receipt(await signed.decided())
-    body["receipt"]["payload"]["version"] = 2
+    body["receipt"]["payload"]["version"] = VERSION + 1
     body["receipt"]["signature"] = signed.key.sign(canonical(body["receipt"]["payload"]))
     assert check(body, signed.keys).faults == [
         "It was made by another version of Answerback. Use that version to check it."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 
 import pytest
@@ -56,7 +57,7 @@ async def test_a_person_approves_by_the_code_and_the_program_gets_a_token_once(r
         owner="web:ann@example.com",
         limits=LIMITS,
     )
-    assert agent.name.startswith("ann-example-com-claude-code-")
+    assert re.fullmatch("claude-code-[bcdfghjklmnpqrstvwxz]{9}", agent.name), "it names nobody"
     assert rig.taken[0] != rig.taken[1] == agent.name, "the configuration had an agent of this name"
     assert issued.token not in repr(await rig.store.agent_tokens.list())
 
