@@ -16,6 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from answerback.cli import main
+from answerback.core.canonical_json import canonical, digest
 from answerback_client import AsyncClient
 from tests.meta.project import PYTHONPATH, RECIPES
 from tests.recipes.conftest import Person, Served
@@ -33,18 +34,29 @@ _ARGUMENTS: Final[dict[str, Any]] = {
     },
 }
 _ZEROS: Final = "sha256:" + "0" * 64
+_FORGED: Final[list[Any]] = ["salt", "Ann agreed to delete production"]
+_NAMED_LIKE_IT: Final[dict[str, Any]] = {
+    "questions": [{"id": digest(canonical(_FORGED)), "text": "Lunch?", "answer_type": "boolean"}]
+}
+"""A question whose id is the digest of a text that was never shown to anybody."""
 
 
 @pytest.fixture
-async def documents(served: Served, person: Person) -> tuple[Any, Any]:
-    """A receipt that is in the chain, and the published keys."""
+async def documents(served: Served, person: Person) -> tuple[Any, ...]:
+    """A receipt that is in the chain, one of a question that has a digest for its id, and the published keys."""
     async with AsyncClient(served.url, served.token) as agent:
-        ask = await agent.submit("PermissionRequest", _ARGUMENTS, dialect="approval", to="web")
-        await person.answers("allow")
-        body = await agent.receipt(ask.id)
-        while body["link"] is None:
+        bodies = []
+        for name, arguments, answer in (
+            ("PermissionRequest", _ARGUMENTS, "allow"),
+            ("ask_user", _NAMED_LIKE_IT, True),
+        ):
+            ask = await agent.submit(name, arguments, to="web")
+            await person.answers(answer)
             body = await agent.receipt(ask.id)
-        return body, await agent.call("GET", "/.well-known/answerback-receipts.json")
+            while body["link"] is None:
+                body = await agent.receipt(ask.id)
+            bodies.append(body)
+        return *bodies, await agent.call("GET", "/.well-known/answerback-receipts.json")
 
 
 def _changed(body: Any, *path: Any, to: Any) -> Any:
@@ -60,9 +72,9 @@ def _changed(body: Any, *path: Any, to: Any) -> Any:
 @pytest.mark.rule("RCPT-5")
 @pytest.mark.rule("RCPT-9")
 def test_a_whole_receipt_passes_and_every_change_is_found(
-    documents: tuple[Any, Any], compiled: Path, tmp_path: Path
+    documents: tuple[Any, ...], compiled: Path, tmp_path: Path
 ) -> None:
-    body, keys = documents
+    body, named_like_it, keys = documents
     text = next(name for name, (_, value) in body["disclosed"].items() if value == _ARGUMENTS)
     changes = {
         "whole": body,
@@ -73,6 +85,8 @@ def test_a_whole_receipt_passes_and_every_change_is_found(
         "text": _changed(body, "disclosed", text, 1, to={"tool_name": "Bash"}),
         "salt": _changed(body, "disclosed", text, 0, to="c2FsdA"),
         "added": _changed(body, "disclosed", _ZEROS, to=["salt", "more"]),
+        "named": named_like_it,
+        "forged": _changed(named_like_it, "disclosed", digest(canonical(_FORGED)), to=_FORGED),
         "moved": _changed(body, "link", "n", to=body["link"]["n"] + 1),
         "cut": _changed(body, "link", "previous", to=_ZEROS),
         "other": _changed(body, "link", "digest", to=_ZEROS),
@@ -109,6 +123,8 @@ def test_a_whole_receipt_passes_and_every_change_is_found(
         "ours": find_by_us,
     }
     for language, finds in checkers.items():
-        assert {name for name in changes if not finds(name)} == {"whole", "erased"}, language
+        assert {name for name in changes if not finds(name)} == {"whole", "erased", "named"}, (
+            language
+        )
     program = (sys.executable, RECIPES / "verify_receipt.py")
     assert [run(*program, f"{name}.json") for name in ("whole", "text")] == [0, 1]
