@@ -111,6 +111,9 @@ class WebSettings(SurfaceSettings):
     def strength(self) -> Strength:
         return "accounts" if self.user_header else "links"
 
+    def signed_in_by(self) -> str | None:
+        return self.user_header and self.user_header.lower()
+
     def proxies(self) -> Sequence[str]:
         return self.trusted_proxies
 

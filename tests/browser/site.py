@@ -172,7 +172,7 @@ async def site(
             async def credentials() -> dict[str, str]:
                 return {each.person.user_id: each.key_hash for each in await holders()}
 
-            links = AccountLinks(store, clock, people, chosen_labels, credentials)
+            links = AccountLinks(store, clock, people, chosen_labels, credentials, "x-user")
         service = Service(
             *(store, clock, surfaces),
             known_surfaces=names,

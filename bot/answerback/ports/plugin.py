@@ -63,6 +63,10 @@ class SurfaceSettings(Table):
         """The networks of proxies whose word counts for where a request comes from."""
         return ()
 
+    def signed_in_by(self) -> str | None:
+        """What tells who a proxy has signed in here; None if no proxy signs people in."""
+        return None
+
     def connection(self) -> str:
         """How actions arrive, in a word or two for `answerback serve --check`; empty if there is no choice."""
         return ""

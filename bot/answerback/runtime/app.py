@@ -120,7 +120,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         desk = await open_push_desk(settings, opened, *people, sockets.address, stack)
         parts = (settings, opened, connected, routes, callbacks, hooks, receipts, links)
         tokens = build_agent_tokens(settings)
-        credential_of = person_keys.build_credential_reader(holders, tokens)
+        credential_of = person_keys.build_credential_reader(settings, holders, tokens)
         in_force = RulesInForce(build_onboarding(settings))
         trust = (in_force, credential_of)
         sign_ins, commands = _build_sign_ins(settings, opened, routes, connected, tokens, trust)

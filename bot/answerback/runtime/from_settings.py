@@ -110,6 +110,7 @@ def build_agent_tokens(settings: Settings) -> AgentTokens:
         {
             agent.token_hash: Agent(
                 name=name,
+                token_hash=agent.token_hash,
                 role=agent.role,
                 routes=agent.routes,
                 label=agent.label,

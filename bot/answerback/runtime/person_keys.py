@@ -78,12 +78,17 @@ async def build_holders_reader(settings: Settings) -> KeyHolderSource:
     return partial(asyncio.to_thread, read)
 
 
-def build_credential_reader(holders: KeyHolderSource, tokens: AgentTokens) -> CredentialOf:
+def build_credential_reader(
+    settings: Settings, holders: KeyHolderSource, tokens: AgentTokens
+) -> CredentialOf:
     """Build the function that reads what is valid now: what rests on a revoked or replaced credential ends."""
+    signed_in_by = _signed_in_by(settings)
 
     async def credential_of(person: Person) -> str | None:
         if person.via is not None:
             return tokens.front_end_hash(person.via)
+        if person.known is AuthMethod.PROXY:
+            return signed_in_by
         if person.known not in {AuthMethod.KEY, AuthMethod.LINK}:
             return ""
         valid = await holders()
@@ -95,6 +100,12 @@ def build_credential_reader(holders: KeyHolderSource, tokens: AgentTokens) -> Cr
         return f"{links[0].key_hash} {valid[0].key_hash}" if links else None
 
     return credential_of
+
+
+def _signed_in_by(settings: Settings) -> str | None:
+    plugins = installed_plugins()
+    header: str | None = plugin_settings(settings, plugins.usable[plugins.home]).signed_in_by()
+    return header
 
 
 async def build_account_links(
@@ -114,6 +125,7 @@ async def build_account_links(
         return {each.person.user_id: each.key_hash for each in valid if not each.is_operator}
 
     store, _, clock = opened
-    links = AccountLinks(store, clock, people, settings.labels, credentials)
+    signed_in_by = _signed_in_by(settings)
+    links = AccountLinks(store, clock, people, settings.labels, credentials, signed_in_by)
     await links.refresh()
     return links

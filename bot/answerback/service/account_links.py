@@ -49,6 +49,7 @@ class AccountLinks(LinkDesk):
 
     Args:
         credentials: returns the hashes of the keys of personal links, by the names of their owners.
+        signed_in_by: what tells who a proxy has signed in; None if no proxy signs people in.
     """
 
     def __init__(
@@ -58,9 +59,10 @@ class AccountLinks(LinkDesk):
         people: People,
         labels: Labels,
         credentials: Callable[[], Awaitable[dict[str, str]]],
+        signed_in_by: str | None,
     ) -> None:
         self._store, self._clock, self._people, self._labels = store, clock, people, labels
-        self._credentials = credentials
+        self._credentials, self._signed_in_by = credentials, signed_in_by
         # A lock exists for as long as something holds it or waits for it.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.command = link_command(labels)._replace(answer=self._answer)
@@ -203,8 +205,9 @@ class AccountLinks(LinkDesk):
         links, keys = await self._store.links.list(), await self._credentials()
 
         def is_valid(link: AccountLink) -> bool:
-            is_by_proxy = link.page.known is AuthMethod.PROXY
-            return is_by_proxy or keys.get(link.page.user_id) == link.credential
+            if link.page.known is AuthMethod.PROXY:
+                return self._signed_in_by is not None
+            return keys.get(link.page.user_id) == link.credential
 
         self._people.update_links(links, is_valid)
 

@@ -53,7 +53,8 @@ def plan_offer(
     if parsed.dialect != APPROVAL or folder is None or folder != planned.origin.folder:
         return None
     call = read_tool_call(body.name, parsed.arguments)
-    asker = Asker(agent.name, planned.origin.owner, folder, route)
+    # A new token of the same name might be anybody's.
+    asker = Asker(f"{agent.name} {agent.token_hash}", planned.origin.owner, folder, route)
     return None if call is None else offer_of(rule, asker, call)
 
 

@@ -297,6 +297,7 @@ class SignIns(SignInDesk):
         label = f"{found.asked_by.program} ({owner.name or owner.user_id})"
         return Agent(
             name=found.name,
+            token_hash=found.token_hash,
             routes=(rules.route,),
             label=label[:_MAX_LABEL],
             owner=self._people.owner_name(owner),

@@ -207,6 +207,8 @@ class Agent:
     """A caller of the API that submits or acts: a token's name, what it may do and where it may ask."""
 
     name: str
+    token_hash: str = ""
+    """The hash of the token that it called with."""
     role: Literal["agent", "surface"] = "agent"
     routes: tuple[str, ...] = ()
     """The names of the routes that it may use; empty: every route and destination."""

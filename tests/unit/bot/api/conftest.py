@@ -96,16 +96,18 @@ Serve = Callable[..., AbstractAsyncContextManager[Served]]
 def serve(tmp_path: Path) -> Serve:
     """Start a service.
 
-    ``roles`` are agents to make tokens for, ``labels`` theirs, the rest are tables of the settings.
+    ``roles`` are agents to make tokens for, ``labels`` theirs, the rest are tables of the settings. With ``tokens``,
+    the agents have those of an earlier service.
     """
 
     @asynccontextmanager
     async def serving(
         roles: dict[str, str] | None = None,
         labels: dict[str, str] | None = None,
+        tokens: dict[str, str] | None = None,
         **tables: object,
     ) -> AsyncIterator[Served]:
-        tokens = {name: new_token() for name in roles or {}}
+        tokens = tokens or {name: new_token() for name in roles or {}}
         agents = {
             name: AgentSettings.model_validate(
                 {

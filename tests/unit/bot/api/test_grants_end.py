@@ -9,13 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from answerback.core.actions import Answer, GrantTerms
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.grants import Grant
+from answerback.core.person import AuthMethod, Person
+from answerback.ports.person_key import new_token
+from answerback.ports.surface import Acted, Actor
 from answerback.runtime.config import PersonSettings
 from answerback.service.grants import Grants
 from answerback.service.question_routing import ToolRule
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.personal_links_file import PersonalLinksFile
+from answerback_web.plugin import WebSettings
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_grants import (
     COMMAND,
@@ -74,6 +79,36 @@ async def test_it_ends_with_the_operators_key(serve: Serve, tmp_path: Path) -> N
         assert (await submit(api))["source"] == "grant"
         await asyncio.to_thread(PersonKeyFile(tmp_path / "asks.db").rotate)
         assert (await submit(api))["status"] == "open"
+
+
+@pytest.mark.rule("GRANT-2")
+async def test_it_ends_with_the_token_of_the_agent_that_asked(serve: Serve) -> None:
+    async with serving(serve) as api:
+        await grant(api)
+    async with serving(serve, tokens=api.tokens) as again:
+        assert (await submit(again))["source"] == "grant"
+    async with serving(serve, tokens={**api.tokens, "ci": new_token()}) as renewed:
+        assert (await submit(renewed))["status"] == "open", "another token of the same name"
+
+
+@pytest.mark.rule("GRANT-6")
+@pytest.mark.parametrize("header", [None, "X-Other"])
+async def test_it_ends_with_the_header_that_named_its_maker(
+    serve: Serve, header: str | None
+) -> None:
+    web = WebSettings(user_header="X-User", trusted_proxies=("10.0.0.7",))
+    ann = Person(surface="web", user_id="ann", known=AuthMethod.PROXY)
+    async with serving(serve, web=web) as api:
+        terms = GrantTerms(match="command", minutes=60, uses=3)
+        answer = Answer(value="allow", grant=terms)
+        done = await api.running.service.act((await submit(api))["id"], answer, Actor(ann))
+        assert isinstance(done, Acted), done
+    more = WebSettings(user_header="x-user", trusted_proxies=("10.0.0.7", "10.0.0.8"))
+    async with serving(serve, tokens=api.tokens, web=more) as again:
+        assert (await submit(again))["source"] == "grant"
+    changed = web.model_copy(update={"user_header": header})
+    async with serving(serve, tokens=api.tokens, web=changed) as without:
+        assert (await submit(without))["status"] == "open"
 
 
 Change = Callable[[Path], Awaitable[object]]
@@ -241,5 +276,5 @@ async def test_a_fixed_answer_and_a_tool_that_is_off_come_first(serve: Serve) ->
 async def test_a_route_that_no_longer_has_grants_asks(serve: Serve) -> None:
     async with serving(serve) as api:
         await grant(api)
-    async with serving(serve, routes={"ops": route(grants=None)}) as api:
+    async with serving(serve, tokens=api.tokens, routes={"ops": route(grants=None)}) as api:
         assert (await submit(api))["status"] == "open"

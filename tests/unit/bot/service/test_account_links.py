@@ -42,13 +42,14 @@ class Desk:
     parts: Parts
     people: People = field(default_factory=lambda: People(CONFIGURED))
     keys: dict[str, str] = field(default_factory=lambda: {"ann": "sha256:1", "eve": "sha256:2"})
+    signed_in_by: str | None = "x-user"
 
     def __post_init__(self) -> None:
         async def credentials() -> dict[str, str]:
             return self.keys
 
         store, clock = self.parts.store, self.parts.clock
-        self.links = AccountLinks(store, clock, self.people, LABELS, credentials)
+        self.links = AccountLinks(store, clock, self.people, LABELS, credentials, self.signed_in_by)
 
     def service(self, **route: object) -> Service:
         """A service with this directory."""
