@@ -8,6 +8,7 @@ from typing import Final
 
 from answerback.core.ask import RecordEntry
 from answerback.ports.store import Maintenance
+from answerback.ports.store_values import DeliveryState
 from answerback_storage import rows
 from answerback_storage.base_store import Part
 from answerback_storage.sql_database import KEYS, SqlDatabase, Transaction
@@ -31,6 +32,10 @@ _PRUNED_IF: Final = {
     "record": "AND ask_id IS NULL",
 }
 """Further conditions for the old rows of a table."""
+_PRUNE_DELIVERIES: Final = f"""DELETE FROM deliveries WHERE seq IN (SELECT seq FROM (
+    SELECT seq, updated_at FROM deliveries WHERE state = $1 ORDER BY seq LIMIT {STEP}) AS oldest
+    WHERE updated_at < $2) RETURNING 1"""
+"""Looks at the oldest only: those behind them wait until they are gone."""
 _TIME_OF: Final = {"agent_tokens": "until", "sign_ins": "until"}
 """The column that makes a row old, if it is not ``at``."""
 
@@ -42,6 +47,13 @@ class SqlMaintenance(Part[SqlDatabase], Maintenance):
 
     async def prune_audit(self, before: float) -> int:
         return await self._prune_table("record", before)
+
+    async def prune_deliveries(self, before: float) -> int:
+        deleted = 0
+        for state in (DeliveryState.DELIVERED, DeliveryState.DEAD):
+            while step := len(await self._db.execute(_PRUNE_DELIVERIES, state.value, before)):
+                deleted += step
+        return deleted
 
     async def _prune_table(self, table: str, before: float) -> int:
         key, time_of = _KEYS.get(table) or self._db.primary_key(table), _TIME_OF.get(table, "at")

@@ -157,6 +157,34 @@ class MaintenanceContract:
             _, repeated = await store.asks.change("ask_1", read_only_decision, delivery=f"Ev{n}")
             assert repeated == bool(n % 2)
 
+    @pytest.mark.rule("DATA-16")
+    async def test_pruning_deletes_webhooks_that_were_settled_long_ago(self, store: Store) -> None:
+        states = {
+            1: (DeliveryState.DELIVERED, 10.0),
+            2: (DeliveryState.DEAD, 10.0),
+            3: (DeliveryState.PENDING, 10.0),
+            4: (DeliveryState.DELIVERED, 20.0),
+            5: (DeliveryState.DEAD, 20.0),
+        }
+        webhooks = {n: new_delivery(n, ask=f"ask_{n}", at=1.0) for n in states}
+        many = [new_delivery(n, at=1.0) for n in range(100, 1_200)]
+        await store.asks.create(Write(new_ask(), deliveries=(*webhooks.values(), *many)), None)
+        results = [
+            replace(delivery_result(webhooks[n], state), updated_at=at)
+            for n, (state, at) in states.items()
+        ]
+        results += [
+            replace(delivery_result(each, DeliveryState.DELIVERED), updated_at=11.0)
+            for each in many
+        ]
+        await store.outbox.save_results(results, [])
+        assert await store.maintenance.prune_deliveries(20.0) == 1_102
+        assert await store.maintenance.prune_deliveries(20.0) == 0
+        page = await store.outbox.page(state=None, agent=None, after=None, limit=9)
+        assert {each.delivery.id for each in page.rows} == {"msg_3", "msg_4", "msg_5"}
+        counted = await store.counts()
+        assert (counted["pending"], counted["delivered"], counted["dead"]) == (1, 1, 1)
+
     @pytest.mark.rule("DATA-15")
     async def test_setting_the_clock_back_reschedules_pending_work_once(self, store: Store) -> None:
         assert await store.record.last_time() is None

@@ -258,6 +258,9 @@ class Maintenance(Protocol):
     async def prune_audit(self, before: float) -> int:
         """Delete record lines about refused calls, which belong to no ask, if older than that; return how many."""
 
+    async def prune_deliveries(self, before: float) -> int:
+        """Delete webhooks that were delivered or given up before then; return how many."""
+
     async def shift_schedule(self, seconds: float, at: float) -> None:
         """Reschedule, once for each ``at``, because the clock was set back by this many seconds to that time.
 

@@ -1,4 +1,5 @@
-"""Erases the contents of asks that ended long ago, and deletes old audit lines, if the operator wants that."""
+"""Erases the contents of asks that ended long ago, and deletes old webhooks and audit lines, if the operator wants
+that."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ class RetentionPolicy:
 
     service: Service
     days: float | None
-    """How long the contents of an ask are kept after its end; None: for ever."""
+    """How long the contents of an ask are kept after its end, and webhooks after their last attempt; None: for ever."""
     audit_days: float | None
     """How long lines about refused calls are kept; None: for ever."""
     _unreadable: set[str] = field(default_factory=set)
@@ -36,6 +37,7 @@ class RetentionPolicy:
         if self.days is None:
             return
         before, erased = now - self.days * _DAY, 0
+        await store.maintenance.prune_deliveries(before)
         while ask_ids := await self._find_erasable(before):
             for ask_id in ask_ids:
                 erased += await self._erase(ask_id)

@@ -28,6 +28,16 @@ class Migration(NamedTuple):
     """Further work in the same transaction."""
 
 
+_PRUNED: Final = (
+    """CREATE FUNCTION uncount_deliveries() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO counters VALUES (OLD.state, pg_backend_pid() % 64, -1)
+            ON CONFLICT (name, slot) DO UPDATE SET n = counters.n - 1;
+        RETURN NULL;
+    END $$""",
+    """CREATE TRIGGER deliveries_uncounted AFTER DELETE ON deliveries FOR EACH ROW
+        WHEN (OLD.type NOT LIKE 'push.%') EXECUTE FUNCTION uncount_deliveries()""",
+)
+"""Let old webhooks be deleted."""
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", schema.FIRST),
     Migration("erasing", schema.ERASING),
@@ -43,6 +53,7 @@ MIGRATIONS: Final = (
     Migration("grants", schema.GRANTS),
     Migration("agent_tokens", schema.AGENT_TOKENS),
     Migration("linked", schema.ACCOUNT_LINKS),
+    Migration("pruned", _PRUNED),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

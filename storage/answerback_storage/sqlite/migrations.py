@@ -41,6 +41,7 @@ MIGRATIONS: Final = (
     Migration("granted", schema.GRANTS),
     Migration("signed_in", schema.AGENT_TOKENS),
     Migration("linked", schema.ACCOUNT_LINKS),
+    Migration("pruned", schema.PRUNED),
 )
 
 

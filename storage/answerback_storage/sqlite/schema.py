@@ -299,6 +299,11 @@ PUSHES: Final = (
         END""",
 )
 """Keep the browsers in which people are notified, and count no pushes."""
+PRUNED: Final = (
+    """CREATE TRIGGER deliveries_uncounted AFTER DELETE ON deliveries WHEN OLD.type NOT LIKE 'push.%'
+        BEGIN UPDATE counters SET n = n - 1 WHERE name = OLD.state; END""",
+)
+"""Let old webhooks be deleted."""
 GRANTS: Final = (
     """CREATE TABLE grants (
         id TEXT PRIMARY KEY,

@@ -222,6 +222,18 @@ class MemoryMaintenance(Part[MemoryDatabase], Maintenance):
         record[:] = kept
         return forgotten
 
+    async def prune_deliveries(self, before: float) -> int:
+        deliveries = self._db.tables().deliveries
+        settled = (DeliveryState.DELIVERED, DeliveryState.DEAD)
+        old = [
+            key
+            for key, stored in deliveries.items()
+            if stored.state in settled and stored.updated_at < before
+        ]
+        for key in old:
+            del deliveries[key]
+        return len(old)
+
     async def shift_schedule(self, seconds: float, at: float) -> None:
         tables, name = self._db.tables(), f"clock:{at!r}"
         if name in tables.seen:

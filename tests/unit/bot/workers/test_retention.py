@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from answerback.core.actions import Answer
 from answerback.core.ask import RecordEntry
+from answerback.ports.store import Decision, Write
+from answerback.ports.store_values import DeliveryState
 from answerback.workers.retention import RetentionPolicy
 from tests.service_support import actor, boolean
+from tests.stores.examples import delivery_result, new_delivery
 from tests.unit.bot.background_support import running, shows, submit
 from tests.unit.bot.conftest import Parts
 
@@ -61,6 +65,22 @@ async def test_several_batches_are_erased_and_an_unreadable_ask_delays_none(
     errors = [line for line in caplog.messages if "cannot be erased" in line]
     assert len(errors) == 1
     assert asks[3].id in errors[0]
+
+
+@pytest.mark.rule("DATA-16")
+async def test_webhooks_are_deleted_after_the_retention(parts: Parts) -> None:
+    service, now = parts.service(), parts.clock.now()
+    ask = await submit(service, boolean("a"))
+    webhooks = [new_delivery(n, ask=f"ask_{n}", at=now) for n in (1, 2)]
+    await parts.store.asks.change(ask.id, lambda _: Decision(Write(ask, (), (*webhooks,)), None))
+    for each, days in zip(webhooks, (1, 2), strict=True):
+        sent = replace(delivery_result(each, DeliveryState.DELIVERED), updated_at=now + days * DAY)
+        await parts.store.outbox.save_results([sent], [])
+    kept_for: tuple[tuple[float | None, int], ...] = ((None, 2), (1.0, 1))
+    for kept, left in kept_for:
+        await RetentionPolicy(service, kept, None).enforce(now + 2 * DAY + 1)
+        page = await parts.store.outbox.page(state=None, agent=None, after=None, limit=9)
+        assert len(page.rows) == left
 
 
 @pytest.mark.rule("DATA-19")
