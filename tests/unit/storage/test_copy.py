@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from answerback.core.ask import RecordEntry, Thread
+from answerback.core.ask import Ask, RecordEntry, Thread
 from answerback.core.errors import StoreError
 from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.receipt_key import SigningKey, new_private_key
@@ -22,7 +22,7 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState, Existing, Idempotency, RememberedAnswer
 from answerback.ports.surface import Shown
 from answerback.service.receipt_checks import check, check_store
-from answerback.service.receipts import ReceiptBody
+from answerback.service.receipts import ReceiptBody, consume
 from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
 from answerback_storage.postgres.copy_endpoint import PostgresCopyEndpoint, PostgresCopyTransaction
@@ -166,7 +166,7 @@ def test_everything_is_copied_to_the_other_kind_and_back(
     assert bytes(found[0]) == secret
 
 
-@pytest.mark.rule("RCPT-10", "RCPT-3", "RCPT-8")
+@pytest.mark.rule("RCPT-10", "RCPT-3", "RCPT-7", "RCPT-8")
 def test_a_copied_chain_is_whole_and_goes_on(file: Path, tmp_path: Path, database: str) -> None:
     key, kept = SigningKey(new_private_key()), list[ReceiptBody]()
 
@@ -175,6 +175,7 @@ def test_a_copied_chain_is_whole_and_goes_on(file: Path, tmp_path: Path, databas
         first, _, third = [await signed.decided() for _ in range(3)]
         await signed.linker.link_all()
         kept.extend([await signed.receipt(first), await signed.receipt(third)])
+        assert isinstance(await consume(store, third.id, 5.0), Ask)
         await signed.service.erase(first.id)
         kept.append(await signed.receipt(await signed.decided()))
 
@@ -184,6 +185,8 @@ def test_a_copied_chain_is_whole_and_goes_on(file: Path, tmp_path: Path, databas
             assert check(each, signed.keys).faults == []
             verdict = await check_store(store, signed.keys, each)
             assert (verdict.lines, verdict.unlinked, verdict.fault) == (3, 1, None)
+        consumed = str(kept[1]["receipt"]["payload"]["ask_id"])
+        assert isinstance(await consume(store, consumed, 6.0), tuple), "an approval opens one door"
         await signed.decided("deny")
         await signed.linker.link_all()
         for each in kept:

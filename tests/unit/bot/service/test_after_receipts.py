@@ -1,0 +1,92 @@
+"""What happens after a receipt was made: the stored ask still is what was signed, whoever signs what follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from answerback.core.actions import Answer, GrantTerms
+from answerback.core.ask import Ask
+from answerback.core.granting import RevokeGrant
+from answerback.core.too_late import TryAgain
+from answerback.ports.claims import Claim
+from answerback.ports.receipt_key import SigningKey, new_private_key
+from answerback.ports.store import Decision, Store, Write
+from answerback.ports.surface import Acted
+from answerback.service.receipt_checks import check, check_store
+from answerback.service.receipts import consume
+from answerback.service.submission_request import Agent, Route, Routes, Submission
+from tests.service_support import actor
+from tests.unit.bot.receipt_support import APPROVAL, Signed
+
+
+@pytest.mark.rule("RCPT-1", "RCPT-8")
+async def test_a_store_is_whole_after_consuming_trying_again_and_revoking(store: Store) -> None:
+    table = {"to": "chat:C1", "responders": ["U1"], "grants": {}}
+    signed = Signed(store, routes=Routes(by_name={"ops": Route.model_validate(table)}))
+    call: dict[str, Any] = {**APPROVAL, "to": "ops", "origin": {"folder": "/srv/app"}}
+    del call["responders"]
+    submission = Submission.model_validate(call)
+    made, late = [
+        (await signed.service.submit(submission, agent=Agent(name="ci"))).ask for _ in range(2)
+    ]
+    await signed.service.approval_leases.report_no_answer(late.id)
+    terms = GrantTerms(match="command", minutes=15, uses=2)
+    granted = await signed.service.act(made.id, Answer(value="allow", grant=terms), actor("U1"))
+    assert isinstance(granted, Acted), granted
+    used = (await signed.service.submit(submission, agent=Agent(name="ci"))).ask
+    assert used.grant is not None
+    await signed.linker.link_all()
+    receipts = [await signed.receipt(ask) for ask in (made, late, used)]
+    assert isinstance(await consume(store, made.id, 5.0), Ask)
+    for ask, action in ((late, TryAgain(text="go")), (used, RevokeGrant())):
+        done = await signed.service.act(ask.id, action, actor("U1"))
+        assert isinstance(done, Acted), done
+    assert [await signed.receipt(ask) for ask in (made, late, used)] == receipts
+    verdict = await check_store(store, signed.keys)
+    assert (verdict.fault, verdict.lines, verdict.unlinked) == (None, 3, 0)
+
+
+@pytest.mark.rule("RCPT-7")
+async def test_no_receipt_shows_a_consumption_so_a_restored_store_consumes_again(
+    store: Store,
+) -> None:
+    signed = Signed(store)
+    ask = await signed.decided()
+    await signed.linker.link_all()
+    kept = await signed.receipt(ask)
+    assert isinstance(await consume(store, ask.id, 5.0), Ask)
+
+    def restore(consumed: Ask | None) -> Decision[None]:
+        assert consumed is not None
+        return Decision(Write(replace(consumed, consumed_at=None)), None)
+
+    await store.asks.change(ask.id, restore)
+    assert (await check_store(store, signed.keys, kept)).fault is None
+    assert isinstance(await consume(store, ask.id, 6.0), Ask)
+    assert any("only once" in line for line in check(kept, signed.keys).does_not_prove)
+
+
+@pytest.mark.rule("RCPT-2", "RCPT-4")
+async def test_a_process_that_still_has_the_old_key_adds_to_the_same_chain(store: Store) -> None:
+    old, new = (
+        Signed(store, Claim(name, 60.0), SigningKey(new_private_key())) for name in ("old", "new")
+    )
+    assert await store.receipts.use_key(old.key.public.x, [], 1.0)
+    before = await old.decided()
+    await old.linker.link_all()
+    assert await store.receipts.use_key(new.key.public.x, [old.key.public.x], 2.0)
+    by_old, by_new = await old.decided(), await new.decided()
+    await store.leases.release("receipts", "old")
+    await new.linker.link_all()
+    kids = [
+        (body["receipt"]["kid"], body["link"] and body["link"]["kid"])
+        for body in [await old.receipt(ask) for ask in (before, by_old, by_new)]
+    ]
+    first, second = old.key.kid, new.key.kid
+    assert kids == [(first, first), (first, second), (second, second)]
+    verdict = await check_store(store, {**old.keys, **new.keys})
+    assert (verdict.fault, verdict.lines) == (None, 3)
+    assert "not among the keys given" in str((await check_store(store, old.keys)).fault)
