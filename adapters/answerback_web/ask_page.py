@@ -139,7 +139,7 @@ class AskPages:
             return self._missing(visit)
         if HIDDEN_HEADER not in request.headers:
             await self._site.note_seen([ask])
-            if self._desk is not None and visit.person:
+            if self._desk is not None and visit.person and ask.open:
                 await self._desk.note_seen(visit.person.user_id, [ask.id])
         return await self._ask_page(visit, ask)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.receiver import receiving
 from tests.unit.adapters.web.push_support import ANN, ANNS_KEY, APPROVAL, push_rig
 
 ID = "ann@example.com"
@@ -40,4 +41,9 @@ async def test_nobody_on_the_page_is_named_once_an_ask_is_erased(tmp_path: Path)
         assert ID in repr(await rig.rows())
         for ask in (one, listed):
             await rig.service.erase(ask.id)
-    assert tables_with(ID, tmp_path / "asks.db") == set()
+        assert tables_with(ID, tmp_path / "asks.db") == set()
+        async with receiving() as receiver:
+            await rig.subscribe(receiver)
+        async with rig.http.get(rig.page(one)) as page:
+            assert page.status == 200
+    assert tables_with(ID, tmp_path / "asks.db") == {"push_subscriptions"}, "not that they saw it"
