@@ -156,10 +156,15 @@ def is_certainly_whole(question: Question) -> bool:
     context, labels = question.context or "", [option.label for option in question.options]
     return (
         len(labels) <= WHOLE_OPTIONS
-        and all(utf16_length(visible(label)) <= WHOLE_LABEL for label in labels)
+        and all(_units(label) <= WHOLE_LABEL for label in labels)
         and context.count("\n") < WHOLE_LINES
-        and utf16_length(visible("".join((question.text, context, *labels)))) <= WHOLE_UNITS
+        and _units("".join((question.text, context, *labels))) <= WHOLE_UNITS
     )
+
+
+def _units(text: str) -> int:
+    """Return how long a text is as chats show it. One that is too long anyway costs a click nothing."""
+    return len(text) if len(text) > WHOLE_UNITS else utf16_length(visible(text))
 
 
 def _question(question: Question) -> JsonObject:
