@@ -113,6 +113,78 @@ SERVICE = (
         "if True:",
         (f"{_UNIT}/api", f"{_UNIT}/cli/test_tokens.py"),
     ),
+    # Links of accounts, agents that people connect, leases and receipts.
+    *(
+        Mutant(f"{_SERVICE}/{file}.py", line, mutant, (f"{_UNIT}/service/{test}.py",))
+        for file, line, mutant, test in (
+            (
+                "account_links",
+                "if by is None or account_id(by) != account:",
+                "if by is None:",
+                "test_account_links",
+            ),
+            (
+                "account_links",
+                "if len(await self._guesses(use.person)) >= _MAX_GUESSES:",
+                "if False:",
+                "test_account_links",
+            ),
+            (
+                "account_links",
+                "or started.code != code or not is_theirs:",
+                "or started.code != code:",
+                "test_account_links",
+            ),
+            (
+                "account_links",
+                "keys.get(link.page.user_id) == link.credential",
+                "True",
+                "test_account_links",
+            ),
+            (
+                "sign_ins",
+                "is not SignInState.PENDING or not is_shown:",
+                "is not SignInState.PENDING:",
+                "test_sign_ins",
+            ),
+            (
+                "sign_ins",
+                "if sign_in is None or not _is_same(sign_in.seen_by, person):",
+                "if sign_in is None:",
+                "test_sign_ins",
+            ),
+            (
+                "sign_ins",
+                "is_known = await self._credential_of(owner) == credential",
+                "is_known = True",
+                "test_sign_ins_end",
+            ),
+            (
+                "sign_ins",
+                "if found is None or self._clock.now() >= found.until:",
+                "if found is None:",
+                "test_sign_ins_end",
+            ),
+            (
+                "approval_leases",
+                "if lapses_at is None or lapses_at > at:",
+                "if lapses_at is None:",
+                "test_approval_leases",
+            ),
+            (
+                "receipt_checks",
+                'if link["previous"] != previous:',
+                "if False:",
+                "test_receipt_chain",
+            ),
+            (
+                "receipt_checks",
+                'elif key not in _digests(body["receipt"]["payload"]):',
+                "elif False:",
+                "test_receipt_chain",
+            ),
+        )
+    ),
     # Webhooks: where they go, how they are signed, and when they are sent again.
     Mutant(
         f"{_WEBHOOKS}/address_policy.py",

@@ -242,6 +242,27 @@ async def test_a_decision_and_a_poll_at_once_lose_nothing(
     assert await rig.desk.poll(codes.device) is PollError.AUTHORIZATION_PENDING
 
 
+@pytest.mark.rule("ONBOARD-3")
+async def test_what_is_shown_to_another_person_during_a_decision_is_not_approved(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be their agent, approved by somebody else."""
+    codes = await rig.begin()
+    shown = await rig.desk.look_up(codes.user, ANN)
+    assert isinstance(shown, SignIn)
+    tokens = rig.store.agent_tokens
+    replace_sign_in = tokens.replace_sign_in
+
+    async def seen_meanwhile(old: SignIn, new: SignIn) -> bool:
+        await replace_sign_in(old, replace(old, seen_by=BOB))
+        return await replace_sign_in(old, new)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tokens, "replace_sign_in", seen_meanwhile)
+        assert await rig.desk.decide(shown.id, ANN, approve=True) is SignInRefusal.UNKNOWN
+    assert await rig.desk.poll(codes.device) is PollError.AUTHORIZATION_PENDING
+
+
 @pytest.mark.rule("ONBOARD-6")
 async def test_guesses_are_limited_by_person_whatever_account_they_use(
     parts: Parts, caplog: pytest.LogCaptureFixture
