@@ -91,7 +91,6 @@ class TerminalInput:
     """Lines typed at a terminal."""
 
     async def discard_typed(self) -> None:
-        """See `LineInput`."""
         await asyncio.to_thread(_read_all, get_app_session().input)
 
     async def read_line(
