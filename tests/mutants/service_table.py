@@ -113,6 +113,18 @@ SERVICE = (
         "if True:",
         (f"{_UNIT}/api", f"{_UNIT}/cli/test_tokens.py"),
     ),
+    Mutant(
+        "bot/answerback/api/auth.py",
+        'if agent.name == name and agent.role == "surface"',
+        "if agent.name == name",
+        (f"{_UNIT}/api/test_tokens.py",),
+    ),
+    Mutant(
+        "bot/answerback/api/auth.py",
+        "if agent is None and self._connected is not None:",
+        "if False:",
+        (f"{_UNIT}/api/test_oauth.py",),
+    ),
     # Links of accounts, agents that people connect, leases and receipts.
     *(
         Mutant(f"{_SERVICE}/{file}.py", line, mutant, (f"{_UNIT}/service/{test}.py",))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from answerback.api.auth import AgentTokens
 from answerback.ports.person_key import hash_of, new_token
+from answerback.service.submission_request import Agent
 from tests.unit.adapters.web.reader import reader
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 
@@ -20,6 +22,13 @@ def test_tokens_are_random_and_only_their_hash_is_stored() -> None:
     assert len(one) >= 43
     assert hash_of(one) == hash_of(one) != hash_of(other)
     assert one not in hash_of(one)
+
+
+@pytest.mark.rule("GRANT-6")
+def test_an_agent_vouches_for_nobody_even_if_a_front_end_had_its_name() -> None:
+    agents = {"1": Agent(name="bot"), "2": Agent(name="console", role="surface")}
+    tokens = AgentTokens(agents, required=True)
+    assert [tokens.front_end_hash(name) for name in ("bot", "console", "none")] == [None, "2", None]
 
 
 @pytest.mark.rule("AUTH-1")
