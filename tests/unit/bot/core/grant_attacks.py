@@ -21,6 +21,17 @@ def call_of(name: str, arguments: Json) -> ToolCall:
     return found
 
 
+def codex_mcp(server: str, tool: str) -> ToolCall:
+    meta = {"codex_approval_kind": "mcp_tool_call", "tool_name": tool, "tool_params": {}}
+    call = {"serverName": server, "message": "Allow it?", "_meta": meta}
+    return call_of("mcpServer/elicitation/request", call)
+
+
+def openai_mcp(server: str, tool: str) -> ToolCall:
+    call = {"id": "1", "server_label": server, "name": tool, "arguments": "{}"}
+    return call_of("mcp_approval_request", call)
+
+
 SHELL: Final = claude("Bash", command="git push origin main", description="Push")
 EDIT: Final = claude("Edit", file_path="/srv/app/a.py", old_string="a", new_string="b")
 FETCH: Final = claude("WebFetch", url="https://docs.example.com/page", prompt="Sum it up")
@@ -39,6 +50,8 @@ BASES: Final[Mapping[str, tuple[ToolCall, str]]] = {
     "mcp": (MCP, "tool"),
     "gateway": (GATEWAY, "tool"),
     "codex": (CODEX, "command"),
+    "codex mcp": (codex_mcp("github", "x__delete"), "tool"),
+    "openai mcp": (openai_mcp("github", "x__delete"), "tool"),
 }
 
 
@@ -232,6 +245,8 @@ ATTACKS: Final[Mapping[str, Mapping[str, ToolCall]]] = {
             "PermissionRequest", {"tool_name": "mcp__github__create_issue", "tool_input": [1]}
         ),
     },
+    "codex mcp": {"another split of the name": codex_mcp("github__x", "delete")},
+    "openai mcp": {"another split of the name": openai_mcp("github__x", "delete")},
     "gateway": {
         "another server": call_of(
             "tools/call", {"server": "shop2", "name": "delete", "arguments": {"path": "a.txt", "n": 2}}
