@@ -175,4 +175,4 @@ class Form(FrozenModel):
 
 def options_json(options: tuple[Option, ...]) -> JsonValue:
     """Return a question's options as JSON for agents and the record, or null if it has none."""
-    return [option.model_dump(exclude_none=True) for option in options] or None
+    return [each.model_dump(exclude_none=True, exclude={"lasting"}) for each in options] or None

@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
-from answerback.core.form import Question
+from answerback.core.form import Question, options_json
 from answerback.core.walker import GivenAnswer
 from answerback.dialects.results import failure_result, reply_and_reason_fields, source_remark
 
@@ -59,7 +59,7 @@ def _question_json(ask: Ask, question: Question) -> dict[str, JsonValue]:
         "id": question.id,
         "label": question.header,
         "prompt": question.text,
-        "options": [o.model_dump(exclude_none=True) for o in question.options],
+        "options": options_json(question.options) or [],
     }
 
 

@@ -196,8 +196,8 @@ async def test_no_text_is_missed_when_a_session_cannot_be_resumed(town: Town) ->
 
 async def test_nothing_is_read_after_a_resumed_session(town: Town) -> None:
     async with town.up() as up:
+        await wait_until_caught_up(up)  # otherwise the start may read the thread of the ask
         ask = await submit_ask(up, TEXT)
-        await wait_until_caught_up(up)
         await town.discord.gateway.disconnect(4000)
         await wait_for_mark(town.ann, town.ann.mention_bot(town.thread(ask), "replayed"))
         assert town.discord.gateway.resumes == 1
