@@ -105,9 +105,8 @@ class LeaderLease:
     async def _take_or_renew(self, shared: SharedLeases) -> None:
         """Take or renew the lease; stop the work if it is lost or cannot be renewed in time."""
         loop = asyncio.get_running_loop()
-        since = (
-            loop.time()
-        )  # before the request, so that it never ends later here than in the store
+        # Before the request, so that the lease never ends later here than in the store.
+        since = loop.time()
         try:
             async with asyncio.timeout_at(self._until if self._epoch else None):
                 claim = Claim(shared.holder, self._seconds)
