@@ -178,7 +178,7 @@ _ELICITATION_FIELDS: Final = (
 )
 _META_FIELDS: Final = (
     *("codex_approval_kind", "persist", "tool_name", "tool_params", "tool_params_display"),
-    *("source", "connector_id", "connector_description"),
+    *("source", "connector_description"),
 )
 """Fields that the headline, the options or the context show already, and what stands for the arguments elsewhere."""
 

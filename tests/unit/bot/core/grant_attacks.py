@@ -21,9 +21,9 @@ def call_of(name: str, arguments: Json) -> ToolCall:
     return found
 
 
-def codex_mcp(server: str, tool: str) -> ToolCall:
+def codex_mcp(server: str, tool: str, **more: object) -> ToolCall:
     meta = {"codex_approval_kind": "mcp_tool_call", "tool_name": tool, "tool_params": {}}
-    call = {"serverName": server, "message": "Allow it?", "_meta": meta}
+    call = {"serverName": server, "message": "Allow it?", "_meta": meta | more}
     return call_of("mcpServer/elicitation/request", call)
 
 
@@ -245,7 +245,10 @@ ATTACKS: Final[Mapping[str, Mapping[str, ToolCall]]] = {
             "PermissionRequest", {"tool_name": "mcp__github__create_issue", "tool_input": [1]}
         ),
     },
-    "codex mcp": {"another split of the name": codex_mcp("github__x", "delete")},
+    "codex mcp": {
+        "another split of the name": codex_mcp("github__x", "delete"),
+        "a connector": codex_mcp("github", "x__delete", connector_id="connector_2"),
+    },
     "openai mcp": {"another split of the name": openai_mcp("github__x", "delete")},
     "gateway": {
         "another server": call_of(
