@@ -23,17 +23,19 @@ def seconds(work: Callable[[], object], enough: float = BLOCKED) -> float:
     """
     minimum, before = float("inf"), 1.0
     gc.disable()  # garbage from other tests is not this work's to collect
-    for _ in range(_MAX_ATTEMPTS):
-        began = time.thread_time()
-        work()
-        elapsed = time.thread_time() - began
-        if elapsed >= BLOCKED / 2:
-            after = slowdown()
-            elapsed, before = elapsed / max(before, after), after
-        minimum = min(minimum, elapsed)
-        if minimum < enough:
-            break
-    gc.enable()
+    try:
+        for _ in range(_MAX_ATTEMPTS):
+            began = time.thread_time()
+            work()
+            elapsed = time.thread_time() - began
+            if elapsed >= BLOCKED / 2:
+                after = slowdown()
+                elapsed, before = elapsed / max(before, after), after
+            minimum = min(minimum, elapsed)
+            if minimum < enough:
+                break
+    finally:
+        gc.enable()
     return minimum
 
 
