@@ -41,16 +41,14 @@ _COUNTED: Final = "agent_tokens"
 class SqlAgentTokens(Part[SqlDatabase], AgentTokenStore):
     """Sign-ins and tokens in a database."""
 
-    async def add_sign_in(self, new: SignIn, most: int, most_per_address: int) -> bool:
-        address = new.asked_by.address
-
+    async def add_sign_in(self, new: SignIn, source: str, most: int, most_each: int) -> bool:
         async def run(tx: Transaction) -> bool:
             await tx.execute("DELETE FROM sign_ins WHERE until < $1", new.at - EXPIRED_FOR)
-            [(in_all, here)] = await tx.execute(_WAITING, address, new.at)
-            has_room: bool = in_all < most and here < most_per_address
+            [(in_all, here)] = await tx.execute(_WAITING, source, new.at)
+            has_room: bool = in_all < most and here < most_each
             if has_room:
                 ids = (new.id, new.device_hash, new.user_hash)
-                await tx.execute(_ADD, *ids, address, new.at, new.until, _dump_sign_in(new))
+                await tx.execute(_ADD, *ids, source, new.at, new.until, _dump_sign_in(new))
             return has_room
 
         return await self._db.transact(run, lock=_COUNTED)

@@ -25,13 +25,13 @@ ANN = Person(surface="web", user_id="ann", name="Ann", known=AuthMethod.PROXY)
 ANNS = (account_of(ANN), "slack:U1")
 
 
-def new_sign_in(number: int = 1, *, address: str = "192.0.2.1", **fields: Any) -> SignIn:
+def new_sign_in(number: int = 1, **fields: Any) -> SignIn:
     """Return a sign-in that waits for a person."""
     values: dict[str, Any] = {
         "id": f"sign_in_{number}",
         "device_hash": f"device {number}",
         "user_hash": f"user {number}",
-        "asked_by": AskingProgram("Claude Code", "laptop", address),
+        "asked_by": AskingProgram("Claude Code", "laptop", "192.0.2.1"),
         "at": 1_000.0,
         "until": 1_600.0,
         "interval": 5.0,
@@ -56,7 +56,7 @@ def new_token(number: int = 1, *, owner: Person = ANN, **fields: Any) -> AgentTo
 async def approve(store: Store, number: int = 1, at: float = 1_000.0) -> SignIn:
     """Store a sign-in that a person has approved."""
     approved = new_sign_in(number, at=at, until=at + 600, state=SignInState.APPROVED, seen_by=ANN)
-    assert await store.agent_tokens.add_sign_in(approved, 99, 99)
+    assert await store.agent_tokens.add_sign_in(approved, "a", 99, 99)
     return approved
 
 
@@ -68,7 +68,7 @@ class AgentTokensContract:
         self, store: Store
     ) -> None:
         waiting = new_sign_in(interval=5)
-        assert await store.agent_tokens.add_sign_in(waiting, 9, 9)
+        assert await store.agent_tokens.add_sign_in(waiting, "a", 9, 9)
         for key in ("sign_in_1", "device 1", "user 1"):
             assert await store.agent_tokens.find_sign_in(key) == waiting
         assert await store.agent_tokens.find_sign_in("user 2") is None
@@ -82,19 +82,19 @@ class AgentTokensContract:
         assert not await store.agent_tokens.replace_sign_in(new_sign_in(2), polled)
 
     @pytest.mark.rule("ONBOARD-6")
-    async def test_only_so_many_sign_ins_wait_in_all_and_from_one_address(
+    async def test_only_so_many_sign_ins_wait_in_all_and_from_one_source(
         self, store: Store
     ) -> None:
         add = store.agent_tokens.add_sign_in
-        assert await add(new_sign_in(1), 3, 2)
-        assert await add(new_sign_in(2), 3, 2)
-        assert not await add(new_sign_in(3), 3, 2), "two from this address"
-        assert await add(new_sign_in(3, address="192.0.2.2"), 3, 2)
-        assert not await add(new_sign_in(4, address="192.0.2.3"), 3, 2), "three in all"
+        assert await add(new_sign_in(1), "a", 3, 2)
+        assert await add(new_sign_in(2), "a", 3, 2)
+        assert not await add(new_sign_in(3), "a", 3, 2), "two from this source"
+        assert await add(new_sign_in(3), "b", 3, 2)
+        assert not await add(new_sign_in(4), "c", 3, 2), "three in all"
         later = new_sign_in(4, at=1_600.0, until=2_200.0)
-        assert await add(later, 1, 1), "those that have expired wait no longer"
+        assert await add(later, "a", 1, 1), "those that have expired wait no longer"
         assert await store.agent_tokens.find_sign_in("user 1") is not None, "it learns why"
-        assert await add(new_sign_in(5, at=1_600.5 + EXPIRED_FOR, until=9_000.0), 9, 9)
+        assert await add(new_sign_in(5, at=1_600.5 + EXPIRED_FOR, until=9_000.0), "a", 9, 9)
         assert await store.agent_tokens.find_sign_in("user 1") is None
         assert await store.agent_tokens.find_sign_in("user 4") == later
 

@@ -28,6 +28,8 @@ _MAX_NAME: Final = 40
 SLOWER: Final = 5.0
 _MAX_PAUSE: Final = 60.0
 _JSON: Final = TypeAdapter(dict[str, JsonValue])
+_TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+"""https://www.rfc-editor.org/rfc/rfc6750#section-2.1; a shell reads the file with the token, and could run more."""
 _FAILURES: Final = {
     "access_denied": "It was denied, or whoever approved it may have no more agents.",
     "expired_token": "Nobody approved it in time. Repeat the command to get a new code.",
@@ -42,8 +44,10 @@ def sign_in(url: str, program: str) -> str:
         fail(f"{url} is not encrypted, so others could read the token. Use https://.", 2)
     try:
         return asyncio.run(_SignIn(url).run(program))
-    except (aiohttp.ClientError, TimeoutError, ValidationError) as error:
-        fail(f"{url} cannot be reached or is not an Answerback that people can sign in to: {error}")
+    except (aiohttp.ClientError, TimeoutError) as error:
+        fail(f"{url} cannot be reached: {error or 'it did not answer in time'}. Check --url.")
+    except (ValidationError, KeyError):
+        fail(f"{url} does not answer as an Answerback that people can sign in to. Check --url.")
 
 
 def save_token(url: str, variable: str, token: str) -> Path:
@@ -120,10 +124,13 @@ class _SignIn:
             await asyncio.sleep(interval)
             try:
                 status, body, pause = await self._post(http, endpoint, sent)
-            except (aiohttp.ClientError, TimeoutError):
-                continue  # it may be back before the code expires
+            except (aiohttp.ClientError, TimeoutError, ValidationError):
+                continue  # it, or the proxy before it, may be back before the code expires
             if status == 200:
-                return str(body["access_token"])
+                token = str(body["access_token"])
+                if not _TOKEN.fullmatch(token):
+                    fail(f"{self._url} sent something that is no token, so nothing was saved.")
+                return token
             error = body.get("error")
             if error == "slow_down":
                 interval += SLOWER

@@ -118,8 +118,8 @@ def account_of(person: Person) -> str:
 class AgentTokenStore(Protocol):
     """Sign-ins and tokens in the store. Processes that share it see each other's at once."""
 
-    async def add_sign_in(self, new: SignIn, most: int, most_per_address: int) -> bool:
-        """Store a sign-in; False if so many wait already, in all or from its address. Removes those long expired."""
+    async def add_sign_in(self, new: SignIn, source: str, most: int, most_each: int) -> bool:
+        """Store a sign-in; False if so many wait already, in all or from its source. Removes those long expired."""
 
     async def find_sign_in(self, key: str) -> SignIn | None:
         """Return the sign-in with this id or with this hash of one of its codes."""

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
+from answerback.http.client_address import ClientAddress
 from answerback.http.request_rates import RequestRates
 from answerback.ports.agent_tokens import (
     AgentToken,
@@ -144,7 +145,9 @@ class SignIns(SignInDesk):
             until=now + CODE_SECONDS,
             interval=INTERVAL,
         )
-        stored = await self._tokens.add_sign_in(new, MAX_WAITING, MAX_WAITING_PER_ADDRESS)
+        source = ClientAddress(asked_by.address, asked_by.is_reported).source
+        limits = MAX_WAITING, MAX_WAITING_PER_ADDRESS
+        stored = await self._tokens.add_sign_in(new, source, *limits)
         return codes if stored else None
 
     async def poll(self, device_code: str) -> Issued | PollError:

@@ -19,14 +19,14 @@ from tests.stores.memory.database import MemoryDatabase
 class MemoryAgentTokens(Part[MemoryDatabase], AgentTokenStore):
     """Sign-ins and tokens in memory."""
 
-    async def add_sign_in(self, new: SignIn, most: int, most_per_address: int) -> bool:
-        table = self._db.tables().sign_ins
+    async def add_sign_in(self, new: SignIn, source: str, most: int, most_each: int) -> bool:
+        table, sources = self._db.tables().sign_ins, self._db.tables().sign_in_sources
         for each in [each for each in table.values() if each.until < new.at - EXPIRED_FOR]:
             del table[each.id]
-        waiting = [each.asked_by.address for each in table.values() if each.until > new.at]
-        if len(waiting) >= most or waiting.count(new.asked_by.address) >= most_per_address:
+        waiting = [sources[each.id] for each in table.values() if each.until > new.at]
+        if len(waiting) >= most or waiting.count(source) >= most_each:
             return False
-        table[new.id] = new
+        table[new.id], sources[new.id] = new, source
         return True
 
     async def find_sign_in(self, key: str) -> SignIn | None:

@@ -34,6 +34,7 @@ class Tables:
     account_links: dict[str, AccountLink] = field(default_factory=dict)
     push_subscriptions: dict[str, PushSubscription] = field(default_factory=dict)
     sign_ins: dict[str, SignIn] = field(default_factory=dict)
+    sign_in_sources: dict[str, str] = field(default_factory=dict)
     agent_tokens: dict[str, AgentToken] = field(default_factory=dict)
     deliveries: dict[str, StoredDelivery] = field(default_factory=dict)
     secrets: dict[str, bytes] = field(default_factory=dict)

@@ -170,29 +170,33 @@ SHORT: tuple[int, Json] = (200, {**BEGUN[1], "expires_in": "soon"})
         (lambda url: {**own(url), "issuer": "https://x.example"}, (), "calls itself https://x"),
         (lambda url: {**own(url), "token_endpoint": "https://x.example/t"}, (), "nothing was sent"),
         (lambda url: {"issuer": url}, (), "nothing was sent"),
-        (own, ("junk",), "cannot be reached or is not an Answerback"),
+        (own, ("junk",), "does not answer as an Answerback"),
         (own, ((400, {"error": "x", "error_description": "No \x1b[2J"}),), "refused it: No"),
         (own, (BEGUN, (400, {"error": "access_denied"})), "It was denied"),
         (own, (BEGUN, (400, {"error": "expired_token"})), "Nobody approved it in time"),
         (own, (BEGUN, PENDING, (400, {"error": "invalid_grant"})), "used already"),
         (own, ((200, {**BEGUN[1], "expires_in": 0}), PENDING), "Nobody approved it in time"),
+        (own, ((200, {"device_code": "d"}),), "does not answer as an Answerback"),
+        (own, (BEGUN, (200, {"token": "ab_token"})), "does not answer as an Answerback"),
+        (own, (BEGUN, (200, {"access_token": "ab; touch /tmp/x"})), "nothing was saved"),
     ],
 )
 async def test_what_keeps_an_agent_from_a_token_is_said(
-    metadata: Callable[[str], Json] | None, answers: tuple[Any, ...], message: str
+    home: Path, metadata: Callable[[str], Json] | None, answers: tuple[Any, ...], message: str
 ) -> None:
     async with answering(metadata, *answers) as url:
         done = await run("connect", "claude", "--sign-in", "--yes", "--url", url)
     assert done.exit_code == 1, done.output
     assert message in done.output
     assert "\x1b[2J" not in done.output
+    assert not (home / "XDG_STATE_HOME").exists()
 
 
 @pytest.mark.rule("ONBOARD-12")
 async def test_it_waits_while_many_sign_in_slows_down_and_survives_an_outage(home: Path) -> None:
     busy, slower = (429, {"error": "slow_down"}), (400, {"error": "slow_down"})
     issued = (200, {"access_token": "ab_token"})
-    async with answering(own, busy, SHORT, PENDING, slower, "hang up", issued) as url:
+    async with answering(own, busy, SHORT, PENDING, slower, "hang up", "502", issued) as url:
         done = await run(
             *("connect", "claude", "--sign-in", "--yes", "--url", url, "--token-env", "MINE")
         )

@@ -289,6 +289,8 @@ async def test_so_many_programs_wait_and_no_more(rig: Rig, monkeypatch: pytest.M
     assert await rig.desk.begin(CLAUDE) is not None
     assert await rig.desk.begin(CLAUDE) is None
     assert await rig.desk.begin(replace(CLAUDE, address="192.0.2.2")) is not None
+    assert await rig.desk.begin(replace(CLAUDE, address="2001:db8::1")) is not None
+    assert await rig.desk.begin(replace(CLAUDE, address="2001:db8::2")) is None, "one network"
 
 
 @pytest.mark.rule("ONBOARD-7")
