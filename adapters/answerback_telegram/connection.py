@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
-from answerback.core.errors import PlatformError, RateLimitedError, StoreError
+from answerback.core.errors import PlatformError, RateLimitedError
 from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
 from answerback_chat.background_tasks import BackgroundTasks
@@ -36,12 +36,27 @@ _SETTLING_SECONDS: Final = 0.25
 _LONGEST_PAUSE: Final = 60.0
 
 
+async def is_done_with(
+    update: Mapping[str, Any], handle: Callable[[Mapping[str, Any]], Awaitable[None]]
+) -> bool:
+    """Handle an update; return whether it is done with. If it could not be stored, it has to come again."""
+    try:
+        await handle(update)
+    except Exception as error:
+        if is_resent(error):
+            extra = {"action": "update_later"}
+            logger.warning("A Telegram update will be handled again: %s", error, extra=extra)
+            return False
+        # One odd update must not hold up the others.
+        logger.exception("A Telegram update failed", extra={"action": "update_failed"})
+    return True
+
+
 class UpdatePoller:
     """Asks for updates until it is stopped.
 
     Args:
-        handle: handles one update. If it raises StoreError, the update is handled again; after any other error, it
-            counts as handled.
+        handle: handles one update; see `is_done_with`.
         leads: whether this process certainly is the one that polls, and knows who the bot is; nothing is handled else.
         on_connected: called when updates arrive, at first or again.
         first_pause: the seconds after the first failure in a row.
@@ -138,21 +153,7 @@ class UpdatePoller:
                 self._handling[number] = task
 
     async def _handle_one(self, update: Mapping[str, Any]) -> bool:
-        """Handle an update; return whether it is done with."""
-        if not self._leads():
-            return False
-        try:
-            await self._handle(update)
-        except StoreError as error:
-            if not is_resent(error):
-                logger.exception("A Telegram update failed", extra={"action": "update_failed"})
-                return True
-            extra = {"action": "update_later"}
-            logger.warning("A Telegram update will be handled again: %s", error, extra=extra)
-            return False
-        except Exception:  # one odd update must not hold up the others
-            logger.exception("A Telegram update failed", extra={"action": "update_failed"})
-        return True
+        return self._leads() and await is_done_with(update, self._handle)
 
     def _confirm_handled(self) -> bool:
         """Move on past the updates that are handled, up to the first that is not; return whether none failed."""

@@ -6,18 +6,15 @@ https://core.telegram.org/bots/api#setwebhook
 from __future__ import annotations
 
 import hmac
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from aiohttp import web
 from pydantic_core import from_json
 
-from answerback.core.errors import StoreError
 from answerback.http.request_body import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
-
-logger = logging.getLogger(__name__)
+from answerback_telegram.connection import is_done_with
 
 PATH: Final = "/telegram/updates"
 MAX_BODY: Final = 1024 * 1024
@@ -35,7 +32,7 @@ class HttpEndpoint:
 
     Args:
         secret: the secret token that Telegram was told to send.
-        handle: handles one update, and returns once it is committed. If it raises StoreError, Telegram sends it again.
+        handle: handles one update; Telegram sends it again unless it is done with.
     """
 
     def __init__(self, secret: str, handle: Callable[[Mapping[str, Any]], Awaitable[None]]) -> None:
@@ -56,11 +53,6 @@ class HttpEndpoint:
             update = from_json(raw)
         except ValueError:
             return web.Response(status=400, text="not JSON")
-        if isinstance(update, dict):
-            try:
-                await self._handle(update)
-            except StoreError as error:
-                extra = {"action": "update_later"}
-                logger.warning("Telegram has to send an update again: %s", error, extra=extra)
-                return web.Response(status=503, text="try again")
+        if isinstance(update, dict) and not await is_done_with(update, self._handle):
+            return web.Response(status=503, text="try again")
         return web.Response()

@@ -45,7 +45,7 @@ def sign_in(url: str, program: str) -> str:
     try:
         return asyncio.run(_SignIn(url).run(program))
     except (aiohttp.ClientError, TimeoutError) as error:
-        fail(f"{url} cannot be reached: {error or 'it did not answer in time'}. Check --url.")
+        fail(f"{url} cannot be reached ({str(error) or 'no answer in time'}). Check --url.")
     except (ValidationError, KeyError):
         fail(f"{url} does not answer as an Answerback that people can sign in to. Check --url.")
 

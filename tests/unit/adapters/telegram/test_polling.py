@@ -89,6 +89,21 @@ async def test_an_odd_update_holds_up_no_other(
         assert handler.seen == [number]
 
 
+@pytest.mark.parametrize("error", [UnreadableRowError("odd"), ValueError("odd")])
+async def test_an_odd_update_that_is_posted_is_not_posted_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    async def failing(*_: object) -> None:
+        raise error
+
+    async with rig(tmp_path, "http") as at:
+        monkeypatch.setattr(at.service, "draft", failing)
+        own = at.telegram.chats[at.ann.id]
+        await at.telegram.person_sends(at.ann, own, "hello")
+        await at.telegram.until(lambda: at.telegram.handled or at.telegram.refused_posts)
+        assert not at.telegram.refused_posts
+
+
 async def test_a_process_that_lost_the_lease_handles_and_confirms_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
