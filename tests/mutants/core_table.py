@@ -155,8 +155,17 @@ CORE = (
                 "if False:",
             ),
             ("confirmation", "if by.known is AuthMethod.KEY:", "if False:"),
-            ("confirmation", "people.may_be(by, rule.requester)", "False"),
-            ("confirmation", "for each in others):", "for each in ()):"),
+            (
+                "confirmation",
+                "if any(people.may_be_same(by, each) for each in requesters):",
+                "if False:",
+            ),
+            (
+                "confirmation",
+                "if not is_other and (requesters or not people.is_known(by, vote.at)):",
+                "if False:",
+            ),
+            ("confirmation", "for each in (*answerers, *voters)):", "for each in ()):"),
             ("walker", "len(votes) >= form.confirmation.due", "len(votes) > 0"),
             ("clarification", "walk=replace(ask.walk, votes=()),", "walk=ask.walk,"),
         )

@@ -52,12 +52,14 @@ def confirm(
         return refusals.ALREADY_CONFIRMED
     if by.known is AuthMethod.KEY:
         return refusals.NOBODY_IN_PARTICULAR
-    account = people.account_named(rule.requester or "")
-    requesters = () if account is None else (account,)
-    is_requester = rule.requester is not None and people.may_be(by, rule.requester)
-    if is_requester or any(people.may_be_same(by, each) for each in requesters):
-        return refusals.REQUESTER
-    others = (*answerers, *voters, *requesters)
-    if not all(people.is_different(by, each, vote.at) for each in others):
+    if rule.requester is not None:
+        requesters = people.persons_named(rule.requester)
+        if any(people.may_be_same(by, each) for each in requesters):
+            return refusals.REQUESTER
+        # The directory may list no account of theirs there, or not even them any more.
+        is_other = any(people.is_different(by, each, vote.at) for each in requesters)
+        if not is_other and (requesters or not people.is_known(by, vote.at)):
+            return refusals.NOT_TOLD_APART
+    if not all(people.is_different(by, each, vote.at) for each in (*answerers, *voters)):
         return refusals.NOT_TOLD_APART
     return (*votes, vote)

@@ -128,18 +128,14 @@ class People:
         return tuple(dict.fromkeys((own, *others)))
 
     def accounts_named(self, name: str) -> tuple[tuple[str, str], ...]:
-        """Return all accounts of a person, as surface and id."""
-        alone = self.account_named(name)
-        if alone is not None:
-            return ((alone.surface, alone.user_id),)
-        parts = (each.partition(":") for each in self.accounts.get(name, ()))
+        """Return all accounts, as surface and id, of a person in the directory, or the one that a name is."""
+        accounts = self.accounts.get(name, (name,) if ":" in name else ())
+        parts = (each.partition(":") for each in accounts)
         return tuple((surface, user_id) for surface, _, user_id in parts)
 
-    def account_named(self, name: str) -> Person | None:
-        """Return the account that a name stands for if it is not a person's in the directory but ``surface:id``."""
-        surface, colon, user_id = name.partition(":")
-        is_account = colon and name not in self.accounts
-        return Person(surface=surface, user_id=user_id) if is_account else None
+    def persons_named(self, name: str) -> tuple[Person, ...]:
+        """Return a person once for each of their accounts."""
+        return tuple(Person(surface=s, user_id=u) for s, u in self.accounts_named(name))
 
     def owner_name(self, person: Person) -> str:
         """Return a person's name in the directory or, if it has none, their account."""
@@ -170,11 +166,6 @@ class People:
         first, second = account_id(one), account_id(other)
         return self._humans.get(first, first) == self._humans.get(second, second)
 
-    def may_be(self, person: Person, name: str) -> bool:
-        """Whether an account belongs to a person in the directory, or did once."""
-        accounts = self.accounts_named(name)
-        return any(self.may_be_same(person, Person(surface=s, user_id=u)) for s, u in accounts)
-
     def is_settled(self, person: Person, at: float) -> bool:
         """Whether an account counts for confirmations: it was not linked only recently, nor in the future."""
         return _is_settled(self._linked_at.get(account_id(person)), at)
@@ -183,11 +174,9 @@ class People:
         """Whether two accounts are known to belong to different people: on one surface, or by the directory."""
         if self.may_be_same(one, other):
             return False
-        return one.surface == other.surface or (
-            self._is_known(one, at) and self._is_known(other, at)
-        )
+        return one.surface == other.surface or (self.is_known(one, at) and self.is_known(other, at))
 
-    def _is_known(self, person: Person, at: float) -> bool:
+    def is_known(self, person: Person, at: float) -> bool:
         """Whether the directory says who the person is, and not only since a moment ago."""
         name = self.name_of(person)
         if name is None or not self.is_settled(person, at):

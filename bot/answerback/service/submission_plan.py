@@ -295,6 +295,9 @@ def find_confirmation_problem(
     if not any(map(is_collective, named)):
         requester = people.ids_on(rule.requester or "", surface)
         able = _people_among(named, surface, people) - _people_among(requester, surface, people)
+        if rule.requester is not None and not requester:
+            # Any other account there may be the requester's.
+            able = {(name, alone) for name, alone in able if name is not None}
         are_others_open = any(map(is_collective, responders))
         others = are_others_open or _people_among(responders, surface, people) - able
         most = min(most, len(able) if others else len(able) - 1)

@@ -167,6 +167,23 @@ async def test_the_person_on_whose_behalf_the_agent_asks_confirms_only_if_the_ro
 
 
 @pytest.mark.rule("CONFIRM-3")
+@pytest.mark.parametrize("known", [{}, {"ann": ("web:ann@example.com",)}])
+async def test_who_may_be_the_person_behind_the_agent_does_not_confirm(
+    parts: Parts, known: dict[str, tuple[str, ...]]
+) -> None:
+    people = People(PEOPLE.accounts)
+    service = parts.service(routes=routes(people, responders=["ann", "bob", "cy"]))
+    ask = await submitted(service, Agent("ci", owner="ann"))
+    ask = await acted(service, ask, CY, Answer(value=True))
+    # The configuration is read again, and does not list her account here any more.
+    people.update_from(People({**known, "bob": ("chat:bob",)}))
+    done = await service.act(ask.id, Confirm(), Actor(ANN))
+    assert isinstance(done, Rejected)
+    assert (done.why, done.problems[0].code) == (RejectReason.NOT_ALLOWED, "not_told_apart")
+    assert (await acted(service, ask, BOB, Confirm())).status is Status.ANSWERED
+
+
+@pytest.mark.rule("CONFIRM-3")
 async def test_who_cannot_be_told_apart_from_an_answerer_confirms_nothing(parts: Parts) -> None:
     service = parts.service(routes=routes(responders="anyone"))
     ask = await submitted(service)
@@ -210,12 +227,14 @@ async def test_groups_may_confirm(parts: Parts) -> None:
         (2, ["ann", "ann2"], ["bob"], None, False),
         (2, ["ann", "ann2", "cy"], ["bob"], None, True),
         (1, ["ann", "ann2"], ["bob"], "ann", False),
+        (1, [], ["cy", "dee"], "eve", False),
+        (1, ["bob"], ["cy"], "eve", True),
     ],
 )
 def test_more_confirmations_than_people_are_refused(
     due: int, confirmers: list[str], responders: list[str], owner: str | None, fits: bool
 ) -> None:
-    people = People({"ann": ("chat:ann", "chat:ann2"), "bob": ("chat:bob",)})
+    people = People({"ann": ("chat:ann", "chat:ann2"), "bob": ("chat:bob",), "eve": ("web:eve",)})
     rule = plan_confirmation(due, None, owner)
     assert rule is not None
     problem = find_confirmation_problem(rule, confirmers, responders, "chat", people)
