@@ -67,7 +67,8 @@ class ChatSettings(SurfaceSettings):
     def groups(self, checkup: DoctorContext) -> list[str]:
         """Return the groups among all configured responders, without the leading @."""
         people = (*self.responders, *checkup.responders)
-        return [who[1:] for who in people if who.startswith("@")]
+        names = (who.rpartition(":")[2] for who in people)  # "slack:@S9ENG" is "@S9ENG"
+        return [who[1:] for who in names if who.startswith("@")]
 
 
 S = TypeVar("S", bound=ChatSettings)

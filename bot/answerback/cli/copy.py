@@ -47,8 +47,11 @@ def command(
     say(
         f"Everything in {old.name} was copied to {new.name}. Set `storage.url` to the new database."
     )
+    beside, to = (str(each.sqlite_path) for each in (old, new))
+    what = "Keep" if beside == to else f"Give {to} its own copies of"
     say(
-        "The person's key is not part of a database. Keep its file, or print the new key with `answerback key`."
+        "The person's key, the key that signs receipts and the personal links are not part of a database, but in files "
+        f"whose names begin with its file's. {what} {beside}.key, {beside}.receipts and {beside}.people."
     )
 
 

@@ -6,7 +6,7 @@ This module defines the keys, their validation and its error messages. Nothing i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
@@ -307,20 +307,29 @@ class Settings(BaseSettings):
 
 def _named_people(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield the people that other settings name, with the key of each."""
-    for each in settings.onboarding.owners:
-        if each.startswith(PERSON_PREFIX):
-            yield "onboarding.owners", each.removeprefix(PERSON_PREFIX)
     for agent_name, agent in settings.agents.items():
         if agent.owner is not None:
             yield f"agents.{agent_name}.owner", agent.owner
-    for route_name, route in settings.routes.items():
-        escalated = route.escalate.responders if route.escalate else ()
-        confirmers = route.confirmations.confirmers if route.confirmations else None
-        lists = (("responders", route.responders), ("escalate.responders", escalated))
-        for key, names in (*lists, ("confirmations.from", confirmers)):
-            for each in names or ():
-                if each.startswith(PERSON_PREFIX):
-                    yield f"routes.{route_name}.{key}", each.removeprefix(PERSON_PREFIX)
+    for key, names in _responder_lists(settings):
+        for each in names or ():
+            if each.startswith(PERSON_PREFIX):
+                yield key, each.removeprefix(PERSON_PREFIX)
+
+
+def _responder_lists(settings: Settings) -> Iterator[tuple[str, Sequence[str] | None]]:
+    """Yield the lists of who may act, with the key of each."""
+    yield "onboarding.owners", settings.onboarding.owners
+    for name, route in settings.routes.items():
+        yield f"routes.{name}.responders", route.responders
+        if route.escalate is not None:
+            yield f"routes.{name}.escalate.responders", route.escalate.responders
+        if route.confirmations is not None:
+            yield f"routes.{name}.confirmations.from", route.confirmations.confirmers
+    for plugin in installed_plugins():
+        yield (
+            f"{plugin.name}.responders",
+            getattr(plugin_settings(settings, plugin), "responders", None),
+        )
 
 
 def settings_type(plugins: Plugins | None = None) -> type[Settings]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 import types
 import typing
@@ -26,6 +27,16 @@ from answerback.runtime.config import ENV_PREFIX, NON_SETTING_VARIABLES, Setting
 from answerback.runtime.plugins import installed_plugins
 
 DEFAULT_FILE: Final = "answerback.toml"
+_TEXT_BY_TYPE: Final = {
+    "tuple_type": 'must be a list, such as ["a", "b"]',
+    "string_type": "must be a text in quotation marks",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be a table"),
+}
+"""Pydantic's error types in terms of TOML; any other type keeps most of pydantic's own message."""
+_PYDANTIC: Final = re.compile("^(Input|String|Tuple) should ")
 _MIN_SIMILARITY: Final = 0.7
 """The similarity, by difflib, from which a key is suggested: a typo of one or two letters, not another word."""
 
@@ -66,8 +77,13 @@ def load_settings(path: Path | None = None, **overrides: Mapping[str, object]) -
         return loaded
     except ValidationError as error:
         source_name = str(path or DEFAULT_FILE) if table else "the environment"
-        lines = [_error_message(detail, source_name) for detail in error.errors()]
-        raise ConfigError("\n".join(dict.fromkeys(lines))) from None
+        lines: dict[str, str] = {}
+        for detail in error.errors():
+            where, what = _error_message(detail, source_name)
+            # A value of several types can be meant.
+            also = f", or {what.removeprefix('must be ')}" if where in lines else what
+            lines[where] = lines.get(where, "") + also
+        raise ConfigError("\n".join(f"{''.join(line)}." for line in lines.items())) from None
     except SettingsError as error:
         raise ConfigError(_json_error_message(error)) from None
 
@@ -140,7 +156,8 @@ def _refuse_unknown_variables() -> None:
         )
 
 
-def _error_message(error: ErrorDetails, source_name: str) -> str:
+def _error_message(error: ErrorDetails, source_name: str) -> tuple[str, str]:
+    """Return where an error is, and what is wrong with the value there."""
     path = [str(part) for part in error["loc"]]
     if error["type"] not in {"extra_forbidden", "missing"}:
         path = _key_part(path)
@@ -148,11 +165,12 @@ def _error_message(error: ErrorDetails, source_name: str) -> str:
     variable = ENV_PREFIX + "__".join(path).upper()
     source = variable if any(name.upper() == variable for name in os.environ) else source_name
     if error["type"] == "extra_forbidden":
-        return f"{source}: there is no key {key}{_did_you_mean(_nearest(path))}."
+        return f"{source}: there is no key {key}{_did_you_mean(_nearest(path))}", ""
     if error["type"] == "missing":
-        return f"{source}: {key} is missing."
-    message = error["msg"].removeprefix("Value error, ")
-    return f"{source}: {key}: {message}." if key else f"{source}: {message}."
+        return f"{source}: {key} is missing", ""
+    message = _PYDANTIC.sub("must ", error["msg"]).removeprefix("Value error, ")
+    where = f"{source}: {key}: " if key else f"{source}: "
+    return where, _TEXT_BY_TYPE.get(error["type"], message)
 
 
 def _key_part(path: list[str]) -> list[str]:

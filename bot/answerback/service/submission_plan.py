@@ -254,15 +254,12 @@ def _forbidden(message: str) -> Problem:
 def normalize_responders(
     responders: tuple[str, ...] | Literal["anyone"] | None, surface: str, people: People
 ) -> tuple[str, ...] | None:
-    """Return the responders as the surface knows them: ``web:alice`` is ``alice`` on the page, ``person:ann`` her ids.
-
-    Platforms' ids are literal.
-    """
+    """Return the responders as the surface knows them: ``web:alice`` is ``alice`` there, ``person:ann`` her ids."""
     if responders == ANYONE:
         return (ANYONE,)
     if responders is None:
         return None
-    prefix = f"{DEFAULT_SURFACE}:" if surface == DEFAULT_SURFACE else ""
+    prefix = f"{surface}:"
     names: dict[str, None] = {}
     for name in responders:
         person = name.removeprefix(PERSON_PREFIX)

@@ -40,7 +40,12 @@ from answerback.service.json_bodies import unknown_surface
 from answerback.service.may_act import name_place_groups
 from answerback.service.question_routing import fail_misconfigured
 from answerback.service.repeated_calls import RepeatedCalls, join_key
-from answerback.service.submission_plan import Plan, find_confirmation_problem, plan
+from answerback.service.submission_plan import (
+    Plan,
+    find_confirmation_problem,
+    normalize_responders,
+    plan,
+)
 from answerback.service.submission_request import Agent, Routes, Submission
 
 logger = logging.getLogger(__name__)
@@ -168,7 +173,8 @@ class Submitter:
             )
         if (wrong := surface.destination_problem(to)) is not None:
             return (Problem(pointer="/to", code="unknown_route", message=wrong),)
-        if responders := planned.responders or person or surface.default_responders(to):
+        default = normalize_responders(surface.default_responders(to), to.surface, people)
+        if responders := planned.responders or person or default:
             planned = replace(planned, responders=responders)
             if planned.escalation is not None or isinstance(surface, SupportsPlaceGroups):
                 named = name_place_groups(planned, surfaces)

@@ -264,6 +264,7 @@ def test_a_database_is_copied_and_wrong_names_are_reported(folder: Path, databas
     assert code == 0
     assert "asks: 0 rows" in err
     assert "Set `storage.url` to the new database" in err
+    assert f"Give answerback.db its own copies of {folder / 'answerback.db'}.key" in err
     for source, target, sentence in (
         (here, here, "are the same database"),
         (f"sqlite:///{folder / 'no.db'}", here, "does not exist"),

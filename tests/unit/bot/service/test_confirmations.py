@@ -28,7 +28,7 @@ from answerback.service.submission_request import Agent, Route, Routes, Submissi
 from answerback.testing.example_asks import new_ask
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
-from tests.service_support import ask_user
+from tests.service_support import FakeSurface, ask_user
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.terminal_support import open_terminal, question
 
@@ -254,6 +254,12 @@ async def test_a_direct_message_needs_somebody_else_to_confirm(parts: Parts) -> 
 async def test_people_stand_for_their_accounts(parts: Parts) -> None:
     people = People({"ann": ("chat:ann", "chat:ann2"), "eve": ("web:eve",)})
     service = parts.service(routes=routes(people, responders=["person:ann", "bob"]))
+    assert (await submitted(service)).responders == ("ann", "ann2", "bob")
+    parts.chat = FakeSurface(responders=("person:ann", "chat:bob", "chat:@ops"))
+    for unrouted in (Routes("chat:C1", {}, people), routes(people, responders=None)):
+        service = parts.service(routes=unrouted)
+        assert (await submitted(service, to="chat:C1")).responders == ("ann", "ann2", "bob", "@ops")
+    service = parts.service(routes=routes(people, responders=["person:ann", "chat:bob"]))
     assert (await submitted(service)).responders == ("ann", "ann2", "bob")
     routed = routes(people, responders=["person:ann", "bob"], confirmations=None)
     service = parts.service(routes=routed)
