@@ -146,14 +146,16 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
 def _render_summary(view: View, labels: Labels, list_state: ListState) -> Json:
     """Render all answers, to review and submit them or to confirm them."""
     asks, short = message_texts.heading(view, labels, MARKUP)
-    above = f"{asks}\n{message_texts.summary_heading(view, labels, MARKUP)}"
-    top = [c.text(above)]
-    budget = TEXT_BUDGET - utf16_length(above)
+    title = message_texts.summary_heading(view, labels, MARKUP)
+    top = [c.text(f"{asks}\n{title}")]
+    budget = TEXT_BUDGET - utf16_length(f"{asks}\n{title}")
     more = None
     if view.confirmation is not None:
         context = question_context.render_context(view.confirmation.about, budget // 2)
         asides = question_context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 4))
-        top = [c.text(each) for each in (context.text, above, asides.text) if each]
+        if context.text:
+            top = [c.text(asks), c.text(context.text), c.separator(), c.text(title)]
+        top += [c.text(asides.text)] if asides.text else []
         budget -= utf16_length(context.text) + utf16_length(asides.text)
         more = context.more_label(labels) or asides.more_label(labels)
     lines, left_out = FITTER.fit_answers(view.lines, labels, budget, numbered=True)

@@ -56,7 +56,7 @@ def _answers_text(view: View, labels: Labels, room: int) -> str:
     """The answers; in a review, with the instructions above them."""
     title, text = wording.summary_title(view, labels), wording.summary_text(view, labels)
     parts = [
-        f"{title}. {text}" if view.outcome is None else "",
+        *([title, text] if view.outcome is None else []),
         *(people_text.question_and_answer(line, labels) for line in view.lines),
         view.reply or "",
     ]

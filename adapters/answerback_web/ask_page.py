@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
@@ -17,19 +17,21 @@ from answerback.core.errors import Problem, StoreError, UnreadableRowError
 from answerback.core.granting import can_revoke
 from answerback.core.intents import Intent, ResolvedAction
 from answerback.core.people import People
+from answerback.core.person import AuthMethod
 from answerback.core.secrecy import keeps_secret, without_unconfirmed
 from answerback.core.too_late import can_try_again
-from answerback.core.view import view_of
+from answerback.core.view import Control, view_of
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDesk
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording
-from answerback.presentation.responders import missing_groups
+from answerback.presentation.responders import has_done_their_part, missing_groups
 from answerback_web import parse, people_text, question_context, record, render, responses
 from answerback_web.page_access import LinkTarget
 from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post
 from answerback_web.record import RecordLine
+from answerback_web.render import AskPage
 from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import Visitor, Visitors
 
@@ -65,11 +67,31 @@ class _Visit:
         return self.visitor.person if self.visitor else None
 
     def may_answer(self, ask: Ask) -> bool:
-        """Whether the visitor may answer: the web has no groups, and other surfaces know theirs."""
+        """Whether the visitor may answer, or do anything else that is left to be done."""
+        return self._is_among(ask.actors, ask)
+
+    def without_refused(self, page: AskPage, ask: Ask) -> AskPage:
+        """Return a page without the controls that could only refuse this visitor."""
+        person, people = self.person, self.people
+        if person is None or not ask.confirming:
+            return page
+        is_nobody = person.known is AuthMethod.KEY or not self._is_among(ask.waits_for, ask)
+        refused = {
+            Control.CONFIRM: is_nobody or has_done_their_part(ask, person, people),
+            Control.BACK: not any(people.is_same(person, each) for each in ask.walk.answerers),
+        }
+        return replace(
+            page,
+            controls=page.controls - {each for each, is_refused in refused.items() if is_refused},
+            takers=page.takers if self._is_among(ask.responders, ask) else None,
+        )
+
+    def _is_among(self, names: tuple[str, ...], ask: Ask) -> bool:
+        """Whether names include the visitor: the web has no groups, and other surfaces know theirs."""
         if self.person is None or (ids := self._ids(ask)) == ():
             return False
         actor = Actor(self.person, all_groups=ids is None, ids=ids)
-        return missing_groups(ask.actors, actor) != frozenset()
+        return missing_groups(names, actor) != frozenset()
 
     def may_read(self, ask: Ask) -> bool:
         """Whether the page shows an ask: those that are shown elsewhere have one for the operator, and for those who
@@ -140,7 +162,7 @@ class AskPages:
         if HIDDEN_HEADER not in request.headers:
             await self._site.note_seen([ask])
             if self._desk is not None and visit.person and ask.open:
-                await self._desk.note_seen(visit.person.user_id, [ask.id])
+                await self._desk.note_seen(visit.person.user_id, [ask])
         return await self._ask_page(visit, ask)
 
     async def events(self, request: web.Request, visit: _Visit) -> web.StreamResponse:
@@ -278,6 +300,8 @@ class AskPages:
         )
         is_slow = question_context.is_slow_to_render(ask)
         page = await asyncio.to_thread(build_page) if is_slow else build_page()
+        if visit.may_answer(ask):
+            page = visit.without_refused(page, ask)
         return responses.page_response(
             self._site.render_template(
                 "ask",

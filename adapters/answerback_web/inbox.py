@@ -196,8 +196,7 @@ class Inbox:
             await self._site.note_seen(results.rows)
         if self._desk is not None:
             if is_seen:
-                seen = [ask.id for ask in results.rows]
-                await self._desk.note_seen(visitor.person.user_id, seen)
+                await self._desk.note_seen(visitor.person.user_id, results.rows)
             key = await self._desk.server_key()
             push = {"key": key, "worker": worker_name(key)}
         return self._page(

@@ -36,6 +36,8 @@ class InboxItem:
     """What else the open question is about."""
     waits: str
     """That it waits, and from which agent: all that a notification says."""
+    waits_since: float
+    """When it began to wait as it does, or was handed over, in seconds since it was asked."""
     push_after: float
     """Seconds after which it is worth a notification."""
     progress: str | None
@@ -151,6 +153,7 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         text=one_line(wording.subject(view, labels)),
         detail=shorten(row_detail(ask, view), limits.DETAIL_LENGTH),
         waits=push_text.waits_line(ask, labels),
+        waits_since=ask.reminded_from,
         push_after=ask.request.push_after,
         progress=view.prompt.progress if view.prompt else None,
         unattended=view.unattended,

@@ -20,6 +20,7 @@ from answerback.core.granting import describe_offer
 from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
 from answerback.core.schema_fields import fields_from_schema
+from answerback.core.secrecy import view_for_agent
 from answerback.core.view import Control, Line, Prompt, View, answer_lines, view_of
 from answerback.core.walker import GivenAnswer, Person, question_index
 from answerback.presentation import durations, wording
@@ -63,18 +64,17 @@ class Row:
     edit: str | None
     """The value that the Edit button sends."""
     context: Markup | None
-    """What an ask that has ended was decided on."""
+    """What the answer was given on, once it is to be confirmed or the ask has ended."""
     folded: bool
-    """Whether the context is long, and starts collapsed."""
+    """Whether the context starts collapsed: it is long, and nothing is left to decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The heading of a summary of all answers; ``context`` is what they were decided on."""
+    """The heading of a summary of all answers."""
 
     title: str
     text: str
-    context: Markup | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +182,11 @@ def ask_page(
         problems: what is wrong with it.
         notice: a sentence to show at the top.
         unsaved_texts: texts to show below the notice, which would be lost otherwise.
-        hidden: whether the visitor may not read anything yet.
+        hidden: whether the visitor may not read anything yet, and perhaps is the agent.
     """
     view = view_of(ask, labels)
+    if hidden:
+        view = view_for_agent(ask, view)
     prompt = view.prompt
     outcome, status = view.outcome, wording.ending_status(view)
     errors = tuple(_error(problem, prompt, post) for problem in problems)
@@ -203,7 +205,9 @@ def ask_page(
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
         prompt=prompt_part(prompt, labels, post) if prompt else None,
         review=view.is_review,
-        summary=_summary(view, labels) if prompt is None and outcome is None else None,
+        summary=Summary(wording.summary_title(view, labels), wording.summary_text(view, labels))
+        if prompt is None and outcome is None
+        else None,
         hidden=hidden,
         confirmed=people_text.confirmed_by(view, labels),
         can_move=view.reviewed,
@@ -279,12 +283,6 @@ def _title(view: View, labels: Labels) -> str:
     return wording.ending(view, labels) or wording.summary_title(view, labels)
 
 
-def _summary(view: View, labels: Labels) -> Summary:
-    about = view.confirmation.about if view.confirmation else None
-    context = question_context.render_context(about, labels) if about else None
-    return Summary(wording.summary_title(view, labels), wording.summary_text(view, labels), context)
-
-
 def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator[str]:
     if view.prompt is not None:
         question = view.prompt.question
@@ -300,7 +298,7 @@ def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator
 def _row(ask: Ask, line: Line, labels: Labels, *, verbatim: bool) -> Row:
     given = line.given
     index = question_index(ask.form, line.question.id)
-    context = "" if ask.open else line.question.context or ""
+    context = line.question.context if ask.confirming or not ask.open else None
     return Row(
         question=visible(line.text),
         answers=_answer_texts(line.question, given, labels) if given else (),
@@ -315,7 +313,7 @@ def _row(ask: Ask, line: Line, labels: Labels, *, verbatim: bool) -> Row:
         )
         if context
         else None,
-        folded=len(context) > limits.MAX_OPEN_ANSWERS,
+        folded=not ask.open and len(context or "") > limits.MAX_OPEN_ANSWERS,
     )
 
 

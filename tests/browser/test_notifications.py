@@ -83,6 +83,19 @@ async def test_a_question_that_waits_is_announced_by_its_agent_alone_and_taken_b
         await expect(desktop).to_have_attribute("data-shown", "closed", timeout=15_000)
 
 
+@pytest.mark.rule("CONFIRM-7")
+async def test_what_was_in_sight_is_announced_once_it_waits_for_a_confirmation(
+    browser: Browser, web_site: Site
+) -> None:
+    ask = await web_site.ask({**TEXT, "text": "Seen before"}, confirmations=1, responders="anyone")
+    async with inbox(browser, web_site, presses=1) as page:
+        await expect(page.get_by_text("Seen before")).to_be_visible()
+        await web_site.act(ask, Answer(value="x"))
+        await expect(page.get_by_text("Confirm this?")).to_be_visible(timeout=15_000)
+        await page.clock.fast_forward(10_000)
+        await expect(page.locator("html")).to_have_attribute("data-shown", "1")
+
+
 async def test_what_is_answered_at_once_is_not_announced(browser: Browser, web_site: Site) -> None:
     async with inbox(browser, web_site, presses=1) as page:
         ask = await web_site.ask({**TEXT, "text": "At once?"})

@@ -594,7 +594,9 @@
     const now = rows(after);
     for (const [address, notification] of shown) if (!now.has(address)) notification.close();
     if (!document.hidden) return;
-    for (const [address, { waits, after }] of now) if (!old.has(address)) setTimeout(announceOnDesktop, 1000 * after, address, waits);
+    for (const [address, { waits, since, after }] of now) {
+      if (old.get(address)?.since !== since) setTimeout(announceOnDesktop, 1000 * after, address, waits);
+    }
   }
 
   function announceOnDesktop(address, text) {

@@ -41,9 +41,15 @@ def is_collective(name: str) -> bool:
 
 
 def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
-    """Return the ids of those whom a reminder notifies: the person it was handed over to, or all it waits for."""
-    is_first = number == ask.reminded_before
-    return ask.handed_to if ask.handed_to and is_first else ask.waits_for
+    """Return the ids of those whom a reminder notifies: the person it was handed over to, or all it waits for.
+
+    Who has answered or confirmed has nothing left to confirm.
+    """
+    if ask.handed_to and number == ask.reminded_before:
+        return ask.handed_to
+    done = (*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)) if ask.confirming else ()
+    ids = {each.user_id for each in done if each.surface == ask.destination.surface}
+    return tuple(each for each in ask.waits_for if each not in ids)
 
 
 def apply_hand_over(ask: Ask, to: tuple[str, ...], *, at: float, by: Person) -> Change:

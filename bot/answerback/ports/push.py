@@ -97,8 +97,8 @@ class PushDesk(Protocol):
     async def is_about(self, person: Person, ask: Ask) -> bool:
         """Whether a person was asked, or has acted."""
 
-    async def note_seen(self, person: str, ask_ids: Iterable[str]) -> None:
-        """Note that an open page shows these asks to a person, who need not be notified of them any more."""
+    async def note_seen(self, person: str, asks: Iterable[Ask]) -> None:
+        """Note that an open page shows these asks to a person, who need not be notified until they wait anew."""
 
 
 ComposePush = Callable[[Ask, bool], Mapping[str, JsonValue]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from answerback.core.ask import ANYONE, Ask
+from answerback.core.people import People
+from answerback.core.person import Person
 from answerback.ports.surface import Actor
 
 
@@ -22,3 +24,9 @@ def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | N
     if groups & actor.groups:
         return None
     return frozenset() if actor.all_groups else groups - actor.groups_known
+
+
+def has_done_their_part(ask: Ask, person: Person, people: People) -> bool:
+    """Whether an ask waits for others to confirm what a person answered or confirmed."""
+    done = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)] if ask.confirming else []
+    return any(people.is_same(person, each) for each in done)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from answerback.core import refusals
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Destination, Outcome, Status
 from answerback.core.errors import NO_RETRY
 from answerback.core.giving_up import GaveUp
@@ -178,7 +179,7 @@ def _grant_lines(grant: GrantNote, labels: Labels, marks: AttributionFormat) -> 
 
 
 def _ending_with_person(view: View, labels: Labels, marks: AttributionFormat) -> str:
-    by = view.outcome.ended_by if view.outcome else None
+    by = _who_ended(view)
     if by is None or view.outcome is None:
         if view.outcome and view.outcome.gave_up is GaveUp.DENIED and not view.erased:
             return fill(labels.denied, marks.text, time=marks.clock(view.outcome.at))
@@ -187,6 +188,16 @@ def _ending_with_person(view: View, labels: Labels, marks: AttributionFormat) ->
         return fill(labels.closed_by, marks.text, name=marks.person(by))
     person = fill(labels.by, marks.text, name=marks.person(by))
     return f"{marks.text(ending(view, labels))} {person}"
+
+
+def _who_ended(view: View) -> Person | None:
+    """Return who ended an ask; of answers that others confirmed, who gave them, if that is one person."""
+    if view.outcome is None:
+        return None
+    if not view.votes or view.outcome.status is not Status.ANSWERED:
+        return view.outcome.ended_by
+    answerers = {line.given.by for line in view.lines if line.given is not None and line.given.by}
+    return answerers.pop() if len(answerers) == 1 else None
 
 
 def empty_inbox(
@@ -252,6 +263,10 @@ def rejection_note(
     """
     ask = rejected.ask
     match rejected.why:
+        case RejectReason.NOT_ALLOWED if any(
+            problem.code in refusals.FORBIDDEN for problem in rejected.problems
+        ):
+            return marks.text(rejected.problems[0].message)
         case RejectReason.NOT_ALLOWED:
             moved = ask is not None and ask.escalated and _has_moved(ask)
             label = labels.moved_to_people if moved else labels.not_allowed

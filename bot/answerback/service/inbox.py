@@ -12,6 +12,7 @@ from answerback.core.walker import Person
 from answerback.ports.search import Account, AskSearch, Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, SupportsGroups, Surface
+from answerback.presentation.responders import has_done_their_part
 
 logger = logging.getLogger(__name__)
 
@@ -141,12 +142,6 @@ def is_waiting_for(ask: Ask, actors: Sequence[Actor], people: People) -> bool:
     """Whether an ask waits for a person, given by their accounts."""
     is_named = any(_is_named(ask, ask.waits_for, each) for each in actors)
     return is_named and not has_done_their_part(ask, actors[0].person, people)
-
-
-def has_done_their_part(ask: Ask, person: Person, people: People) -> bool:
-    """Whether an ask waits for others to confirm what a person answered or confirmed."""
-    done = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)] if ask.confirming else []
-    return any(people.is_same(person, each) for each in done)
 
 
 def _is_named(ask: Ask, named: Sequence[str], actor: Actor) -> bool:

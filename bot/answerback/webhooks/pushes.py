@@ -31,7 +31,8 @@ from answerback.ports.push import (
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, push_queue
 from answerback.ports.surface import Surface
-from answerback.service.inbox import concerns, has_done_their_part
+from answerback.presentation.responders import has_done_their_part
+from answerback.service.inbox import concerns
 from answerback.service.may_act import is_among
 from answerback.service.notify import Hooks
 from answerback.service.push_rows import OVER
@@ -127,8 +128,8 @@ class Pushes(PushDesk):
         asked = await is_among(ask.participants, ask, person, self.people, self.surfaces)
         return asked is True
 
-    async def note_seen(self, person: str, ask_ids: Iterable[str]) -> None:
-        new = [key for ask_id in ask_ids if (key := _seen(person, ask_id)) not in self._noted]
+    async def note_seen(self, person: str, asks: Iterable[Ask]) -> None:
+        new = [key for ask in asks if (key := _seen(person, ask)) not in self._noted]
         if not new or not await self.list_for(person):
             return
         if len(self._noted) > MAX_NOTED:
@@ -239,7 +240,7 @@ class Pushes(PushDesk):
         shown = f"push:shown:{ask.id}:{to.id}"
         if over and await drafts.get(shown) is None:
             return _DONE  # there is nothing on the screen to replace
-        if not over and await drafts.get(_seen(to.person, ask.id)):
+        if not over and await drafts.get(_seen(to.person, ask)):
             return _DONE
         if (problem := self._endpoint_problem(to.endpoint)) is not None:
             return refusal(problem)
@@ -280,5 +281,6 @@ def push_addresses(rules: PushRules) -> AddressRules:
     return AddressRules(rules.allow, setting="web.push_allow", loopback=False)
 
 
-def _seen(person: str, ask_id: str) -> str:
-    return f"push:seen:{ask_id}:{person}"
+def _seen(person: str, ask: Ask) -> str:
+    """Return the key that tells who has seen an ask since it began to wait as it does, or was handed over."""
+    return f"push:seen:{ask.id}:{ask.reminded_from}:{person}"

@@ -189,7 +189,8 @@ class Walk:
             self._prompter.print_error(line)
 
     def _report_end(self, ask: Ask) -> None:
-        name = name_of(ask.json["ended_by"])
+        # Who confirmed the answers last did not give them.
+        name = "" if ask.json["confirmed_by"] else name_of(ask.json["ended_by"])
         by = f" by {name}" if name else ""
         self._prompter.print_line(f"{ask.id}: {describe_status(ask.json)}{by}.")
 

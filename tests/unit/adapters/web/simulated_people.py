@@ -233,7 +233,7 @@ class SimulatedWebPerson:
         await self._choose([*selected, "other"], text)
 
     async def go_back(self) -> None:
-        await self._press("back")
+        await self._press_or_read("back")
 
     async def edit(self, ask: Ask, question: Question) -> None:
         await self._press(f"edit:{question_index(ask.form, question.id)}")
@@ -242,7 +242,14 @@ class SimulatedWebPerson:
         await self._press("submit")
 
     async def confirm(self) -> None:
-        await self._press("confirm")
+        await self._press_or_read("confirm")
+
+    async def _press_or_read(self, do: str) -> None:
+        """Press a button or, if the page does not offer it to this person, read why."""
+        if do in self._page.buttons:
+            await self._press(do)
+        else:
+            self._rejections.append(self._page.text.lower())
 
     async def object_to(self, text: str | None) -> None:
         await self._press("object", [("reply", text or "")])

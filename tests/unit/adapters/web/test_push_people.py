@@ -144,6 +144,25 @@ async def test_who_has_done_their_part_is_not_told_whichever_account_they_used(
         await rig.idle()
 
 
+@pytest.mark.rule("PUSH-4", "CONFIRM-7")
+async def test_who_has_seen_the_question_is_told_when_they_have_to_confirm(
+    rig: Rig, receiver: Receiver
+) -> None:
+    browser = await rig.subscribe(receiver)
+    async with rig.sending():
+        ask = await rig.ask("U1", "U2", to="chat:C1", confirmations=1)
+        for page in (rig.inbox(), f"{rig.inbox()}/asks/{ask.id}"):
+            async with rig.http.get(page) as response:
+                assert response.status == 200
+        await rig.clock.advance(10.0)
+        await rig.idle()
+        assert receiver.received == []
+        await rig.answer(ask, by=KIM_IN_CHAT)
+        await rig.clock.advance(10.0)
+        (got,) = await receiver.until(1)
+        assert browser.read(got)["ask"] == ask.id
+
+
 @pytest.mark.rule("PUSH-6")
 async def test_an_end_is_told_only_to_those_for_whom_the_ask_waited(
     rig: Rig, receiver: Receiver

@@ -146,9 +146,10 @@ async def test_what_was_noted_is_forgotten_when_there_is_too_much(
 ) -> None:
     monkeypatch.setattr(pushes, "MAX_NOTED", 1)
     await rig.subscribe(receiver)
-    for names in (["a", "b"], ["c"], ["a"]):
-        await rig.desk.note_seen("ann", names)
-    assert await rig.store.drafts.get("push:seen:c:ann") is True
+    a, b, c = [await rig.ask("ann") for _ in range(3)]
+    for asks in ([a, b], [c], [a]):
+        await rig.desk.note_seen("ann", asks)
+    assert await rig.store.drafts.get(f"push:seen:{c.id}:0.0:ann") is True
 
 
 async def test_addresses_that_are_none_are_refused_at_the_start(tmp_path: Path) -> None:

@@ -256,6 +256,7 @@ async def test_the_link_of_the_agent_shows_nothing_before_the_end(serve: Serve) 
         shown = await page()
         assert SECRET not in shown
         assert "How?" not in shown
+        assert "[2/2]" not in shown
         await act(api, ask, "ann", action="answer", value="so")
         assert SECRET not in await page()
         await act(api, ask, "bob", action="confirm")

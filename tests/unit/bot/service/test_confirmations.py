@@ -15,6 +15,7 @@ from answerback.core.confirmation import ConfirmationRule
 from answerback.core.errors import InvalidCallError
 from answerback.core.escalation import escalate
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
+from answerback.core.handing_over import reminder_recipients
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
 from answerback.core.view import view_of
@@ -81,6 +82,20 @@ async def test_those_who_may_confirm_are_told_at_once_and_the_reminders_begin_an
     assert await numbers() == [0, 2, 3, 5, 7]
     await acted(service, ask, ANN, Confirm())
     assert await numbers(1_000) == [0, 2, 3, 5, 7]
+
+
+@pytest.mark.rule("CONFIRM-7")
+async def test_who_has_answered_or_confirmed_is_not_reminded_to_confirm(parts: Parts) -> None:
+    table: Any = {"responders": ["ann", "bob", "cy", "@leads"], "confirmations": 2}
+    service = parts.service(routes=routes(**table))
+    ask = await submitted(service)
+    assert reminder_recipients(ask, 0) == ("ann", "bob", "cy", "@leads")
+    ask = await acted(service, ask, ANN, Answer(value=True))
+    assert reminder_recipients(ask, 0) == ("bob", "cy", "@leads")
+    ask = await acted(service, ask, BOB, Confirm())
+    assert reminder_recipients(ask, 1) == ("cy", "@leads")
+    ask = await acted(service, ask, ANN, Back())
+    assert reminder_recipients(ask, 2) == ("ann", "bob", "cy", "@leads")
 
 
 @pytest.mark.rule("CONFIRM-10")

@@ -91,7 +91,7 @@ async def test_who_may_confirm_is_told_once_the_answer_is_there(parts: Parts) ->
         await sync.wait_until_idle()
         done = await service.act(ask.id, Answer(value=True), actor("U3"))
         assert isinstance(done, Acted)
-        assert reminder_recipients(done.ask, done.ask.reminded_before) == ("U1", "U2", "U3")
+        assert reminder_recipients(done.ask, done.ask.reminded_before) == ("U1", "U2")
         assert wording.reminder(done.ask, done.ask.reminded_before, Labels())[1].endswith(
             "has an answer here that needs your confirmation."
         )
