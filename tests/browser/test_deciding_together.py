@@ -35,9 +35,10 @@ async def test_an_answer_is_handed_over_and_confirmed(browser: Browser, tmp_path
         ask = await shared.ask(GO, to="prod", responders=["ann", "bob"])
         async with tab(browser) as anns, tab(browser) as bobs, tab(browser) as cys:
             await open_as(anns, shared, ask, "ann")
+            await open_as(bobs, shared, ask, "bob")
             await anns.get_by_role("button", name="Yes").click()
             await expect(anns.locator("h1")).to_contain_text("Confirm this?")
-            await open_as(bobs, shared, ask, "bob")
+            await expect(bobs.locator("#said")).to_contain_text("Confirm this? users")
             await settled(anns)
             await anns.locator("#giving summary").click()
             await expect(anns.locator("#hand_over")).to_be_focused()
@@ -71,8 +72,12 @@ async def test_an_objection_ends_it_in_every_browser(browser: Browser, tmp_path:
             await anns.get_by_role("button", name="Yes").click()
             await open_as(bobs, shared, ask, "bob")
             await bobs.locator("#replying summary").click()
-            await bobs.locator("#reply").fill("Not on a Friday")
-            await bobs.locator("button[value=object]").click()
-            await expect(bobs.locator("main")).to_contain_text("Not on a Friday")
-            await expect(anns.locator("main")).to_contain_text("Not on a Friday")
+            await bobs.locator("#reply").fill("Not on a [Friday](https://example.com)")
+            await settled(anns)
+            await anns.locator("#replying summary").focus()
+            await bobs.keyboard.press("Control+Enter")
+            for page in (anns, bobs):
+                await expect(page.locator("h1")).to_contain_text("Not confirmed: objection by Bob")
+                await expect(page.locator("main")).to_contain_text("Not on a")
+            await expect(anns.locator("h1")).to_be_focused()
         assert (await shared.stored(ask)).status is Status.CANCELLED

@@ -262,15 +262,18 @@
 
   function announce() {
     // Everything needed to decide: who asks, the progress, the question, and the context above it.
-    const parts = Array.from(document.querySelectorAll("main .asks, main #context, main h1, main .asides"));
+    const parts = Array.from(document.querySelectorAll("main .asks, main #context, main h1, main .asides, main form .row .context"));
     const texts = parts.map((part) => read(part).replace(/\s+/g, " ").trim());
     const sentences = texts.filter(Boolean).map((text) => (/[.:!?…]$/.test(text) ? text : `${text}.`));
     document.getElementById("said").textContent = sentences.join(" ");
   }
 
   function focusFirst() {
-    const first = document.querySelector("main [autofocus]") || document.querySelector("main a[href]");
-    if (first) first.focus({ preventScroll: true });
+    const [ours, row, heading] = ["[autofocus]", ".inbox a[href]", "h1"].map((found) => document.querySelector(`main ${found}`));
+    const first = ours || row || heading; // never a link of an agent
+    if (!first) return;
+    if (first === heading) first.tabIndex = -1;
+    first.focus({ preventScroll: true });
   }
 
   // --- what the controls do ----------------------------------------------------------------------
@@ -475,7 +478,8 @@
       const focusedId = document.activeElement && document.activeElement.id;
       const own = focusedId === "other" && current.querySelector(".answers.own button");
       const answering = document.querySelector(".yesno button:focus") || own || current.querySelector(".answers:not(.yesno, .own) button.primary");
-      const button = ["reply", "ask_back", "hand_over"].includes(focusedId) ? current.querySelector(`button[value=${focusedId}]`) : answering;
+      const sheet = document.activeElement && document.activeElement.closest(".sheet");
+      const button = sheet ? sheet.querySelector("button") : answering;
       if (button) {
         event.preventDefault();
         current.requestSubmit(button);

@@ -173,6 +173,8 @@ class View(NamedTuple):
     confirmation: Confirmation | None = None
     votes: tuple[Vote, ...] = ()
     """Who has confirmed the answers."""
+    unconfirmed: bool = False
+    """Whether it ended while its answers waited for confirmation."""
     takers: tuple[str, ...] | None = None
     """The ids of those to whom the open ask can be handed over, of whom groups are left out; None: it cannot be."""
     grants: GrantOffer | None = None
@@ -234,6 +236,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         sent=_sent_call(ask),
         confirmation=_confirmation(ask) if ask.confirming else None,
         votes=ask.walk.votes,
+        unconfirmed=_ended_unconfirmed(ask),
         takers=takers_of(ask),
         grants=ask.request.grants if option_to_grant(ask) else None,
         grant=ask.grant,
@@ -259,6 +262,15 @@ def _confirmation(ask: Ask) -> Confirmation:
         asides=ask.asides,
     )
     return Confirmation(rule.due, rule.due - len(ask.walk.votes), prompt)
+
+
+def _ended_unconfirmed(ask: Ask) -> bool:
+    walk = ask.walk
+    if ask.form.confirmation is None or ask.outcome is None:
+        return False
+    is_submitted = walk.submitted_by is not None or not walker.has_review(ask.form)
+    objected = walk.phase is Phase.CANCELLED and walk.at is None and is_submitted
+    return objected or walk.phase is Phase.CONFIRMATION
 
 
 def _responders(ask: Ask) -> tuple[str, ...]:

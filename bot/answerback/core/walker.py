@@ -76,7 +76,7 @@ class Walk(StrictDataclass):
     votes: tuple[Vote, ...] = ()
     """Who has confirmed the answers."""
     submitted_by: Person | None = None
-    """Who submitted the review, while the answers wait for confirmation."""
+    """Who submitted the review that waits for confirmation, or ended."""
 
     @property
     def answerers(self) -> tuple[Person, ...]:
@@ -319,7 +319,9 @@ def _confirm(form: Form, walk: Walk, action: Confirm, given: Given) -> Walk | Re
 
 
 def _object(form: Form, walk: Walk, action: Object | Reply, given: Given) -> Walk | Refused:
-    return _cancel(walk, action.text)
+    ended = _cancel(walk, action.text)
+    # This tells it from a Reply in the review.
+    return ended if isinstance(ended, Refused) else replace(ended, submitted_by=walk.submitted_by)
 
 
 def _reopen(form: Form, walk: Walk, action: Back, given: Given) -> Walk | Refused:

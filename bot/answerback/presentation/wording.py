@@ -114,6 +114,8 @@ def _ending(view: View, status: Status, labels: Labels) -> str:
         case Status.ANSWERED:
             return _answered(view, labels)
         case Status.CANCELLED:
+            if view.unconfirmed:
+                return labels.objection
             return labels.cancelled if view.reply else labels.closed
         case Status.TURN_ENDED:
             return labels.turn_ended
@@ -128,11 +130,15 @@ def _ending(view: View, status: Status, labels: Labels) -> str:
 def _expired(view: View, labels: Labels) -> str:
     match view.outcome:
         case Outcome(gave_up=GaveUp.DENIED, at=at):
-            return labels.denied.format(time=utc_clock(at))
+            return _denied(view, labels).format(time=utc_clock(at))
         case Outcome(gave_up=GaveUp.GONE):
             return sentence(labels.no_longer_waits, view.host, labels)
         case _:
-            return labels.expired
+            return labels.expired_unconfirmed if view.unconfirmed else labels.expired
+
+
+def _denied(view: View, labels: Labels) -> str:
+    return labels.denied_unconfirmed if view.unconfirmed else labels.denied
 
 
 def _answered(view: View, labels: Labels) -> str:
@@ -182,9 +188,9 @@ def _ending_with_person(view: View, labels: Labels, marks: AttributionFormat) ->
     by = _who_ended(view)
     if by is None or view.outcome is None:
         if view.outcome and view.outcome.gave_up is GaveUp.DENIED and not view.erased:
-            return fill(labels.denied, marks.text, time=marks.clock(view.outcome.at))
+            return fill(_denied(view, labels), marks.text, time=marks.clock(view.outcome.at))
         return marks.text(ending(view, labels))
-    if view.outcome.status is Status.CANCELLED and not view.reply:
+    if view.outcome.status is Status.CANCELLED and not (view.reply or view.unconfirmed):
         return fill(labels.closed_by, marks.text, name=marks.person(by))
     person = fill(labels.by, marks.text, name=marks.person(by))
     return f"{marks.text(ending(view, labels))} {person}"

@@ -113,6 +113,17 @@ class ConfirmationsContract:
         ask = await stage.harness.wait_until_shown(ask.id)
         assert (ask.status, ask.walk.reply) == (Status.CANCELLED, said)
         await assert_sees(ada, ask)
+        ended = f"{LABELS.objection} {LABELS.by.format(name=bob.name)}".casefold()
+        assert ended in await read_normalized_text(ada, bob)
+
+    @pytest.mark.rule("CONFIRM-10")
+    async def test_what_nobody_confirmed_in_time_says_so(
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
+    ) -> None:
+        ask = await _answered(stage, Form(questions=(GO,), confirmation=ONE), ada, bob)
+        await stage.harness.service.expire(ask.id)
+        await bob.look_at(await stage.harness.wait_until_shown(ask.id))
+        assert LABELS.expired_unconfirmed.casefold() in await read_normalized_text(bob)
 
     @pytest.mark.rule("CONFIRM-5")
     async def test_who_answered_takes_the_answers_back_and_the_confirmations_are_gone(
