@@ -136,6 +136,9 @@ def _reviews(walker: Any, step: _Step) -> Iterator[tuple[str, object, object]]:
     yield "who submitted", _code(step(_REVIEWED, submitted, Confirm(), BOB)), "already_answered"
     review = step(_REVIEWED, submitted, Back(), BOB)
     yield "to the review", (review.phase, review.answers), (Phase.REVIEW, submitted.answers)
+    objected = step(_REVIEWED, submitted, Object(text="no"), CY)
+    yield "objection", (objected.phase, objected.submitted_by), (Phase.CANCELLED, BOB)
+    yield "unreadable", _code(step(_REVIEWED, submitted, Object(text="\ud800"), CY)), "wrong_type"
     yield "confirmed", step(_REVIEWED, submitted, Confirm(), CY).phase, Phase.ANSWERED
     walk = walker.start(_GATED)
     for action in (yes, yes, Edit(question_id="a"), Answer(value=False), Submit()):
