@@ -104,15 +104,15 @@ class Gateway:
 
     def dispatch(self, event: str, data: Data, intent: int, guild_id: int | None) -> int:
         """Send an event to every session that takes it; return how many did."""
-        result = 0
-        for session in list(self.sessions.values()):
-            if session.takes(intent, guild_id):
-                content = bool(session.intents & MESSAGE_CONTENT)
-                session.add(
-                    event, json.loads(json.dumps(data(content) if callable(data) else data))
-                )
-                result += 1
-        return result
+        takers = [each for each in self.sessions.values() if each.takes(intent, guild_id)]
+        copies: dict[bool, Payload] = {}  # for sessions with message content, and without
+        for session in takers:
+            content = bool(session.intents & MESSAGE_CONTENT)
+            if content not in copies:
+                plain = data(content) if callable(data) else data
+                copies[content] = json.loads(json.dumps(plain))
+            session.add(event, copies[content])
+        return len(takers)
 
     def repeat(self, event: str, *, count: int = 1) -> None:
         """Send the latest event of this name again, as a new frame with the same content."""
