@@ -6,7 +6,6 @@ recursively, and in a form with a review every answer ever given is remembered.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,17 +16,13 @@ from answerback.core.form import Form, Question
 
 def canonical(value: JsonValue) -> str:
     """Return a text that is equal for equal JSON values and differs between types."""
-
-    def plain(node: JsonValue) -> JsonValue:
-        if isinstance(node, bool) or node is None or isinstance(node, str):
-            return node
-        if isinstance(node, (int, float)):
-            return f"number {float(node)!r}"
-        if isinstance(node, list):
-            return [plain(item) for item in node]
-        return {key: plain(item) for key, item in sorted(node.items())}
-
-    return json.dumps([plain(value), isinstance(value, str)])
+    if isinstance(value, list):
+        return f"[{', '.join(map(canonical, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{k!r}: {canonical(v)}' for k, v in sorted(value.items()))}}}"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        value = float(value)
+    return repr(value)
 
 
 class NaiveAnswer(NamedTuple):
