@@ -21,7 +21,9 @@ from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.testing.surface_commands import CommandsContract
 from answerback.testing.surface_contract import SharedSurfaceContract
+from answerback.testing.surface_gaps import GapsContract
 from answerback.testing.surface_grants import GrantsContract
+from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_people import PeopleContract
 from answerback.testing.surface_too_late import TooLateContract
 from answerback_storage.sqlite.store import SqliteStore
@@ -33,7 +35,13 @@ SETUPS: Final = ("sqlite", "replicas")
 
 
 class ReplicasContract(
-    SharedSurfaceContract, PeopleContract, TooLateContract, GrantsContract, CommandsContract
+    SharedSurfaceContract,
+    PeopleContract,
+    TooLateContract,
+    GrantsContract,
+    CommandsContract,
+    OutagesContract,  # at the end for the reason that `SurfaceContract` gives
+    GapsContract,
 ):
     """What could depend on the store, on the number of services, or on the mode in which people's actions arrive.
 

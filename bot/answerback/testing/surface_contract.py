@@ -82,6 +82,9 @@ class SurfaceContract(
     GrantsContract,
     CommandsContract,
     PayloadsContract,
+    # Last, so that their tests are the first: each restart shows all asks again that earlier tests left open.
+    OutagesContract,
+    GapsContract,
 ):
     """The behaviour of every surface."""
 
