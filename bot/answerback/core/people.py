@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from answerback.core.person import EpochSeconds, Person, StrictDataclass
+from answerback.core.person import AuthMethod, EpochSeconds, Person, StrictDataclass
 
 PERSON_PREFIX: Final = "person:"
 """Stands before a person's name wherever an id may stand."""
@@ -174,7 +174,11 @@ class People:
         """Whether two accounts are known to belong to different people: on one surface, or by the directory."""
         if self.may_be_same(one, other):
             return False
-        return one.surface == other.surface or (self.is_known(one, at) and self.is_known(other, at))
+        # Who signs in by a proxy may have a personal link, too.
+        by_both = {one.known, other.known} == {AuthMethod.LINK, AuthMethod.PROXY}
+        if one.surface == other.surface and not by_both:
+            return True
+        return self.is_known(one, at) and self.is_known(other, at)
 
     def is_known(self, person: Person, at: float) -> bool:
         """Whether the directory says who the person is, and not only since a moment ago."""

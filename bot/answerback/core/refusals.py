@@ -123,7 +123,7 @@ REQUESTER: Final = Refusal(
 )
 NOT_TOLD_APART: Final = Refusal(
     "not_told_apart",
-    "This may be a person who has answered or confirmed on another surface, or whose agent asks. Ask the operator to "
+    "This may be a person who has answered or confirmed with another account, or whose agent asks. Ask the operator to "
     "add them to [people].",
     "/actor",
 )
