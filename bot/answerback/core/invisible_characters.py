@@ -27,24 +27,23 @@ INVISIBLE: Final = re.compile(f"[{CONTROLS}{_IGNORED}]")
 """An invisible character, whatever is next to it."""
 _ASCII: Final = re.compile(f"[{CONTROLS}]")
 """Those in ASCII; a search for these alone takes a fifth of the time."""
-_INVISIBLE_OR_FLAG: Final = re.compile(
-    f"[{CONTROLS}{_IGNORED}]"
+_FOUND: Final = re.compile(
+    f"[{CONTROLS}{_IGNORED}](?:"
+    # what some emoji or script needs where it is
+    "(?P<context>(?<=[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]))"
     # the flags of England, Scotland and Wales
-    "(?P<flag>(?<=\U0001f3f4\U000e0067)\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
-    "|\U000e0077\U000e006c\U000e0073)\U000e007f)?"
+    "|(?P<flag>(?<=\U0001f3f4\U000e0067)\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
+    "|\U000e0077\U000e006c\U000e0073)\U000e007f))?"
 )
-_NEEDS_CONTEXT: Final = re.compile(
-    "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-)
-"""A character that some emoji or script needs where it is; a flag's tags apart."""
+"""An invisible character. Without a group, no emoji and no script needs it."""
 
 
 def replace_invisible(text: str, show: Callable[[str], str]) -> str:
     """Replace each invisible character, except those that an emoji or a script needs where they are."""
     if (_ASCII if text.isascii() else INVISIBLE).search(text) is None:
         return text
-    return _INVISIBLE_OR_FLAG.sub(
-        lambda match: match[0] if _is_needed(match) else show(match[0]), text
+    return _FOUND.sub(
+        lambda match: match[0] if match.lastgroup and _is_needed(match) else show(match[0]), text
     )
 
 
@@ -52,15 +51,13 @@ def invisible_places(text: str) -> set[int]:
     """Return the indexes of the characters that `replace_invisible` replaces."""
     if INVISIBLE.search(text) is None:
         return set()
-    return {match.start() for match in _INVISIBLE_OR_FLAG.finditer(text) if not _is_needed(match)}
+    return {match.start() for match in _FOUND.finditer(text) if not _is_needed(match)}
 
 
 def _is_needed(found: re.Match[str]) -> bool:
     """Whether an emoji or a script needs an invisible character where it is."""
-    if found["flag"] is not None:
-        return True
-    if _NEEDS_CONTEXT.match(found[0]) is None:
-        return False
+    if found.lastgroup != "context":
+        return found.lastgroup == "flag"
     return _needed().match(found.string, found.start()) is not None
 
 
