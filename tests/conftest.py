@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 from asyncio.selector_events import BaseSelectorEventLoop
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,16 @@ def _can_use_memory() -> bool:
         return False
     disk = os.statvfs(_IN_MEMORY)
     return not disk.f_flag & os.ST_NOEXEC and disk.f_bavail * disk.f_frsize > _MIN_FREE_BYTES
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage among the tests and modules, all of which stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
