@@ -33,7 +33,7 @@ NUMBERS: Final = frozenset({"index", "max", "min", "step"})
 _TEXTS: Final = ("question", "text", "prompt", "title")
 """The fields in which a question has its text; what has none of them is not a question."""
 _LABEL: Final = "label"
-_NUMBER: Final = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
+_NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?", re.ASCII)
 _BOOLEANS: Final = {"true": True, "false": False}
 _Path = tuple[str | int, ...]
 

@@ -7,12 +7,15 @@ import json
 import os
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from answerback.agents.pipe.json_rpc import Json
 from answerback.core.base_error import AnswerbackError
 
+_MAX_LINES: Final = 4_000
+"""Lines of two definitions that are compared line by line, which takes longer than linear time."""
 _MAX_CHANGE: Final = 50_000
 """Characters of a change that are shown: an ask has room for them and for the call's arguments."""
 
@@ -60,10 +63,7 @@ class Definitions:
         allowed = self._allowed.get(tool)
         if definition is None or allowed is None or allowed == _as_text(definition):
             return None
-        lines = difflib.unified_diff(
-            allowed.split("\n"), _as_text(definition).split("\n"), "allowed", "now", lineterm=""
-        )
-        diff = "\n".join(lines)
+        diff = "\n".join(_diff(allowed.split("\n"), _as_text(definition).split("\n")))
         cut = len(diff) - _MAX_CHANGE
         return diff if cut <= 0 else f"{diff[:_MAX_CHANGE]}\n[{cut} characters are not shown here]"
 
@@ -100,6 +100,16 @@ class Definitions:
             temporary.replace(self._path)
         except OSError as error:
             raise DefinitionsError(f"Cannot write {self._path}: {error.strerror}.") from error
+
+
+def _diff(allowed: list[str], now: list[str]) -> Iterable[str]:
+    """Return the changed lines; of very long definitions, all that stand between the first and the last change."""
+    if len(allowed) + len(now) <= _MAX_LINES:
+        return difflib.unified_diff(allowed, now, "allowed", "now", lineterm="")
+    start = len(os.path.commonprefix([allowed, now]))
+    end = len(os.path.commonprefix([allowed[start:][::-1], now[start:][::-1]]))
+    old, new = (lines[start : len(lines) - end] for lines in (allowed, now))
+    return (f"@@ line {start + 1} @@", *(f"+{each}" for each in new), *(f"-{each}" for each in old))
 
 
 def _as_text(definition: Json) -> str:

@@ -35,10 +35,41 @@ _ALLOWED: Final = {"behavior": "allow"}
 
 
 class _Sent(NamedTuple):
-    """A request that the server has got."""
+    """A request that a side has got."""
 
     message: Json
     definition: Json | None = None
+
+
+class _Unanswered:
+    """The requests that a side has got and not answered yet: the latest ones."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_key: dict[str, _Sent] = {}
+
+    def add(self, sent: _Sent) -> _Sent | None:
+        """Note a request; return the one that is forgotten for it."""
+        with self._lock:
+            self._by_key[id_key(sent.message["id"])] = sent
+            if len(self._by_key) <= _MAX_REQUESTS:
+                return None
+            return self._by_key.pop(next(iter(self._by_key)))
+
+    def take(self, request_id: object) -> _Sent | None:
+        """Return the request that a response is for, and forget it: each is answered once.
+
+        As the official SDKs do, it takes "7" for 7, where no request has the id "7".
+        """
+        with self._lock:
+            sent = self._by_key.pop(id_key(request_id), None)
+            if (
+                sent is None
+                and isinstance(request_id, str)
+                and messages.NUMBER.fullmatch(request_id)
+            ):
+                sent = self._by_key.pop(request_id, None)
+            return sent
 
 
 @dataclass(eq=False)
@@ -60,8 +91,8 @@ class Gateway:
     progress_interval: float = 15.0
     """Seconds between two reports to a client whose call waits for people."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _sent: dict[str, _Sent] = field(default_factory=dict)
-    """The requests that the server has not answered yet, by the keys of their ids."""
+    _to_server: _Unanswered = field(default_factory=_Unanswered)
+    _to_client: _Unanswered = field(default_factory=_Unanswered)
     _rounds: dict[str, Json] = field(default_factory=dict)
     """The calls that the client sends again with further input, and what people have answered already."""
 
@@ -91,13 +122,15 @@ class Gateway:
         if messages.is_tool_call(message):
             self._call(message, line)
         elif message.get("method") == messages.CANCELLED:
-            key = id_key(params(message).get("requestId"))
+            request_id = params(message).get("requestId")
+            key = id_key(request_id)
+            self._to_server.take(request_id)  # its client ignores what the server may still say
             # What the server has not got yet, it need not cancel.
             if not self._calls.cancel(key):
                 self.send(line, message)
             self._elicitations.cancel(f"input {key}")
-        elif "method" not in message and self._elicitations.is_open(id_key(message.get("id"))):
-            self.warn("The client answered a question that it was not asked.")
+        elif "method" not in message and self._to_client.take(message.get("id")) is None:
+            self.warn("The client answered a request that it had not received.")
         else:
             self._continue(line, message, self._take_round(message))
 
@@ -114,10 +147,12 @@ class Gateway:
 
     def _pass_on(self, line: bytes, message: Json, definition: Json | None = None) -> None:
         if "method" in message and "id" in message:
-            with self._lock:
-                self._sent[id_key(message["id"])] = _Sent(message, definition)
-                if len(self._sent) > _MAX_REQUESTS:
-                    del self._sent[next(iter(self._sent))]
+            forgotten = self._to_server.add(_Sent(message, definition))
+            if forgotten is not None:
+                text = f"More than {_MAX_REQUESTS} requests wait for {self.policy.name}."
+                self.client.try_write_line(
+                    messages.error_response(forgotten.message, messages.NOT_ALLOWED, text)
+                )
         self.send(line, message)
 
     def _call(self, message: Json, line: bytes) -> None:
@@ -205,7 +240,7 @@ class Gateway:
                 message = messages.parse(line)
             except RefusedLineError as error:
                 self.warn(f"Refused a message from {self.policy.name}: {error}.")
-                if error.id is not None and not self._calls.is_open(id_key(error.id)):
+                if self._to_server.take(error.id) is not None:
                     self.client.try_write_line(error.response())
             else:
                 self._from_server(message, line)
@@ -220,24 +255,20 @@ class Gateway:
         elif "method" not in message:
             self._relay_response(message, line)
         else:
+            if "id" in message:
+                self._to_client.add(_Sent(message))
             self.client.write_line(line)
 
     def _relay_response(self, message: Json, line: bytes) -> None:
-        key = id_key(message.get("id"))
-        if self._calls.is_open(key):
-            self.warn(f"{self.policy.name} answered a call that it had not received.")
+        sent = self._to_server.take(message.get("id"))
+        if sent is None:
+            self.warn(f"{self.policy.name} answered a request that it had not received.")
             return
-        with self._lock:
-            sent = self._sent.pop(key, None)
         result = as_object(message.get("result"))
-        if (
-            sent is not None
-            and sent.message["method"] == messages.TOOL_LISTING
-            and "tools" in result
-        ):
+        if sent.message["method"] == messages.TOOL_LISTING and "tools" in result:
             is_first_page = params(sent.message).get("cursor") is None
             self.definitions.add_listing(result["tools"], is_first_page=is_first_page)
-        if sent is not None and result.get("resultType") == "input_required":
+        if result.get("resultType") == "input_required":
             _start(self._require_input, sent, message, line)
             return
         self.client.write_line(line)

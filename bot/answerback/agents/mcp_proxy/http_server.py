@@ -27,6 +27,8 @@ _MAX_RECONNECTS: Final = 5
 """Attempts in a row to continue reading a stream that broke off."""
 _RECONNECT_PAUSE: Final = 1.0
 _MAX_PAUSE: Final = 60.0
+_FAILURES: Final = (OSError, http.client.HTTPException, ValueError)
+"""How an exchange fails; by a ValueError if a header would have what none can, such as a line end in a version."""
 
 
 class ServerError(Exception):
@@ -83,7 +85,7 @@ class HttpServer:
                 response.read(MAX_LINE)
             is_refused = response.status >= HTTPStatus.BAD_REQUEST
             trouble = f"it answered {response.status} {response.reason}" if is_refused else None
-        except (OSError, http.client.HTTPException) as error:
+        except _FAILURES as error:
             trouble = str(error)
         if trouble is not None:
             self.warn(f"The server at {self.url} did not accept a message: {trouble}.")
@@ -95,7 +97,7 @@ class HttpServer:
         self._ended.set()
         if "Mcp-Session-Id" in self._session:
             with (
-                contextlib.suppress(OSError, http.client.HTTPException),
+                contextlib.suppress(*_FAILURES),
                 self._open("DELETE", None, self._session, timeout=_CLOSE_TIMEOUT),
             ):
                 pass
@@ -106,7 +108,7 @@ class HttpServer:
         key = id_key(message["id"])
         try:
             self._exchange(line, message, key)
-        except (OSError, http.client.HTTPException, ServerError, RefusedLineError) as error:
+        except (*_FAILURES, ServerError, RefusedLineError) as error:
             if key in self._requests:  # else the client has cancelled it
                 why = str(error) or type(error).__name__
                 text = f"The server at {self.url} did not answer: {why}."
@@ -153,7 +155,7 @@ class HttpServer:
     def _read_until_answered(self, response: http.client.HTTPResponse, message: Json) -> None:
         """Read the events of a response, also those after it broke off, until the request is answered."""
         stream = _Stream()
-        with contextlib.suppress(OSError, http.client.HTTPException):  # resumed where it broke off
+        with contextlib.suppress(*_FAILURES):  # resumed where it broke off
             for data in _events(response, stream):
                 if self._deliver_response(data, message, response):
                     return
@@ -181,7 +183,7 @@ class HttpServer:
             last = {"Last-Event-ID": stream.last_id} if stream.last_id else {}
             failures += 1
             with (
-                contextlib.suppress(OSError, http.client.HTTPException),
+                contextlib.suppress(*_FAILURES),
                 self._open("GET", None, {**headers, **last}) as response,
             ):
                 if response.headers.get_content_type() != "text/event-stream":

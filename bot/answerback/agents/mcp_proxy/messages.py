@@ -26,10 +26,14 @@ CANCELLED: Final = "notifications/cancelled"
 VERSION_META: Final = "io.modelcontextprotocol/protocolVersion"
 _PARSE_ERROR: Final = -32700
 INVALID_PARAMS: Final = -32602
-_NOT_ALLOWED: Final = -32000
+NOT_ALLOWED: Final = -32000
 _KEPT: Final = 256
 """Bytes of the beginning and the end of a line that is too long: its id may be there."""
 _ID: Final = rb'"id"\s*:\s*(-?\d{1,15}|"[\w.:/-]{1,100}")'
+NUMBER: Final = re.compile(r"-?[1-9]\d{0,14}|0", re.ASCII)
+"""A number as an id may be written in a string."""
+_FIELDS: Final = ("jsonrpc", "id", "method", "params", "result", "error")
+_PARAMS: Final = ("name", "arguments", "requestId", "inputResponses", "requestState")
 _ID_AT_START: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"\s*[,}]")
 _ID_AT_END: Final = re.compile(_ID + rb'(?:\s*,\s*"jsonrpc"\s*:\s*"2\.0")?\s*\}\s*$')
 
@@ -78,7 +82,24 @@ def parse(line: bytes) -> Json:
         raise RefusedLineError(f"it is not valid JSON: {error}", text) from None
     if not isinstance(message, dict):
         raise RefusedLineError("it is not an object", text)
+    if (why := _ambiguity(message)) is not None:
+        raise RefusedLineError(why, text)
     return message
+
+
+def _ambiguity(message: Json) -> str | None:
+    """Return why some programs would take a message for another one; None if none would."""
+    for fields, known in ((message, _FIELDS), (params(message), _PARAMS)):
+        for key in fields:
+            if key not in known and key.casefold() in known:
+                return (
+                    f"{json.dumps(key)} is like {key.casefold()}, which some programs take it for"
+                )
+    if "method" in message and (
+        not isinstance(message["method"], str) or message.keys() & {"result", "error"}
+    ):
+        return "it is neither a request nor a response"
+    return None
 
 
 class ToolCall(NamedTuple):
@@ -111,7 +132,7 @@ def denial(message: Json, text: str) -> bytes:
     """The response to a call that is not allowed: a result for the model, or an error where a task is expected."""
     fields = params(message)
     if "task" in fields:
-        return error_response(message, _NOT_ALLOWED, text)
+        return error_response(message, NOT_ALLOWED, text)
     result: Json = {"content": [{"type": "text", "text": text}], "isError": True}
     if is_modern(message):
         result["resultType"] = "complete"

@@ -36,11 +36,6 @@ class PendingAsks:
             self._open.append(pending)
         return pending
 
-    def is_open(self, key: str) -> bool:
-        """Whether a request waits."""
-        with self._lock:
-            return any(each.key == key for each in self._open)
-
     def close(self, pending: Pending) -> bool:
         """Note that a request waits no longer, and return whether it did until now: it had not been cancelled."""
         with self._lock:

@@ -189,6 +189,15 @@ def claude(**fields: Any) -> dict[str, Any]:
         ("AskUserQuestion", {"questions": "[]"}, "/questions", "too_few"),
         ("AskUserQuestion", {"questions": ["Where to?"]}, "/questions/0", WRONG),
         ("AskUserQuestion", claude(options="a,b"), "/questions/0/options", WRONG),
+        *(
+            (
+                "ask_user_question",
+                {"questions": [{"question": "?", "kind": "number", "max": n}]},
+                "/questions/0/max",
+                WRONG,
+            )
+            for n in ("007", "-01", "1e3", "1.", "+1", "٣", "NaN")
+        ),
         ("AskUserQuestion", claude(multiSelect="yes"), "/questions/0/multiSelect", WRONG),
         ("AskUserQuestion", claude(multiSelect=1), "/questions/0/multiSelect", WRONG),
         ("AskUserQuestion", claude(question=3), "/questions/0/question", WRONG),

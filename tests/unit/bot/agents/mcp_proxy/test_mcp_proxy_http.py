@@ -256,6 +256,7 @@ def test_a_stream_that_breaks_off_is_resumed(server: Server) -> None:
         (Reply(b"x" * (4 * 2**20 + 1)), "more than"),
         (Reply(b"data: " + b"x" * (4 * 2**20), SSE), "more than"),
         (Reply(b"", SSE), "ended early"),
+        (Reply(events(id="e\u2028\rx", retry="1") + b"\n", SSE), "ended early"),
         (
             Reply(b"", headers={"Location": "http://127.0.0.1:1/"}, status=307, kind="text/html"),
             "HTTP 307",
@@ -268,6 +269,17 @@ def test_a_request_without_a_proper_answer_is_answered_by_an_error(
     server.replies.put(reply)
     server.send(PING)
     assert said in server.error()
+
+
+@pytest.mark.rule("GATEWAY-9")
+def test_a_version_that_no_header_can_have_hangs_no_request(server: Server) -> None:
+    server.answer(response(5, protocolVersion="1\r\nHost: elsewhere"))
+    server.send(request("initialize", 5))
+    server.next()
+    server.send(PING)
+    assert "did not answer: Invalid header value" in server.error()
+    server.send({"method": "notifications/initialized"})
+    assert "did not accept a message" in server.warned.get(timeout=WAIT)
 
 
 @pytest.mark.rule("GATEWAY-9")

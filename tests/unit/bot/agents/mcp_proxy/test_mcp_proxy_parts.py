@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -188,14 +189,14 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(gateway, "_MAX_REQUESTS", 2)
     parts = Parts(tmp_path, ask=answering(lambda: AskOutcome(ALLOWED, "")))
     parts.client_says(*(request("ping", n) for n in range(4)))
-    assert [*parts.gateway._sent] == ["2", "3"]
+    assert [error["id"] for error in parts.client.lines(2)] == [0, 1]
     for n in range(3):
         parts.got_one.clear()
         parts.client_says(call(request_id=n))
         assert parts.got_one.wait(WAIT)
         more = {"resultType": "input_required", "requestState": str(n), "inputRequests": {}}
         parts.server_says(response(n, **more))
-        parts.client.lines(n + 1)
+        parts.client.lines(n + 3)
     assert len(parts.gateway._rounds) == 2
 
 
@@ -246,3 +247,77 @@ def test_a_line_that_does_not_end_is_not_kept_whole(monkeypatch: pytest.MonkeyPa
     for line in (first, only, b"x" * 20):
         with pytest.raises(RefusedLineError, match="more than 10 bytes"):
             messages.parse(line)
+
+
+@pytest.mark.rule("GATEWAY-2", "GATEWAY-4", "GATEWAY-6")
+@pytest.mark.parametrize("spelt", ["7", 7.0, "07", " 7", [7], None])
+def test_what_the_server_answers_under_another_spelling_of_an_id_gets_round_nothing(
+    tmp_path: Path, spelt: Any
+) -> None:
+    """The official SDKs take "7" for 7, and so the client would believe it."""
+    decided = threading.Event()
+
+    def decide() -> AskOutcome:
+        assert decided.wait(WAIT)
+        return AskOutcome(ALLOWED, "")
+
+    parts = Parts(tmp_path, ask=answering(decide))
+    parts.client_says(call())
+    parts.server_says(response(spelt, content=[]))  # it has not got the call yet
+    decided.set()
+    assert parts.got_one.wait(WAIT)
+    [warning] = parts.warnings
+    assert warning == "github answered a request that it had not received."
+    parts.client_says(request("tools/list", 7))
+    parts.server_says(response(spelt, tools=[TOOL]), response(7, tools=[]))
+    taken = parts.gateway.definitions.listed(TOOL["name"]) is not None
+    assert parts.client.lines(1) == [
+        response(spelt, tools=[TOOL]) if taken else response(7, tools=[])
+    ]
+    asked = {"a": {"method": "elicitation/create", "params": {"message": "Sure?"}}}
+    parts.client_says(request("prompts/get", 7))
+    parts.got_one.clear()
+    parts.server_says(response(spelt, resultType="input_required", inputRequests=asked))
+    assert parts.got_one.wait(WAIT) if taken else len(parts.warnings) == 3
+    assert len(parts.client.lines(1)) == 1
+
+
+@pytest.mark.rule("GATEWAY-6")
+@pytest.mark.parametrize("spelt", [5, "5", 5.0])
+def test_the_client_answers_no_question_for_people_whatever_the_id_looks_like(
+    tmp_path: Path, spelt: Any
+) -> None:
+    parts = Parts(tmp_path, ask=answering(lambda: AskOutcome(ALLOWED, "")))
+    parts.client_says(response(spelt, action="accept"))
+    parts.server_says(request("elicitation/create", 5, message="Sure?"))
+    assert parts.got_one.wait(WAIT)
+    parts.client_says(response(spelt, action="accept"))
+    assert len(parts.sent) == 1
+    parts.server_says(request("roots/list", 6))
+    parts.client_says(response(6, roots=[]), response(6, roots=[]))
+    assert parts.sent[1:] == [response(6, roots=[])]
+
+
+@pytest.mark.rule("GATEWAY-4")
+def test_a_list_that_its_client_has_given_up_is_not_what_it_has_seen(tmp_path: Path) -> None:
+    parts = Parts(tmp_path)
+    parts.client_says(
+        request("tools/list", 1), {"method": "notifications/cancelled", "params": {"requestId": 1}}
+    )
+    parts.client_says(request("tools/list", 2))
+    parts.server_says(response(1, tools=[TOOL]))
+    parts.gateway.relay_from_server([b'{"id":2,"result":{"tools":[],"tools":[]}}\n'])
+    parts.server_says(response(2, tools=[TOOL]))
+    assert parts.gateway.definitions.listed(TOOL["name"]) is None
+    assert [error["id"] for error in parts.client.lines(1)] == [2]
+
+
+@pytest.mark.rule("GATEWAY-4")
+def test_a_huge_definition_is_compared_in_time(tmp_path: Path) -> None:
+    kept = Definitions(tmp_path / "allowed.json")
+    words = [[random.Random(n).choice("abcdefghij") for _ in range(300_000)] for n in range(2)]
+    kept.allow("x", {**TOOL, "enum": words[0]})
+    change = kept.change("x", {**TOOL, "enum": words[1]})
+    assert change is not None
+    assert change.startswith('@@ line 4 @@\n+    "')
+    assert change.endswith("characters are not shown here]")
