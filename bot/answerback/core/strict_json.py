@@ -78,8 +78,8 @@ def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > _MAX_DIGITS:
-        raise _out_of_range(digits)
+    if len(digits) >= _MAX_DIGITS:
+        _float(digits)
     return int(digits)
 
 

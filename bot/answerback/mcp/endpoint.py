@@ -164,15 +164,13 @@ def _parse(name: str, parse: Callable[[str | None], T], value: str | None) -> T:
 
 
 def _read_message(body: bytes) -> dict[str, JsonValue]:
-    """The message in a body; empty if there is none, which the SDK then reports.
+    """The message in a body; empty if it is none, which the SDK then reports.
 
     Raises:
-        ProblemError: 400; it contains something that is not text.
+        ProblemError: 400; it is not JSON, or contains something that is not text. The SDK takes the last of two keys
+            that are equal, and numbers that JSON does not have.
     """
-    try:
-        message = parse_json(body)
-    except ProblemError:
-        return {}
+    message = parse_json(body)
     if not is_all_encodable(message):
         # The SDK refuses it only in the older revisions, and without a reason.
         detail = "The body contains half a surrogate pair, which is not valid text."

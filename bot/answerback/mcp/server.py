@@ -335,9 +335,10 @@ def _wait_seconds(arguments: dict[str, JsonValue], options: CallOptions) -> floa
     seconds = read_number(arguments.pop("wait_seconds", None))
     if seconds is None:
         return options.wait
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
+    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not is_number or (isinstance(seconds, float) and math.isnan(seconds)):
         raise _BadArgumentError("wait_seconds must be a number of seconds.")
-    return min(max(float(seconds), 0.0), options.wait)
+    return float(min(max(seconds, 0.0), options.wait))
 
 
 def _mode(arguments: dict[str, JsonValue]) -> JsonValue:

@@ -210,7 +210,7 @@ async def test_looking_up_an_ask_counts_as_waiting(
     async def record_poll(ask: Ask) -> None:
         polled.append(ask.id)
 
-    pending = await call(backend, "ask_user", {**GO, "wait_seconds": 0})
+    pending = await call(backend, "ask_user", {**GO, "wait_seconds": -(10**400)})  # as 0
     ask_id = pending.structured_content["ask_id"]
     monkeypatch.setattr(service.running.service.presence, "record_poll", record_poll)
     await call(backend, "get_answer", {"ask_id": ask_id})
