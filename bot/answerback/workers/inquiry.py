@@ -7,13 +7,13 @@ other.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
 import aiohttp
 from pydantic import JsonValue
 
+from answerback.core import strict_json
 from answerback.core.ask import Ask, request_entry
 from answerback.core.errors import InquiryError
 from answerback.core.form import Question
@@ -75,8 +75,8 @@ class HttpInquiryBackend:
 
 def _parse_answer(body: bytes) -> JsonValue:
     try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError):
+        parsed = strict_json.parse_bytes(body)
+    except strict_json.NotJsonError:
         raise InquiryError("The inquiry backend's answer is not JSON.") from None
     if not isinstance(parsed, dict) or "answer" not in parsed:
         raise InquiryError('The inquiry backend\'s answer is not an object with an "answer".')

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from answerback.agents.hooks import claude, codex, copilot, gemini, grok
 from answerback.agents.hooks.host import Call, Host, Outcome
 from answerback.agents.pipe.origins import origin_of
+from answerback.core import strict_json
 from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.errors import (
     DeclinedCallError,
@@ -30,7 +31,6 @@ from answerback.core.errors import (
     ProblemError,
     StoreError,
 )
-from answerback.core.strict_json import is_encodable, json_equal
 from answerback.core.too_late import APPROVAL
 from answerback.dialects.registry import render_refusal, render_result
 from answerback.ports.store import Decision, Write
@@ -113,13 +113,19 @@ class HookEndpoints:
         if not _is_text(run):
             raise ProblemError(400, "Bad Idempotency-Key", "It is not UTF-8.")
         caller = _Caller(host, query, agent, request[RESPONSE_TRACKER], run)
-        event = parse_event(await read_body(request))
+        raw = await read_body(request)
+        event = parse_event(raw)
         headers = {HOOK_HEADER: host.name}
         if (answer := host.immediate_answer(event)) is None:
             if (call := host.call(event)) is None:
                 answer = await self._fetch_late_answers(event, caller)
             else:
-                outcome = await self._outcome(call, caller)
+                wrong = _find_mistake(raw)
+                outcome = (
+                    Outcome(None, wrong, was_asked=False)
+                    if wrong
+                    else await self._outcome(call, caller)
+                )
                 if isinstance(outcome, str):
                     return web.json_response({"message": outcome}, status=202, headers=headers)
                 answer = host.answer(event, outcome)
@@ -305,11 +311,15 @@ def _is_put_for(call: Call, caller: _Caller, ask: Ask) -> bool:
         call.name,
     ):
         return False
-    if not Outcome(ask).is_answered or not json_equal(request.arguments, call.arguments):
+    if not Outcome(ask).is_answered or not strict_json.json_equal(
+        request.arguments, call.arguments
+    ):
         return False
     result = render_result(ask)
     structured = result.structured if result else None
-    return isinstance(structured, dict) and json_equal(structured.get("answers"), call.answers)
+    return isinstance(structured, dict) and strict_json.json_equal(
+        structured.get("answers"), call.answers
+    )
 
 
 def parse_event(raw: bytes) -> Json:
@@ -329,9 +339,18 @@ def parse_event(raw: bytes) -> Json:
     return event
 
 
+def _find_mistake(raw: bytes) -> str | None:
+    """Say why people cannot be asked about an event: they might read something else in it than the host."""
+    try:
+        strict_json.parse_bytes(raw)
+    except strict_json.NotJsonError as error:
+        return f"People cannot be asked about this: its JSON is not valid, {error}."
+    return None
+
+
 def _is_text(value: object) -> bool:
     """Whether a value is text that can be stored, if it is text at all."""
-    return not isinstance(value, str) or is_encodable(value)
+    return not isinstance(value, str) or strict_json.is_encodable(value)
 
 
 def _parse_query(query: Mapping[str, str]) -> HookQuery:

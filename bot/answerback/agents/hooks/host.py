@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from answerback.agents.pipe.denials import output
+from answerback.core import strict_json
 from answerback.core.ask import Ask, Status
 from answerback.core.secrecy import is_unconfirmed
 from answerback.core.walker import Source
@@ -158,11 +158,11 @@ def text_in(event: Json, key: str) -> str | None:
 
 
 def parse_arguments(value: object) -> Json:
-    """Parse a tool's arguments, which some hosts send as JSON in a string."""
+    """Parse a tool's arguments, which some hosts send as JSON in a string; one that is no strict JSON stays whole."""
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = strict_json.parse(value)
+        except strict_json.NotJsonError:
             return {"input": value}
     return value if isinstance(value, dict) else {}
 

@@ -8,6 +8,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
@@ -106,10 +107,16 @@ def _diff(allowed: list[str], now: list[str]) -> Iterable[str]:
     """Return the changed lines; of very long definitions, all that stand between the first and the last change."""
     if len(allowed) + len(now) <= _MAX_LINES:
         return difflib.unified_diff(allowed, now, "allowed", "now", lineterm="")
-    start = len(os.path.commonprefix([allowed, now]))
-    end = len(os.path.commonprefix([allowed[start:][::-1], now[start:][::-1]]))
+    start = _count_equal(allowed, now)
+    end = _count_equal(reversed(allowed[start:]), reversed(now[start:]))
     old, new = (lines[start : len(lines) - end] for lines in (allowed, now))
     return (f"@@ line {start + 1} @@", *(f"+{each}" for each in new), *(f"-{each}" for each in old))
+
+
+def _count_equal(one: Iterable[str], other: Iterable[str]) -> int:
+    """Count the lines with which two texts both begin."""
+    equal = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in equal)
 
 
 def _as_text(definition: Json) -> str:

@@ -33,8 +33,9 @@ def objects(value: object) -> list[Json]:
 
 def id_key(request_id: object) -> str:
     """A request id in comparable form: 1, "1" and true are three different ids, 1 and 1.0 the same."""
-    is_whole = isinstance(request_id, float) and request_id.is_integer()
-    return json.dumps(int(request_id) if is_whole else request_id)
+    if isinstance(request_id, float) and request_id.is_integer():
+        request_id = int(request_id)
+    return json.dumps(request_id)
 
 
 def encode_response(request_id: object, result: Json) -> bytes:

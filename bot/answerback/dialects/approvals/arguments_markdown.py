@@ -24,8 +24,6 @@ _MAX_LEVEL: Final = 3
 """Objects and arrays nested deeper than this become one line of JSON: indenting them multiplies their size."""
 _SHORT: Final = 80
 """The most characters in an array that stays on one line."""
-_MAX_DEPTH: Final = 64
-"""The maximum nesting of JSON in a string; if it is nested deeper, the string is shown as is."""
 _KEY: Final = re.compile(r"[\w.$@/-]+")
 _NOT_BARE: Final = re.compile(
     r"""["\[{|].*|- .*|null|true|false|-?\d[\d.eE+-]*|\s.*|.*\s|.*[\r\n\x85\u2028\u2029].*|""",
@@ -111,25 +109,17 @@ def _blocks(lead: Sequence[Block], groups: Sequence[JsonValue], page: _Page) -> 
 
 
 def parse_json_arguments(arguments: JsonValue) -> JsonValue:
-    """Parse arguments that a host sends as JSON in a string; return any other value or string unchanged."""
+    """Parse arguments that a host sends as JSON in a string; return any other value or string unchanged.
+
+    Strictly: of two equal keys, the tool might use the value that is not shown.
+    """
     if not isinstance(arguments, str):
         return arguments
     try:
-        parsed: JsonValue = json.loads(arguments, object_pairs_hook=_object_with_unique_keys)
-    except (ValueError, RecursionError):
+        parsed = strict_json.parse(arguments)
+    except strict_json.NotJsonError:
         return arguments
-    usable = strict_json.size(
-        parsed, _MAX_DEPTH
-    ).depth <= _MAX_DEPTH and strict_json.is_all_encodable(parsed)
-    return parsed if usable else arguments
-
-
-def _object_with_unique_keys(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    """Build an object, rejecting duplicate keys: the tool might use the value that is not shown."""
-    parsed = dict(pairs)
-    if len(parsed) < len(pairs):
-        raise ValueError("duplicate key")
-    return parsed
+    return parsed if strict_json.is_all_encodable(parsed) else arguments
 
 
 def _fenced(text: str, language: str = "") -> str:

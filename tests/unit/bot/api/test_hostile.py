@@ -142,11 +142,16 @@ async def test_malformed_json_is_400_with_its_position(api: Served, body: bytes)
 @pytest.mark.rule("API-6")
 @pytest.mark.parametrize(
     "members",
-    ['"question":"a?","question":"b?"', '"wait_seconds":NaN', '"after":1e999', f'"max":{"9" * 309}'],
+    [
+        '"question":"a?","question":"b?"',
+        '"wait_seconds":NaN',
+        '"after":1e999',
+        f'"max":{"9" * 309}',
+    ],
 )
 async def test_json_over_mcp_is_as_strict(api: Served, members: str) -> None:
     """The MCP SDK would take the last of two keys that are equal, and NaN for null."""
-    call = '"method":"tools/call","params":{"name":"ask_user","arguments":{%s}}' % members
+    call = f'"method":"tools/call","params":{{"name":"ask_user","arguments":{{{members}}}}}'
     body = f'{{"jsonrpc":"2.0","id":1,{call}}}'.encode()
     headers = {**JSON_TYPE, "Accept": "application/json, text/event-stream"}
     problem = await check_refused(api, 400, "POST", "/mcp", data=body, headers=headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -253,3 +254,27 @@ async def test_questions_stay_open_for_claude_code_to_ask_again(service: Served)
     await service.wait_for_waiters(ask)
     await service.act(ask, action="answer", value="Vue")
     assert (await again)["hookSpecificOutput"]["permissionDecision"] == "allow"
+
+
+@pytest.mark.rule("HOOK-6")
+@pytest.mark.parametrize(
+    "odd", ['{"a": 1, "a": 2}', "NaN", "1e999", "9" * 309, "[" * 100 + "]" * 100], ids=len
+)
+async def test_what_is_no_strict_json_is_denied_and_nothing_else_fails(
+    service: Served, odd: str
+) -> None:
+    """People might read something else in it than the tool."""
+    for event, answers in (
+        (permission(tool_input={"x": "ODD"}), True),
+        ({**asking(), "x": "ODD"}, True),
+        ({"hook_event_name": "PostToolUse", "session_id": "s", "tool_response": "ODD"}, False),
+    ):
+        data = json.dumps(event).replace('"ODD"', odd)
+        headers = {"Content-Type": "application/json"}
+        url = f"{service.url}/hooks/claude?wait=0"
+        async with service.http.post(url, data=data, headers=headers) as response:
+            assert response.status == 200
+            answer = await response.text()
+        assert ("its JSON is not valid" in answer and '"deny"' in answer) is answers
+        assert answers or answer == "{}"
+    assert not (await service.running.service.store.asks.page(limit=1)).rows

@@ -270,7 +270,7 @@ def test_what_the_server_answers_under_another_spelling_of_an_id_gets_round_noth
     assert warning == "github answered a request that it had not received."
     parts.client_says(request("tools/list", 7))
     parts.server_says(response(spelt, tools=[TOOL]), response(7, tools=[]))
-    taken = parts.gateway.definitions.listed(TOOL["name"]) is not None
+    taken = parts.gateway.definitions.listed("create_issue") is not None
     assert parts.client.lines(1) == [
         response(spelt, tools=[TOOL]) if taken else response(7, tools=[])
     ]
@@ -308,7 +308,7 @@ def test_a_list_that_its_client_has_given_up_is_not_what_it_has_seen(tmp_path: P
     parts.server_says(response(1, tools=[TOOL]))
     parts.gateway.relay_from_server([b'{"id":2,"result":{"tools":[],"tools":[]}}\n'])
     parts.server_says(response(2, tools=[TOOL]))
-    assert parts.gateway.definitions.listed(TOOL["name"]) is None
+    assert parts.gateway.definitions.listed("create_issue") is None
     assert [error["id"] for error in parts.client.lines(1)] == [2]
 
 
