@@ -294,7 +294,7 @@ class Gateway:
         """Ask people what a result asks, and send the request again; the client gets what is not for people."""
         result, answers = response["result"], {}
         for key, fields in messages.elicitations(result).items():
-            pending = self._elicitations.open(f"input {id_key(response.get('id'))}")
+            pending = self._elicitations.open(f"input {id_key(sent.message['id'])}")
             answer = self._ask_for_server(pending, fields)
             if answer is None:
                 return
