@@ -11,6 +11,7 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects import qwen, results
+from answerback.dialects.dialect import present_fields
 
 Json = dict[str, JsonValue]
 
@@ -47,7 +48,8 @@ def _is_vibe(name: str, arguments: Json) -> bool:
     if name == "AskUserQuestion":
         return False
     questions: Any = arguments["questions"]
-    return "footerNote" in arguments or any("hideOther" in each for each in questions)
+    fields = present_fields(arguments).union(*map(present_fields, questions))
+    return not fields.isdisjoint({"footerNote", "hideOther"})
 
 
 def _vibe_result(ask: Ask, given: list[tuple[Question, GivenAnswer | None]]) -> ToolResult:

@@ -100,19 +100,26 @@ def _declined(ask: Ask) -> str:
 
 
 def continue_(ask: Ask) -> ToolResult:
-    """Continue: a text that says which option it was."""
-    (question,) = ask.form.questions[:1]
+    """Continue: a text that says which option it was; of several questions, which it does not have, one for each."""
+    texts = [_continue_text(ask, i) for i in range(len(ask.form.questions))]
+    if len(texts) > 1:
+        asked = zip(ask.form.questions, texts, strict=True)
+        texts = [f"{question.text}\n{text}" for question, text in asked]
+    return _text_result(_remarked(ask, "\n\n".join(texts)))
+
+
+def _continue_text(ask: Ask, place: int) -> str:
+    question = ask.form.questions[place]
     given = ask.walk.answer(question.id)
-    if given is None and ask.walk.reply is None:
-        return _text_result(results.unanswered_text(ask))
-    answer = ask.walk.reply if given is None else str(given.value)
+    reply = ask.walk.reply if place == ask.walk.at else None
+    if given is None and reply is None:
+        return results.unanswered_text(ask)
+    answer = reply if given is None else str(given.value)
     option = question.option(given.value) if given is not None and not given.other else None
     if option is not None:
-        text = f'User selected option {question.options.index(option) + 1}: "{answer}"'
-    else:
-        how = "provided custom answer" if question.options else "answered"
-        text = f'User {how}: "{answer}"'
-    return _text_result(_remarked(ask, text))
+        return f'User selected option {question.options.index(option) + 1}: "{answer}"'
+    how = "provided custom answer" if question.options else "answered"
+    return f'User {how}: "{answer}"'
 
 
 def _text_result(text: str) -> ToolResult:
@@ -194,7 +201,7 @@ def droid(ask: Ask) -> ToolResult:
     """Factory Droid: the answers by number; it takes none of a questionnaire that was cancelled."""
     if ask.status is not Status.ANSWERED:
         return json_result({"cancelled": True, "answers": [], **reply_and_reason_fields(ask)})
-    sent: Any = ask.request.arguments.get("questions", [ask.request.arguments])
+    sent: Any = ask.request.arguments.get("questions") or [ask.request.arguments]
     asked = zip(sent, ask.form.questions, _values(ask), strict=True)
     answers: list[JsonValue] = [
         {

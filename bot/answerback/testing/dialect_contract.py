@@ -74,6 +74,49 @@ def act(ask: Ask, body: dict[str, Any]) -> Ask | None:
     return done.ask if isinstance(done, Change) else None
 
 
+def answer_in_words(call: dict[str, Any]) -> tuple[Ask, list[str]] | None:
+    """Return a call's ask once it is answered, in a person's own words where it takes any, and these words.
+
+    None if no words, choices or prefilled values answer it.
+    """
+    ask, texts = open_ask(call), list[str]()
+    while ask.open:
+        prompt: Any = ask_json(ask)["prompt"]
+        word = f"({len(texts)} sesame)"
+        match prompt:
+            case {"kind": "review"}:
+                body: dict[str, Any] = {"action": "submit"}
+            case {"answer_type": "text"}:
+                body = {"action": "answer", "value": word}
+            case {"other": True}:
+                body = {"action": "other", "text": word}
+            case {"answer_type": "boolean"}:
+                body = {"action": "answer", "value": True}
+            case {"answer_type": "select", "options": [option, *_]}:
+                body = {"action": "answer", "value": option["value"]}
+            case _:
+                empty: Any = [] if prompt["answer_type"] == "multi_select" else {}
+                given = empty if prompt["prefill"] is None else prompt["prefill"]
+                body = {"action": "answer", "value": given}
+        texts += [word] * (word in body.values())
+        after = act(ask, body)
+        if after is None:
+            return None
+        ask = after
+    return ask, texts
+
+
+def check_that_no_answer_is_lost(cases: list[dict[str, Any]]) -> None:
+    for case in cases:
+        if "invalid" not in case and (ended := answer_in_words(case["call"])):
+            ask, texts = ended
+            result = registry.render_result(ask)
+            assert result is not None
+            places = [result.content.find(word) for word in texts]
+            assert -1 not in places, case["title"]
+            assert places == sorted(places), case["title"]
+
+
 UNCONFIRMED: Final = "sesame"
 """The answer to every question that `end_unconfirmed` answers."""
 
@@ -172,6 +215,11 @@ class DialectContract:
         else:
             listed = len(found.form.questions)
         assert listed > 0
+
+    @pytest.mark.rule("DIALECT-6", "PLUGIN-5")
+    def test_no_answer_is_lost(self) -> None:
+        """Answers in somebody's own words are in the result, in the order of the questions."""
+        check_that_no_answer_is_lost(self.cases)
 
     @pytest.mark.rule("CONFIRM-12", "PLUGIN-5")
     def test_answers_that_nobody_confirmed_are_not_in_its_results(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from answerback.core.actions import Action, Answer, Back, Other, Reply
 from answerback.core.ask import Change, Reason, Status, apply_action, end_ask
 from answerback.core.form import AnswerType, Persistence
 from answerback.dialects import registry
+from answerback.testing.dialect_contract import check_that_no_answer_is_lost
+from tests.meta.project import ROOT
 from tests.unit.bot.dialect_support import (
     CALLS,
     OPTIONS,
@@ -25,6 +28,7 @@ from tests.unit.bot.dialect_support import (
     without_answer,
 )
 
+VECTORS = sorted((ROOT / "tests" / "data" / "vectors").glob("*.json"))
 HOSTS = ["codex", "opencode", "gemini", "copilot", "vscode", "cline"]
 RECOMMENDED = [{"label": "A"}, {"label": "B (Recommended)"}, {"label": "C (Recommended)"}]
 
@@ -171,3 +175,10 @@ def test_a_question_that_is_the_call_itself_has_a_result(name: str) -> None:
     assert "Yes, today" in result(act(ask, Answer(value="Yes, today")))[1]
     for ended in (act(ask, Reply(text="Later")), without_answer(ask, Status.EXPIRED)):
         assert result(ended)[1]
+
+
+@pytest.mark.rule("DIALECT-6")
+@pytest.mark.parametrize("vectors", VECTORS, ids=lambda path: str(path.stem))
+def test_no_answer_is_lost(vectors: Path) -> None:
+    cases = json.loads(vectors.read_text("utf-8"))
+    check_that_no_answer_is_lost([case for case in cases if "call" in case])
