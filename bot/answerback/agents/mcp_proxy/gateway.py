@@ -5,6 +5,8 @@ A call is passed on once it is allowed, and not before: if the proxy is killed, 
 
 from __future__ import annotations
 
+import json
+import secrets
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -93,6 +95,10 @@ class Gateway:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _to_server: _Unanswered = field(default_factory=_Unanswered)
     _to_client: _Unanswered = field(default_factory=_Unanswered)
+    _own: set[str] = field(default_factory=set)
+    """The requests of the gateway itself that the server has not answered yet, by the keys of their ids."""
+    _task_questions: dict[str, None] = field(default_factory=dict)
+    """What tasks have asked people, the latest: a task repeats it until it has the answer."""
     _rounds: dict[str, Json] = field(default_factory=dict)
     """The calls that the client sends again with further input, and what people have answered already."""
 
@@ -132,6 +138,8 @@ class Gateway:
         elif "method" not in message and self._to_client.take(message.get("id")) is None:
             self.warn("The client answered a request that it had not received.")
         else:
+            if message.get("method") == messages.TASK_CANCEL:
+                self._elicitations.cancel(_task_key(params(message).get("taskId")))
             self._continue(line, message, self._take_round(message))
 
     def _continue(
@@ -254,12 +262,23 @@ class Gateway:
                 self.client.write_line(line)
         elif "method" not in message:
             self._relay_response(message, line)
+        elif "id" in message:
+            self._to_client.add(_Sent(message))
+            self.client.write_line(line)
+        elif messages.elicitations(
+            params(message)
+        ):  # the task's client asks for it, and is answered by people
+            rest = messages.without_elicitations(params(message))
+            self.client.write_line(encode_message({**message, "params": rest}))
         else:
-            if "id" in message:
-                self._to_client.add(_Sent(message))
             self.client.write_line(line)
 
     def _relay_response(self, message: Json, line: bytes) -> None:
+        if (key := id_key(message.get("id"))) in self._own:
+            self._own.discard(key)
+            if "error" in message:
+                self.warn(f"{self.policy.name} does not take what people have answered.")
+            return
         sent = self._to_server.take(message.get("id"))
         if sent is None:
             self.warn(f"{self.policy.name} answered a request that it had not received.")
@@ -271,6 +290,9 @@ class Gateway:
         if result.get("resultType") == "input_required":
             _start(self._require_input, sent, message, line)
             return
+        if messages.elicitations(result):
+            self._ask_for_task(sent.message, result)
+            line = encode_message({**message, "result": messages.without_elicitations(result)})
         self.client.write_line(line)
 
     def _elicit(self, pending: Pending, request: Json) -> None:
@@ -299,8 +321,8 @@ class Gateway:
             if answer is None:
                 return
             answers[key] = answer
-        rest = messages.without_elicitations(response) if answers else response
-        if rest is None:
+        rest = messages.without_elicitations(result) if answers else result
+        if answers and not rest["inputRequests"]:
             again = messages.with_answers(sent.message, result, answers)
             self._pass_on(encode_message(again), again, sent.definition)
             return
@@ -309,7 +331,31 @@ class Gateway:
                 self._rounds[messages.round_key(sent.message, result.get("requestState"))] = answers
                 if len(self._rounds) > _MAX_REQUESTS:
                     del self._rounds[next(iter(self._rounds))]
-        self.client.try_write_line(encode_message(rest) if answers else line)
+        self.client.try_write_line(
+            encode_message({**response, "result": rest}) if answers else line
+        )
+
+    def _ask_for_task(self, request: Json, task: Json) -> None:
+        """Ask people what a task asks, once, and give it the answers."""
+        task_id = task.get("taskId", params(request).get("taskId"))
+        for key, fields in messages.elicitations(task).items():
+            question = json.dumps([task_id, key])
+            if question not in self._task_questions:
+                self._task_questions[question] = None
+                if len(self._task_questions) > _MAX_REQUESTS:
+                    del self._task_questions[next(iter(self._task_questions))]
+                pending = self._elicitations.open(_task_key(task_id))
+                _start(self._answer_task, pending, request, task_id, key, fields)
+
+    def _answer_task(
+        self, pending: Pending, request: Json, task_id: object, key: str, fields: Json
+    ) -> None:
+        answer = self._ask_for_server(pending, fields)
+        if answer is not None:
+            own_id = f"answerback-{secrets.token_hex(8)}"
+            self._own.add(id_key(own_id))
+            update = messages.task_update(own_id, request, task_id, {key: answer})
+            self.send(encode_message(update), update)
 
     def _take_round(self, message: Json) -> Json | None:
         """What people answered in the last round of a request, if this continues it: each once.
@@ -321,6 +367,10 @@ class Gateway:
             return None
         with self._lock:
             return self._rounds.pop(messages.round_key(message, fields.get("requestState")), None)
+
+
+def _task_key(task_id: object) -> str:
+    return f"task {id_key(task_id)}"
 
 
 def _start(work: Callable[..., None], *arguments: object) -> None:

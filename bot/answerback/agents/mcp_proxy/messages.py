@@ -23,6 +23,7 @@ TOOL_CALL: Final = "tools/call"
 TOOL_LISTING: Final = "tools/list"
 ELICITATION: Final = "elicitation/create"
 CANCELLED: Final = "notifications/cancelled"
+TASK_CANCEL: Final = "tasks/cancel"
 VERSION_META: Final = "io.modelcontextprotocol/protocolVersion"
 _PARSE_ERROR: Final = -32700
 INVALID_PARAMS: Final = -32602
@@ -149,9 +150,9 @@ def progress_token(message: Json) -> object:
     return as_object(params(message).get("_meta")).get("progressToken")
 
 
-def elicitations(result: Json) -> dict[str, Json]:
-    """The elicitations among the requests for input in a result, by their keys."""
-    wanted = as_object(result.get("inputRequests"))
+def elicitations(fields: Json) -> dict[str, Json]:
+    """The elicitations among the requests for input in a result or a notification, by their keys."""
+    wanted = as_object(fields.get("inputRequests"))
     return {
         key: params(each)
         for key, each in wanted.items()
@@ -159,12 +160,11 @@ def elicitations(result: Json) -> dict[str, Json]:
     }
 
 
-def without_elicitations(response: Json) -> Json | None:
-    """A response with the other requests for input only; None if there are none."""
-    result = response["result"]
-    answered = elicitations(result)
-    rest = {key: each for key, each in result["inputRequests"].items() if key not in answered}
-    return {**response, "result": {**result, "inputRequests": rest}} if rest else None
+def without_elicitations(fields: Json) -> Json:
+    """The same with the other requests for input only."""
+    asked = elicitations(fields)
+    rest = {key: each for key, each in fields["inputRequests"].items() if key not in asked}
+    return {**fields, "inputRequests": rest}
 
 
 def with_answers(request: Json, result: Json, answers: Json) -> Json:
@@ -177,6 +177,16 @@ def with_answers(request: Json, result: Json, answers: Json) -> Json:
     if "requestState" in result:
         fields["requestState"] = result["requestState"]
     return {**request, "params": {**fields, "inputResponses": answers}}
+
+
+def task_update(request_id: str, request: Json, task: object, answers: Json) -> Json:
+    """A request that gives a task answers to the input that it requires, as the client would that has asked for it."""
+    meta = {
+        k: v for k, v in as_object(params(request).get("_meta")).items() if k != "progressToken"
+    }
+    fields: Json = {"taskId": task, "inputResponses": answers}
+    fields |= {"_meta": meta} if meta else {}
+    return {"jsonrpc": "2.0", "id": request_id, "method": "tasks/update", "params": fields}
 
 
 def round_key(request: Json, state: object) -> str:

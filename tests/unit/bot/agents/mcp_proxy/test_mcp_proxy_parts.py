@@ -198,6 +198,13 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
         parts.server_says(response(n, **more))
         parts.client.lines(n + 3)
     assert len(parts.gateway._rounds) == 2
+    sure = {"method": "elicitation/create", "params": {"message": "Sure?"}}
+    for n, key in enumerate("abca"):
+        parts.client_says(request("tasks/get", n, taskId="t"))
+        parts.got_one.clear()
+        parts.server_says(response(n, taskId="t", inputRequests={key: sure}))
+        assert parts.got_one.wait(WAIT)
+    assert [each["method"] for each in parts.sent].count("tasks/update") == 4
 
 
 def test_a_call_that_a_server_listed_without_being_asked_changes_nothing(tmp_path: Path) -> None:
