@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -18,6 +19,7 @@ from answerback.core.form import (
     Option,
     Question,
 )
+from answerback.core.json_schema import schemas
 from answerback.core.json_schema.schemas import violations
 from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
 from answerback.dialects import choice_forms
@@ -65,6 +67,11 @@ def _question(message: str, sent: ArgumentNode) -> Question | None:
     if not sent.is_object() or sent.choice("type", ("object",), "object") is None:
         return None
     schema: Json = {"type": "object", **_clean(sent.value)}
+    try:
+        schemas.require_usable(schema)
+    except schemas.InvalidSchemaError:
+        # A pattern may need an engine that we do not have. The server checks the answer itself.
+        schema = _without(schema, lambda key, _: key == "pattern")
     count = sent.problems.count
     replace(sent, value=schema).require_schema()
     if sent.problems.count > count:
@@ -90,22 +97,33 @@ def _clean(schema: JsonValue) -> Json:
     """Return a copy of a schema without null keywords, which count as missing."""
     if strict_json.size(schema, MAX_SCHEMA_DEPTH).depth > MAX_SCHEMA_DEPTH:  # it will be refused
         return schema if isinstance(schema, dict) else {}
-    cleaned = _without_nulls(schema)
-    return cleaned if isinstance(cleaned, dict) else {}
+    return (
+        _without(schema, lambda key, each: each is None and key != "const")
+        if isinstance(schema, dict)
+        else {}
+    )
 
 
-def _without_nulls(value: JsonValue, *, by_name: bool = False) -> JsonValue:
+def _without(schema: Json, is_dropped: Callable[[str, JsonValue], bool]) -> Json:
+    """Return a copy of a schema, and of those in it, without some keywords."""
+    return {
+        key: each if key in _DATA else _copy(each, is_dropped, by_name=key in _BY_NAME)
+        for key, each in schema.items()
+        if not is_dropped(key, each)
+    }
+
+
+def _copy(
+    value: JsonValue, is_dropped: Callable[[str, JsonValue], bool], *, by_name: bool
+) -> JsonValue:
     if isinstance(value, list):
-        return [_without_nulls(each) for each in value]
+        return [_copy(each, is_dropped, by_name=False) for each in value]
     if not isinstance(value, dict):
         return value
-    return {
-        key: each
-        if key in _DATA and not by_name
-        else _without_nulls(each, by_name=key in _BY_NAME and not by_name)
-        for key, each in value.items()
-        if each is not None or (key == "const" and not by_name)
-    }
+    if by_name:
+        named = ((key, each) for key, each in value.items() if each is not None)
+        return {key: _copy(each, is_dropped, by_name=False) for key, each in named}
+    return _without(value, is_dropped)
 
 
 def _has_nothing_to_fill_in(schema: Json) -> bool:

@@ -246,6 +246,16 @@ def test_null_is_a_value_where_data_stands_and_a_property_may_be_named_like_a_ke
     }
 
 
+@pytest.mark.parametrize("pattern", [r"^(?=.*\d).{8,}$", r"(a)\1", "("])
+def test_a_pattern_that_cannot_be_checked_here_is_the_servers_to_check(pattern: str) -> None:
+    field = {"type": "string", "title": "Name", "pattern": pattern}
+    question = read_schema({"properties": {"name": field, "pattern": {"type": "string"}}})
+    assert question.json_schema == {
+        "type": "object",
+        "properties": {"name": {"type": "string", "title": "Name"}, "pattern": {"type": "string"}},
+    }
+
+
 def test_a_schema_that_cannot_be_used_is_refused() -> None:
     deep: Any = {"type": "string"}
     for _ in range(40):
