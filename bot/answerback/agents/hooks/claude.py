@@ -21,6 +21,8 @@ from answerback.agents.hooks.host import (
 from answerback.agents.pipe.denials import deny, output
 
 _ASK_TOOL: Final = "AskUserQuestion"
+_ASKED: Final = ("questions", "title")
+"""What people are asked in a call: its answers, and where it comes from, are no part of that."""
 CONTEXT_EVENTS: Final = (
     "PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "UserPromptSubmit", "UserPromptExpansion",
     "SessionStart", "Setup", "Stop", "SubagentStart", "SubagentStop", "Notification", "PostModelSwitch",
@@ -39,7 +41,7 @@ def _call(event: Json) -> Call | None:
             tool_input = parse_arguments(event.get("tool_input"))
             return Call(
                 name=_ASK_TOOL,
-                arguments={"questions": tool_input.get("questions")},
+                arguments={key: tool_input.get(key) for key in _ASKED if key in tool_input},
                 dialect="claude",
                 answers=tool_input.get("answers") if name == "PermissionRequest" else None,
                 conversation=session,

@@ -117,6 +117,18 @@ async def test_questions_in_the_json_of_a_string_are_asked_and_echoed_as_the_arr
     assert updated == {"questions": QUESTIONS, "answers": {"Which framework?": "Vue"}}
 
 
+async def test_a_call_of_the_extended_form_has_its_title_where_people_read_it(
+    service: Served,
+) -> None:
+    event = asking(title="A new page", metadata={"source": "remember"})
+    waiting = asyncio.create_task(hook(service, event))
+    ask = await service.newest()
+    assert ask.form.questions[0].context == "### A new page"
+    await service.act(ask, action="answer", value="Vue")
+    updated = (await waiting)["hookSpecificOutput"]["updatedInput"]
+    assert updated == {**event["tool_input"], "answers": {"Which framework?": "Vue"}}
+
+
 async def test_several_choices_are_joined_and_other_text_is_kept_unchanged(
     service: Served,
 ) -> None:
