@@ -1,7 +1,8 @@
 """`make mutants`: change one line of the product at a time, and see the named tests fail.
 
 `python -m tests.mutants [--quick] [WORD …]` runs every mutant; `--quick` leaves out those whose tests need minutes, and
-words select those whose file or line has one of them. Exit status 1: a mutant survived, or the table is wrong.
+words select those whose file or line has one of them. The tests first have to pass without a mutant, save with
+`--quick`: `make check` has run them all by then. Exit status 1: a mutant survived, or the table is wrong.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
@@ -44,6 +45,8 @@ def main(arguments: Sequence[str]) -> int:
         copies: SimpleQueue[Path] = SimpleQueue()
         for number in range(workers):
             copies.put(_copy(Path(folder) / str(number)))
+        if "--quick" not in arguments:
+            verify_passing(chosen, Path(folder) / "0")
         with ThreadPoolExecutor(workers) as pool:
             results = [*pool.map(lambda mutant: _in_a_copy(mutant, copies), chosen)]
     wrong = sum(result != "noticed" for result in results)
@@ -77,29 +80,44 @@ def tried(mutant: Mutant, checkout: Path) -> tuple[str, str]:
     """Return what the tests of a mutant say about it, and the first line in which they say so."""
     file = checkout / mutant.file
     original = file.read_text("utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *mutant.tests]
-    # The processes that tests start must import the changed copy, not what is installed.
-    path = os.pathsep.join(str(checkout / each) for each in (".", "bot", "adapters", "storage"))
     try:
         file.write_text(original.replace(mutant.line, mutant.mutant), "utf-8")
-        ran = subprocess.run(
-            command,
-            cwd=checkout,
-            env={**os.environ, "PYTHONPATH": path},
-            capture_output=True,
-            check=False,
-            text=True,
-            timeout=_TIMEOUT,
-        )
+        ran = _run(mutant.tests, checkout, _TIMEOUT)
     except subprocess.TimeoutExpired:  # neither noticed nor survived: it has to be run again
         return _NOTHING, f"{_TIMEOUT} s"
     finally:
         file.write_text(original, "utf-8")
+    return _RESULTS.get(ran.returncode, _NOTHING), _reason(ran)
+
+
+def verify_passing(mutants: Iterable[Mutant], checkout: Path) -> None:
+    """Exit if one of their tests fails without a mutant: it would seem to notice them all."""
+    tests = sorted({test for mutant in mutants for test in mutant.tests})
+    ran = _run(tests, checkout, len(tests) * _TIMEOUT)
+    if ran.returncode:
+        sys.exit(f"Without any mutant: {_reason(ran)}")
+
+
+def _run(tests: Sequence[str], checkout: Path, timeout: float) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    # The processes that tests start must import the changed copy, not what is installed.
+    path = os.pathsep.join(str(checkout / each) for each in (".", "bot", "adapters", "storage"))
+    return subprocess.run(
+        command,
+        cwd=checkout,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=timeout,
+    )
+
+
+def _reason(ran: subprocess.CompletedProcess[str]) -> str:
     lines = (ran.stdout + ran.stderr).splitlines()
     # Captured logs have lines that begin with ERROR, too.
-    beginnings = ("FAILED tests", "ERROR tests", "ERROR: ")
-    reason = next((line for line in lines if line.startswith(beginnings)), "")
-    return _RESULTS.get(ran.returncode, _NOTHING), reason
+    beginnings = ("FAILED ", "ERROR tests", "ERROR: ")
+    return next((line for line in lines if line.startswith(beginnings)), "")
 
 
 if __name__ == "__main__":

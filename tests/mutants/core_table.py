@@ -16,7 +16,12 @@ _DECIDING = (
 )
 _GRANTS = (f"{_UNIT}/core/test_grants.py",)
 _GRANTS_SERVED = (f"{_UNIT}/api/test_grants.py", f"{_UNIT}/api/test_grants_end.py")
-_GRANTS_STORED = ("tests/unit/storage/test_store_contract.py",)
+_STORED = "tests/unit/storage/test_store_contract.py::TestSqliteStore"
+_GRANTS_STORED = (
+    f"{_STORED}::test_each_use_is_counted_once_and_with_its_ask",
+    f"{_STORED}::test_a_use_outside_its_time_is_none",
+    f"{_STORED}::test_a_revoked_grant_is_used_no_more",
+)
 
 CORE = (
     # Answers: what fits a question.
@@ -32,7 +37,7 @@ CORE = (
         f"{_CORE}/clarification.py",
         "if question_id is None or not can_ask_back(ask):",
         "if question_id is None:",
-        (f"{_UNIT}/mcp/test_clarification_mcp.py", f"{_UNIT}/api"),
+        (f"{_UNIT}/api/test_clarification.py",),
     ),
     *(
         Mutant(f"{_CORE}/ask.py", line, mutant, (f"{_UNIT}/core/test_ask.py",))

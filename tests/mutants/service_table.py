@@ -9,6 +9,7 @@ _WEBHOOKS = "bot/answerback/webhooks"
 _UNIT = "tests/unit/bot"
 _ACTING = (f"{_UNIT}/service/test_service.py", f"{_UNIT}/service/test_submission.py")
 _DELIVERED = f"{_UNIT}/service/test_delivery.py"
+_AUTHORIZED = (f"{_UNIT}/api/test_tokens.py", f"{_UNIT}/api/test_actions.py")
 _ADDRESSES = (f"{_UNIT}/service/test_callbacks.py", f"{_UNIT}/webhooks/test_webhook_isolation.py")
 
 SERVICE = (
@@ -45,11 +46,7 @@ SERVICE = (
         f"{_SERVICE}/act_or_refuse.py",
         "owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN",
         "owed = False",
-        (
-            f"{_UNIT}/service/test_delivery.py",
-            f"{_UNIT}/api",
-            "tests/unit/bot/mcp/test_late_answers_mcp.py",
-        ),
+        (_DELIVERED,),
     ),
     *(
         Mutant(f"{_SERVICE}/act_or_refuse.py", line, mutant, (f"{_UNIT}/{test}",))
@@ -105,13 +102,13 @@ SERVICE = (
         "bot/answerback/api/auth.py",
         "agent for known, agent in self._agents.items() if hmac.compare_digest(known, hashed)",
         "agent for known, agent in self._agents.items()",
-        (f"{_UNIT}/api", f"{_UNIT}/cli/test_tokens.py"),
+        _AUTHORIZED,
     ),
     Mutant(
         "bot/answerback/api/auth.py",
         "if not self.required:",
         "if True:",
-        (f"{_UNIT}/api", f"{_UNIT}/cli/test_tokens.py"),
+        _AUTHORIZED,
     ),
     Mutant(
         "bot/answerback/api/auth.py",

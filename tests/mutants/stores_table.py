@@ -23,7 +23,11 @@ _PG_TWICE = (
 _PG_REPEATED = f"{_PG_CONTRACT}::test_a_repeated_delivery_writes_nothing_and_is_reported"
 _PG_TOGETHER = f"{_PG_CONTRACT}::test_simultaneous_deliveries_with_one_id_count_once"
 _PG_READS = f"{_PG}/test_postgres_coalesced_reads.py"
-_SQLITE_STORE = ("tests/unit/storage/test_store_contract.py::TestSqliteStore",)
+_SQLITE_CONTRACT = "tests/unit/storage/test_store_contract.py::TestSqliteStore"
+_SQLITE_DELIVERED = (
+    f"{_SQLITE_CONTRACT}::test_a_repeated_delivery_writes_nothing_and_is_reported",
+    f"{_SQLITE_CONTRACT}::test_simultaneous_deliveries_with_one_id_count_once",
+)
 
 STORES = (
     # Stores: caches and guards.
@@ -59,7 +63,7 @@ STORES = (
         f"{_SQLITE}/change_batches.py",
         "if (digest := self._batch.seen(self.delivery)) is not None:",
         "if False and (digest := self._batch.seen(self.delivery)) is not None:",
-        _SQLITE_STORE,
+        _SQLITE_DELIVERED,
     ),
     Mutant(
         f"{_SQLITE}/change_batches.py",
@@ -71,7 +75,7 @@ STORES = (
         f"{_SQLITE}/change_batches.py",
         "self._seen[delivery] = digest",
         "pass",
-        _SQLITE_STORE,
+        _SQLITE_DELIVERED,
     ),
     # PostgreSQL: the version that was read, the lease, each use of a grant, and what was seen before.
     *(

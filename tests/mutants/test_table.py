@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.meta.project import ROOT
-from tests.mutants.__main__ import tried
+from tests.mutants.__main__ import tried, verify_passing
 from tests.mutants.mutant import Mutant
 from tests.mutants.table import MUTANTS
 
@@ -54,3 +54,16 @@ def test_only_a_test_that_fails_notices_a_mutant(
     )
     assert tried(Mutant("part.py", "return 1", mutant, (test,)), tmp_path)[0] == result
     assert "return 1\n" in part.read_text()
+
+
+def test_a_test_that_fails_without_a_mutant_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    (tmp_path / "test_part.py").write_text(
+        "def test_it(): pass\ndef test_other(): raise ValueError\n"
+    )
+    verify_passing([Mutant("part.py", "", "", ("test_part.py::test_it",))], tmp_path)
+    failing = Mutant("part.py", "", "", ("test_part.py",))
+    with pytest.raises(SystemExit, match=r"Without any mutant: FAILED test_part\.py::test_other"):
+        verify_passing([failing], tmp_path)
