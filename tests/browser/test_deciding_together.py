@@ -36,9 +36,11 @@ async def test_an_answer_is_handed_over_and_confirmed(browser: Browser, tmp_path
         async with tab(browser) as anns, tab(browser) as bobs, tab(browser) as cys:
             await open_as(anns, shared, ask, "ann")
             await open_as(bobs, shared, ask, "bob")
+            await bobs.get_by_role("button", name="Yes").focus()
             await anns.get_by_role("button", name="Yes").click()
             await expect(anns.locator("h1")).to_contain_text("Confirm this?")
             await expect(bobs.locator("#said")).to_contain_text("Confirm this? users")
+            await expect(bobs.locator("h1")).to_be_focused()  # not what confirms
             await settled(anns)
             await anns.locator("#giving summary").click()
             await expect(anns.locator("#hand_over")).to_be_focused()

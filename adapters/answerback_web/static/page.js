@@ -269,7 +269,7 @@
   }
 
   function focusFirst() {
-    const [ours, row, heading] = ["[autofocus]", ".inbox a[href]", "h1"].map((found) => document.querySelector(`main ${found}`));
+    const [ours, row, heading] = ["[autofocus]:not(dialog *)", ".inbox a[href]", "h1"].map((found) => document.querySelector(`main ${found}`));
     const first = ours || row || heading; // never a link of an agent
     if (!first) return;
     if (first === heading) first.tabIndex = -1;
