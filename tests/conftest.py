@@ -26,7 +26,7 @@ from hypothesis.internal.constants_ast import Constants
 from answerback.runtime.plugins import installed_plugins
 from tests import chromium as chromium_browser
 from tests import postgres, quarantine
-from tests.meta.project import PACKAGES, variable_prefixes
+from tests.meta.project import PACKAGES, ROOT, variable_prefixes
 
 pytest_plugins = ["answerback.testing.pytest_plugin"]
 pytest.register_assert_rewrite("tests.stores")
@@ -73,6 +73,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts pytest in the background makes it and its children ignore SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.set_threshold(20_000, 20, 20)  # does not rescan the objects of a thousand modules as often
+    # What Hypothesis knows of Unicode is there: to compute it in a process that runs in another folder takes seconds.
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".hypothesis"))
     installed_plugins()  # reads the disk once, as every command does before its event loop runs
     if _can_use_memory():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
