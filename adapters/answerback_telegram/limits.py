@@ -31,6 +31,9 @@ GROUP_PER_MINUTE: Final = 20
 https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this"""
 ANONYMOUS_ADMINISTRATOR: Final = "1087968824"
 """The user id as which anonymous administrators write: https://core.telegram.org/bots/api#message (sender_chat)"""
+GENERAL_TOPIC: Final = "1"
+"""The topic of whatever is sent without one; sending to it by its id is refused:
+https://github.com/tdlib/telegram-bot-api/issues/798"""
 ALLOWED_UPDATES: Final = (
     *("message", "edited_message", "callback_query", "my_chat_member", "message_reaction"),
 )

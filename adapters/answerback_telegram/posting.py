@@ -26,6 +26,7 @@ from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.errors import GroupMigratedError
 from answerback_telegram.helper_messages import HelperMessages, address, place_params
 from answerback_telegram.keyboards import Json
+from answerback_telegram.limits import GENERAL_TOPIC
 from answerback_telegram.option_controls import ListState
 from answerback_telegram.parse import SURFACE, Place, changed_at, chat_id, id_of_sent
 from answerback_telegram.render import PLAIN
@@ -85,7 +86,7 @@ class Posting(JsonMessages):
             raise DestinationGoneError("a channel cannot be asked in: name a group", code="channel")
         if ANYONE in ask.responders and about.get("username"):
             raise DestinationGoneError(PUBLIC, code="public_group")
-        return {"channel": chat, "thread": to.thread}
+        return {"channel": chat, "thread": None if to.thread == GENERAL_TOPIC else to.thread}
 
     def raise_if_limited(self, ref: Json) -> None:
         self._calls.raise_if_limited(str(ref["channel"]))

@@ -365,6 +365,12 @@ async def test_a_topic_is_a_place_of_its_own(tmp_path: Path) -> None:
         assert await press(at, at.ann, live(at.group, ask), "No") == ""
         assert (await at.shown(ask)).status is Status.ANSWERED
         assert len(at.group.messages) == 1
+        general = await at.submit([GO], to=f"telegram:{at.group.id}/1")
+        assert live(at.group, general).thread is None
+        at.telegram.pass_time()
+        said = await at.telegram.person_sends(at.ann, at.group, f"@{at.telegram.bot.username} yes")
+        await at.telegram.until(lambda: said.reactions)
+        assert (await at.shown(general)).status is Status.ANSWERED
         gone = await at.submit([GO], to=f"telegram:{at.group.id}/46")
         assert gone.status is Status.FAILED
 
