@@ -139,7 +139,7 @@ class DiscordApi:
                 headers=self._headers,
                 timeout=aiohttp.ClientTimeout(total=TIMEOUT),
             ) as response:
-                answer = _json(await response.text())
+                answer = _json(await response.read())
                 self._update_bucket(key, response.headers)
                 self.date = response.headers.get("Date")
                 if response.status < 400:
@@ -199,7 +199,7 @@ class DiscordApi:
     async def _post(self, url: str, body: Json, what: str) -> JsonValue:
         headers = {"User-Agent": USER_AGENT}
         async with self._http.post(url, json=body, headers=headers) as response:
-            answer = _json(await response.text())
+            answer = _json(await response.read())
             if response.status < 400:
                 return answer
             raise error_from_response(response.status, answer, response.headers, what)
@@ -321,9 +321,9 @@ def _limited(key: str, pause: float) -> RateLimitedError:
     return RateLimitedError(f"Discord limits {key}", retry_after=max(pause, 0.01), code="429")
 
 
-def _json(text: str) -> JsonValue:
+def _json(body: bytes) -> JsonValue:
     try:
-        value: JsonValue = json.loads(text) if text else None
+        value: JsonValue = json.loads(body) if body else None
     except ValueError:
         return None  # an HTML page from a proxy, say: the status says enough
     return value

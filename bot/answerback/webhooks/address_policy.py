@@ -121,7 +121,7 @@ class AddressRules:
         if parse_address(host) is not None:
             reason = self.refusal_reason(host, host)
             return None if reason is None else f"callback.url is refused: {reason}."
-        if _NUMERIC_HOST.fullmatch(host):
+        if ":" in host or _NUMERIC_HOST.fullmatch(host):  # the session does not resolve these
             return "callback.url must write an address in its usual form, such as 127.0.0.1."
         return None
 

@@ -220,7 +220,8 @@ def _refused(refusal: RefusalError) -> web.Response:
 
 def _on_purpose(fault: Fault | None) -> web.Response:
     if fault is not None and fault.kind == "page":
-        return web.Response(text="<html>Sign in to this network", content_type="text/html")
+        page = "<html>Réseau protégé".encode("latin-1")  # not what its header says
+        return web.Response(body=page, headers={"Content-Type": "text/html; charset=utf-8"})
     if fault is None or fault.refusal is None:
         raise AssertionError("a fault without an answer came through")
     response = _refused(fault.refusal)

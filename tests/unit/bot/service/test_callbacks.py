@@ -93,6 +93,7 @@ def test_public_and_loopback_addresses_are_allowed(address: str) -> None:
         "http://example.com:0/",
         "http://example.com:99999/",
         "http://[::1/",
+        "http://[v1.a:b.example.com]/",
     ],
 )
 def test_an_unsuitable_webhook_url_is_refused_with_an_explanation(url: str) -> None:
