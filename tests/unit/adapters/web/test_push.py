@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import hashes
@@ -14,6 +15,7 @@ from yarl import URL
 
 from answerback.core.walker import Person
 from answerback.ports.push import PushRules
+from answerback.service import push_rows
 from answerback.webhooks import push_messages, pushes
 from answerback.webhooks.sender import DeliverySender, SendResult
 from tests.browser.site import KEY
@@ -163,6 +165,34 @@ async def test_a_notification_is_replaced_by_how_the_ask_ended_if_there_was_one(
 
 
 @pytest.mark.rule("PUSH-6")
+async def test_nothing_is_sent_of_an_ask_that_is_erased_in_that_moment(
+    rig: Rig, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await rig.subscribe(receiver)
+    change, erase = rig.store.asks.change, rig.store.erasure.erase
+    kinds: list[set[str]] = []
+    async with rig.sending():
+        ask = await rig.ask("ann")
+        await rig.clock.advance(10.0)
+        await receiver.until(1)
+        await rig.idle()
+
+        async def change_after_erasure(ask_id: str, *args: Any, **more: Any) -> Any:
+            await erase(ask_id, rig.clock.now(), ())  # which an open ask survives
+            done = await change(ask_id, *args, **more)
+            kinds.append({row.delivery.type for row in await rig.rows()})
+            return done
+
+        monkeypatch.setattr(rig.store.asks, "change", change_after_erasure)
+        await rig.answer(ask)
+        await rig.idle()
+    assert kinds == [{push_rows.OVER}, set()]
+    stored = await rig.store.asks.get(ask.id)
+    assert stored is not None
+    assert stored.erased_at is not None
+    assert len(receiver.received) == 1
+
+
 async def test_an_end_is_retried_until_it_arrives(rig: Rig, receiver: Receiver) -> None:
     await rig.subscribe(receiver)
     async with rig.sending():
