@@ -29,7 +29,7 @@ EXIT_ASKED_BACK: Final = 9
 
 
 _GAVE_UP: Final = {
-    GaveUp.DENIED: "denied, because nobody had answered",
+    GaveUp.DENIED: "denied, because it was not decided in time",
     GaveUp.GONE: "ended, because the agent's host no longer waits for it",
 }
 

@@ -34,7 +34,10 @@ def command(
     from answerback_storage.store_copy import copy
 
     old, new = _storage("--from", source), _storage("--to", target)
-    if old.name == new.name:
+    is_same_file = not (old.uses_postgres or new.uses_postgres) and (
+        old.sqlite_path.resolve() == new.sqlite_path.resolve()
+    )
+    if old.name == new.name or is_same_file:
         fail("--from and --to are the same database. Name another one with --to.")
     if not old.uses_postgres and not old.sqlite_path.exists():
         fail(f"The database {old.name} does not exist. Name the one to copy with --from.")

@@ -248,7 +248,11 @@ def _confirmation(ask: Ask) -> Confirmation:
     rule = ask.form.confirmation
     assert rule is not None, "only answers that need it wait for confirmation"
     asked = [each for each in ask.form.questions if ask.walk.answer(each.id) is not None]
-    contexts = [each.context for each in asked if each.context]
+    explained = [each for each in asked if each.context]
+    contexts = [
+        each.context or "" if len(explained) == 1 else f"{each.text}\n\n{each.context}"
+        for each in explained
+    ]
     about = Question(
         id="", text="", answer_type=AnswerType.TEXT, context="\n\n---\n\n".join(contexts) or None
     )

@@ -335,9 +335,8 @@ def _wait_seconds(arguments: dict[str, JsonValue], options: CallOptions) -> floa
     seconds = read_number(arguments.pop("wait_seconds", None))
     if seconds is None:
         return options.wait
-    is_nan = isinstance(seconds, float) and math.isnan(
-        seconds
-    )  # an integer may be too large for it
+    # An integer may be too large for a float.
+    is_nan = isinstance(seconds, float) and math.isnan(seconds)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or is_nan:
         raise _BadArgumentError("wait_seconds must be a number of seconds.")
     return float(min(max(seconds, 0.0), options.wait))

@@ -139,9 +139,8 @@ def ask_json(ask: Ask, *, to_people: bool = False) -> JsonObject:
         to_people: whether people read it, who also see answers that wait for confirmation.
     """
     secret = keeps_secret(ask) and not to_people
-    return cast(
-        "JsonObject", _ask_body(ask, secret=secret)
-    )  # mypy does not know that it is plain JSON
+    body = _ask_body(ask, secret=secret)
+    return cast("JsonObject", body)  # mypy does not know that it is plain JSON
 
 
 def _ask_body(ask: Ask, *, secret: bool) -> AskBody:

@@ -46,12 +46,12 @@ class ServerKey:
 
     def authorization(self, endpoint: str, subject: str, at: float) -> str:
         """Sign for the push service of an endpoint; ``subject`` is the service's own address."""
+        # RFC 8292 allows nothing else but an address of mail.
+        contact = URL(subject).with_scheme("https")
         claims = {
             "aud": str(URL(endpoint).origin()),
             "exp": int(at) + TOKEN_SECONDS,
-            "sub": str(
-                URL(subject).with_scheme("https")
-            ),  # RFC 8292 allows nothing else but an address of mail
+            "sub": str(contact),
         }
         header: str = Vapid02(self.private, conf={"no-strict": True}).sign(claims)["Authorization"]
         return header

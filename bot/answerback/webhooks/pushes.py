@@ -207,9 +207,8 @@ class Pushes(PushDesk):
         messages = tuple(
             Delivery(
                 id=f"{row.id}.{to.id}",
-                ask_id=push_queue(
-                    ask.id, to.id
-                ),  # an ask's messages to one browser are sent in turn
+                # An ask's messages to one browser are sent in turn.
+                ask_id=push_queue(ask.id, to.id),
                 type=SEND,
                 url=to.endpoint,
                 agent=f"@{to.person}",

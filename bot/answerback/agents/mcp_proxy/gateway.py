@@ -63,15 +63,12 @@ class _Unanswered:
 
         As the official SDKs do, it takes "7" for 7, where no request has the id "7".
         """
+        keys = [id_key(request_id)]
+        if isinstance(request_id, str) and messages.NUMBER.fullmatch(request_id):
+            keys.append(request_id)
         with self._lock:
-            sent = self._by_key.pop(id_key(request_id), None)
-            if (
-                sent is None
-                and isinstance(request_id, str)
-                and messages.NUMBER.fullmatch(request_id)
-            ):
-                sent = self._by_key.pop(request_id, None)
-            return sent
+            key = next((each for each in keys if each in self._by_key), None)
+            return None if key is None else self._by_key.pop(key)
 
 
 @dataclass(eq=False)
@@ -265,9 +262,8 @@ class Gateway:
         elif "id" in message:
             self._to_client.add(_Sent(message))
             self.client.write_line(line)
-        elif messages.elicitations(
-            params(message)
-        ):  # the task's client asks for it, and is answered by people
+        elif messages.elicitations(params(message)):
+            # The client will ask for the task's state, too; then people are asked.
             rest = messages.without_elicitations(params(message))
             self.client.write_line(encode_message({**message, "params": rest}))
         else:

@@ -74,9 +74,8 @@ class HttpServer:
             self._requests[id_key(message["id"])] = None
             threading.Thread(target=self._request, args=[line, message], daemon=True).start()
             return
-        if (
-            message.get("method") == messages.CANCELLED and not self._session
-        ):  # the newer generation
+        is_newer = not self._session
+        if message.get("method") == messages.CANCELLED and is_newer:
             self._abort(id_key(params(message).get("requestId")))
             return
         try:

@@ -86,9 +86,8 @@ class Budget:
         self.characters += sum(map(len, patterns))
         self.classes += sum(len(_CLASS.findall(pattern)) for pattern in patterns)
         if patterns:
-            self.take_patterns(
-                0
-            )  # if the budget is exhausted, don't compile just to learn the size
+            # If the budget is exhausted, don't compile just to learn the size.
+            self.take_patterns(0)
         _require_at_most(self.schemas, MAX_SCHEMAS, "schemas, including nested ones")
         _require_at_most(self.patterns, MAX_PATTERNS, "patterns")
         _require_at_most(self.characters, MAX_PATTERN_TEXT, "characters of patterns")

@@ -267,6 +267,11 @@ def test_a_database_is_copied_and_wrong_names_are_reported(folder: Path, databas
     assert f"Give answerback.db its own copies of {folder / 'answerback.db'}.key" in err
     for source, target, sentence in (
         (here, here, "are the same database"),
+        (
+            here,
+            f"sqlite:///{folder / '..' / folder.name / 'answerback.db'}",
+            "are the same database",
+        ),
         (f"sqlite:///{folder / 'no.db'}", here, "does not exist"),
         (here, "mysql://db/x", "--to: a database is sqlite:///"),
     ):

@@ -10,10 +10,11 @@ from pydantic import JsonValue
 
 from answerback.core.actions import Answer, Back, Edit, EndTurn, Other
 from answerback.core.ask import Ask, Change, Reason, Status, apply_action, end_ask
-from answerback.core.form import AnswerType, Option, Question
+from answerback.core.confirmation import ConfirmationRule
+from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Control, answer_lines, view_of
-from answerback.core.walker import GivenAnswer, Source
+from answerback.core.walker import GivenAnswer, Source, start
 from answerback.service.ask_wire import ask_json
 from answerback.service.prompt_wire import prompt_body
 from tests.unit.bot.dialect_support import act, make_ask
@@ -168,3 +169,34 @@ def test_for_this_turn_is_offered_only_if_the_turn_has_an_id() -> None:
         view = view_of(replace(ask, request=ask.request.model_copy(update=update)))
         assert view.prompt is not None
         assert view.prompt.remember is named
+
+
+@pytest.mark.parametrize(
+    ("contexts", "expected"),
+    [
+        ({"b": "It is large."}, "It is large."),
+        (
+            {"a": "It takes an hour.", "b": "It is large."},
+            "Back up?\n\nIt takes an hour.\n\n---\n\nDrop?\n\nIt is large.",
+        ),
+        ({}, None),
+    ],
+    ids=["one", "two", "none"],
+)
+def test_who_confirms_sees_to_which_question_each_context_belongs(
+    contexts: dict[str, str], expected: str | None
+) -> None:
+    texts = {"a": "Back up?", "b": "Drop?"}
+    questions = tuple(
+        Question(id=key, text=text, answer_type=AnswerType.BOOLEAN, context=contexts.get(key))
+        for key, text in texts.items()
+    )
+    ask = make_ask("ask_user")
+    form = Form(questions=questions, confirmation=ConfirmationRule(due=1))
+    waiting = act(
+        replace(ask, request=ask.request.model_copy(update={"form": form}), walk=start(form)),
+        *[Answer(value=True)] * 2,
+    )
+    confirmation = view_of(waiting).confirmation
+    assert confirmation is not None
+    assert confirmation.about.question.context == expected

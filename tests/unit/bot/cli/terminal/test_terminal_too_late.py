@@ -39,7 +39,7 @@ async def denied(terminal: Terminal) -> Ask:
 @pytest.mark.parametrize("text", ["", "On staging."])
 async def test_a_person_tells_the_agent_to_try_again(terminal: Terminal, text: str) -> None:
     ask = await denied(terminal)
-    assert describe_status(ask.json) == "denied, because nobody had answered"
+    assert describe_status(ask.json) == "denied, because it was not decided in time"
     result = await terminal.walked(ask, f"1\r{text}\r")
     assert isinstance(result.json["tried_again"], dict)
     assert result.json["tried_again"]["text"] == (text or None)
