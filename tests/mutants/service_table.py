@@ -219,11 +219,14 @@ SERVICE = (
         "if parsed.user is not None:",
         _ADDRESSES,
     ),
-    Mutant(
-        f"{_WEBHOOKS}/address_policy.py",
-        "if _NUMERIC_HOST.fullmatch(host):",
-        "if False:",
-        _ADDRESSES,
+    *(
+        Mutant(
+            f"{_WEBHOOKS}/address_policy.py",
+            'if ":" in host or _NUMERIC_HOST.fullmatch(host):',
+            mutant,
+            _ADDRESSES,
+        )
+        for mutant in ('if ":" in host:', "if _NUMERIC_HOST.fullmatch(host):")
     ),
     Mutant(
         f"{_WEBHOOKS}/address_policy.py",
