@@ -7,6 +7,7 @@ This module defines the keys, their validation and its error messages. Nothing i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
@@ -293,6 +294,14 @@ class Settings(BaseSettings):
         for key, name in _named_people(self):
             if name not in self.people:
                 raise ValueError(f"{key} names {name!r}, but there is no [people.{name}]")
+        # Any other name may be that of a front end's place.
+        surfaces = [plugin.name for plugin in installed_plugins()]
+        for key, account in _named_accounts(self):
+            surface = account.partition(":")[0]
+            if surface not in surfaces and (meant := get_close_matches(surface, surfaces, 1, 0.7)):
+                raise ValueError(
+                    f"{key} names {account!r}, but there is no surface {surface!r} (did you mean {meant[0]!r}?)"
+                )
         return self
 
     def _check_reachable(self, table: SurfaceSettings) -> None:
@@ -314,6 +323,15 @@ def _named_people(settings: Settings) -> Iterator[tuple[str, str]]:
         for each in names or ():
             if each.startswith(PERSON_PREFIX):
                 yield key, each.removeprefix(PERSON_PREFIX)
+
+
+def _named_accounts(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield the accounts that settings name as ``surface:id``, with the key of each."""
+    people = ((f"people.{name}.ids", person.ids) for name, person in settings.people.items())
+    for key, names in (*people, *_responder_lists(settings)):
+        for each in names or ():
+            if ":" in each and not each.startswith(PERSON_PREFIX):
+                yield key, each
 
 
 def _responder_lists(settings: Settings) -> Iterator[tuple[str, Sequence[str] | None]]:

@@ -85,6 +85,14 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("[routes.a]\nto = 'web'\nresponders = ['person:x']", "there is no [people.x]"),
         ("[slack]\nresponders = ['person:x']", "slack.responders names 'x', but there is no"),
         (
+            "[people.a]\nids = ['slak:U1']",
+            "people.a.ids names 'slak:U1', but there is no surface 'slak' (did you mean 'slack'?)",
+        ),
+        (
+            "[routes.a]\nto = 'web'\nresponders = ['webb:x']",
+            "routes.a.responders names 'webb:x', but there is no surface 'webb' (did you mean 'web'?)",
+        ),
+        (
             "[public]\nport = 1\n[telegram]\nbot_token = 'x'\nwebhook = true",
             "telegram.webhook needs a public address: set public.url",
         ),
