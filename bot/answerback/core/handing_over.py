@@ -47,7 +47,7 @@ def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
     """
     if ask.handed_to and number == ask.reminded_before:
         return ask.handed_to
-    done = (*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)) if ask.confirming else ()
+    done = ask.walk.decided_by if ask.confirming else ()
     ids = {each.user_id for each in done if each.surface == ask.destination.surface}
     return tuple(each for each in ask.waits_for if each not in ids)
 

@@ -76,13 +76,18 @@ class Walk(StrictDataclass):
     votes: tuple[Vote, ...] = ()
     """Who has confirmed the answers."""
     submitted_by: Person | None = None
-    """Who submitted the review that waits for confirmation, or ended."""
+    """Who submitted the review of answers that others confirm."""
 
     @property
     def answerers(self) -> tuple[Person, ...]:
         """The people whose answers these are, and who submitted them."""
         given = [each.by for each in self.answers if each.source is Source.HUMAN]
         return tuple(filter(None, dict.fromkeys((*given, self.submitted_by))))
+
+    @property
+    def decided_by(self) -> tuple[Person, ...]:
+        """The people who have answered, submitted or confirmed."""
+        return (*self.answerers, *(vote.by for vote in self.votes))
 
     @property
     def open(self) -> bool:

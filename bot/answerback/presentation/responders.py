@@ -28,5 +28,4 @@ def missing_groups(allowed: tuple[str, ...], actor: Actor) -> frozenset[str] | N
 
 def has_done_their_part(ask: Ask, person: Person, people: People) -> bool:
     """Whether an ask waits for others to confirm what a person answered or confirmed."""
-    done = [*ask.walk.answerers, *(vote.by for vote in ask.walk.votes)] if ask.confirming else []
-    return any(people.is_same(person, each) for each in done)
+    return ask.confirming and any(people.is_same(person, each) for each in ask.walk.decided_by)
