@@ -14,6 +14,7 @@ from answerback.api.operation import Call, ask_response, parse_model
 from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
 from answerback.core.intents import Intent
+from answerback.core.people import account_id
 from answerback.core.strict_json import digest_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
@@ -40,8 +41,9 @@ async def act(call: Call) -> web.Response:
 
 def delivery_of(call: Call, kind: str, key: str | None) -> str | None:
     """Return what identifies a change by the caller's idempotency key; None without one."""
-    caller = call.agent.name if call.agent else None
-    return None if key is None else digest_of([kind, caller, key])
+    agent = call.agent.name if call.agent else None
+    person = account_id(call.person) if call.person else None
+    return None if key is None else digest_of([kind, agent, person, key])
 
 
 async def apply_intent(call: Call, intent: Intent, actor: Actor) -> tuple[Ask, int]:

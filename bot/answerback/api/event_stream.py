@@ -27,6 +27,8 @@ async def events(call: Call) -> web.StreamResponse:
     """``GET /v1/asks/{id}/events``."""
     last_id = _last_event_id(call.request)
     ask = await call.ask()
+    if call.request.method == "HEAD":
+        return web.Response(content_type="text/event-stream")
     call.carry(ask)
     presence = call.service.presence.track_wait(ask) if call.is_from_agent else nullcontext()
     with call.service.follow(ask.id) as follower:

@@ -76,7 +76,8 @@ async def send_response(
     request: web.Request, response: web.StreamResponse, tracker: ResponseTracker
 ) -> None:
     """Send a response that reports an outcome, unless it is sent already."""
-    if not tracker.has_outcomes or tracker.is_sent:
+    # The response to a HEAD has no body, so it reports nothing.
+    if not tracker.has_outcomes or tracker.is_sent or request.method == "HEAD":
         return
     try:
         await response.prepare(request)

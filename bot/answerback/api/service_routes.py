@@ -75,7 +75,7 @@ SERVICE_OPERATIONS: Final = (
         "Readiness",
         health.readyz,
         {
-            200: ResponseSpec("The database and every configured surface work.", wire.HealthBody),
+            200: ResponseSpec("The database and every configured surface work.", wire.ReadyBody),
             503: ResponseSpec("`failing` names each part that fails and why.", wire.NotReadyBody),
         },
         roles=None,

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
+from answerback.api.metrics import ReplicaStatus
 from answerback.core.errors import Problem
 from answerback.service.ask_wire import AskBody, ToolResult
 from answerback.service.people_wire import TriedAgainBody, strict
@@ -94,9 +95,15 @@ class ToolsBody(Wire):
 
 
 class HealthBody(Wire):
-    """The process is alive, or ready."""
+    """The process is alive."""
 
     status: Literal["ok"]
+
+
+class ReadyBody(HealthBody):
+    """The process is ready; ``replica`` is its status among the replicas that share its database, if they do."""
+
+    replica: ReplicaStatus | None = None
 
 
 class ProofBody(Wire):

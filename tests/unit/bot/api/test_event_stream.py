@@ -51,6 +51,13 @@ async def test_a_follower_gets_every_step_as_it_happens(api: Served) -> None:
             await anext(stream)
 
 
+async def test_a_head_opens_no_stream(api: Served) -> None:
+    ask = await api.asked()
+    async with api.http.head(f"/v1/asks/{ask['id']}/events") as response:
+        assert (response.status, response.content_type) == (200, "text/event-stream")
+    await api.waiters(0)
+
+
 @pytest.mark.rule("EVENT-2")
 async def test_a_stream_resumes_after_the_last_event_seen(api: Served) -> None:
     ask = await api.asked()

@@ -103,6 +103,15 @@ async def test_an_outcome_reported_by_a_call_is_not_reported_again(api: Served, 
     assert (shown["collected_at"] is None) is (shown["status"] == "withdrawn")
 
 
+@pytest.mark.rule("LATE-1")
+@pytest.mark.parametrize("path", ["/v1/answers", "/v1/asks/{id}", "/v1/asks/{id}/events"])
+async def test_the_response_to_a_head_reports_no_outcome(api: Served, path: str) -> None:
+    ask = await answered_ask(api)
+    async with api.http.head(path.format(**ask)) as response:
+        assert response.status == 200
+    assert await ids(api) == [ask["id"]]
+
+
 @pytest.mark.rule("LATE-11")
 async def test_an_ask_says_when_its_agent_got_what_is_owed_to_it(api: Served) -> None:
     service = api.running.service

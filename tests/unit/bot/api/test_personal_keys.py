@@ -89,6 +89,18 @@ async def test_a_personal_key_vouches_for_nobody_else(api: Served, tmp_path: Pat
     assert (await api.get(f"/v1/asks/{ask['id']}", **api.person))[1]["status"] == "open"
 
 
+@pytest.mark.rule("ACT-9")
+async def test_an_idempotency_key_is_its_persons_own(api: Served, tmp_path: Path) -> None:
+    headers = api.bearer("ci") if api.tokens else None
+    ask = await api.asked(responders=["alice", "bob"], headers=headers)
+    answers: tuple[tuple[str, object], ...] = (("alice", True), ("bob", "staging"))
+    for name, value in answers:
+        key = {**await create_link(tmp_path, name), "Idempotency-Key": "1"}
+        status, ask = await act(api, ask, key, action="answer", value=value)
+        assert status == 200
+    assert [answered["name"] for answered in await answerers(api, ask)] == ["alice", "bob"]
+
+
 @pytest.mark.rule("AUTH-14", "CLI-24")
 async def test_a_revoked_link_stops_acting_at_once(api: Served, tmp_path: Path) -> None:
     ask, alice = await submit_ask(api), await create_link(tmp_path, "alice")

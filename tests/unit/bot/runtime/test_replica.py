@@ -11,6 +11,7 @@ import aiohttp
 import psycopg
 import pytest
 
+from answerback.api.wire import ReadyBody
 from answerback.core.actions import Answer
 from answerback.core.ask import Status
 from answerback.core.errors import StoreError
@@ -74,7 +75,9 @@ async def test_two_services_on_one_database_report_their_status_and_notify_each_
         assert result.status is Status.WITHDRAWN
         async with aiohttp.ClientSession(other.api_url) as http:
             async with http.get("/readyz") as response:
-                replica = (await response.json())["replica"]
+                ready = await response.json()
+                ReadyBody.model_validate(ready)
+                replica = ready["replica"]
             async with http.get("/metrics") as response:
                 assert "answerback_missed_notifications_total 0.0" in await response.text()
     assert replica["name"] == other.service.claim.holder != one.service.claim.holder
