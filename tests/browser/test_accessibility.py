@@ -207,7 +207,7 @@ async def profile(browser: Browser) -> BrowserContext:
 @pytest.mark.parametrize("state", STATES)
 async def test_axe_finds_no_problem(profile: BrowserContext, peopled: Site, state: str) -> None:
     await profile.clear_cookies()
-    async with page_of(profile) as page:
+    async with page_of(profile, close=False) as page:
         await page.emulate_media(reduced_motion="reduce")
         await STATES[state](page, peopled)
         await page.locator("main").wait_for()

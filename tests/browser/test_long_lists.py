@@ -62,14 +62,16 @@ async def test_what_the_filter_leaves_is_chosen_and_sent_by_keyboard(
     assert [given.value for given in stored.walk.answers] == [value]
 
 
-@pytest.mark.rule("WEB-1")
+@pytest.mark.rule("WEB-1", "WEB-12")
 async def test_a_filter_that_leaves_nothing_says_so_and_sends_nothing(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(question("select"))
+    sent: list[str] = []
     async with tab(browser) as page:
         await page.goto(web_site.page(ask))
         await settled(page)
+        page.on("request", lambda request: sent.append(request.method))
         await page.get_by_role("searchbox").fill("mars")
         nothing = Labels().nothing_found.format(text="mars")
         await expect(page.get_by_text(nothing)).to_be_visible()
@@ -77,6 +79,7 @@ async def test_a_filter_that_leaves_nothing_says_so_and_sends_nothing(
         await page.keyboard.press("Escape")
         await expect(page.locator(".option:visible")).to_have_count(len(REGIONS))
         await expect(page.get_by_text(nothing)).to_have_count(0)
+    assert "POST" not in sent
     assert (await web_site.stored(ask)).status is Status.OPEN
 
 

@@ -325,12 +325,11 @@
       if (event.key === "Escape") {
         event.target.value = "";
         filterOptions("");
-      } else if (!boxes.length || !["ArrowDown", "Enter"].includes(event.key)) return false;
-      else if (event.key === "ArrowDown") boxes[0].focus();
-      else {
+      } else if (event.key === "Enter") {
         const found = boxes.find((box) => !box.closest(".other") && !box.checked);
         if (found) found.click();
-      }
+      } else if (event.key === "ArrowDown" && boxes.length) boxes[0].focus();
+      else return false;
     } else if (at >= 0 && event.target.type === "checkbox" && ["ArrowDown", "ArrowUp"].includes(event.key)) {
       boxes.at((at + (event.key === "ArrowDown" ? 1 : -1)) % boxes.length).focus();
     } else return false;
