@@ -110,8 +110,9 @@ async def _lines(call: Call) -> AsyncIterator[dict[str, JsonValue]]:
             break
     while True:
         page = await store.outbox.page(state=None, agent=owner, after=after, limit=ROWS_PER_PAGE)
-        for delivery in page.rows:
-            yield {"type": "delivery", "delivery": delivery_json(delivery)}
+        for stored in page.rows:
+            if not stored.delivery.is_push:  # whoever has a browser's address can push to it
+                yield {"type": "delivery", "delivery": delivery_json(stored)}
         if (after := page.after) is None:
             break
 
