@@ -202,7 +202,7 @@ async def sent_call(call: Call) -> web.Response:
     """``GET /v1/asks/{id}/call``."""
     request = (await call.ask()).request
     folder = request.origin.folder
-    return json_response({"folder": folder, "name": request.name, "arguments": request.arguments})
+    return json_response({"folder": folder, "name": request.name, "arguments": request.as_sent})
 
 
 def ended_error(ask: Ask) -> ProblemError:

@@ -119,7 +119,7 @@ async def _lines(call: Call) -> AsyncIterator[dict[str, JsonValue]]:
 
 async def _ask_lines(call: Call, ask: Ask) -> AsyncIterator[dict[str, JsonValue]]:
     request = ask.request
-    sent: JsonValue = {"name": request.name, "arguments": request.arguments}
+    sent: JsonValue = {"name": request.name, "arguments": request.as_sent}
     yield {"type": "ask", "agent": request.agent, "call": sent, "ask": call.json_of(ask)}
     seq = 0
     while entries := await call.api.store.record.read(ask.id, seq, ROWS_PER_PAGE):
