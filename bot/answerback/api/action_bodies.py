@@ -42,7 +42,7 @@ class _Acting(Wire):
     actor: ActorBody | None = None
 
 
-class GrantBody(Wire):
+class GivenGrantBody(Wire):
     """What is allowed again along with an answer: one of the prompt's ``grants``, for how long and how often."""
 
     match: Annotated[str, Field(min_length=1, max_length=1_000)]
@@ -61,7 +61,7 @@ class AnswerBody(_Acting):
     value: JsonValue
     remember: StrictBool = False
     note: str | None = None
-    grant: GrantBody | None = None
+    grant: GivenGrantBody | None = None
 
 
 class OtherBody(_Acting):

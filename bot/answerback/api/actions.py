@@ -26,7 +26,7 @@ _NOT_A_RESPONDER: Final = "This person may not act on this ask."
 
 async def act(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/actions``."""
-    ask = await call.ask()
+    ask = await call.ask(acts=True)
     key = idempotency_key(call.request)
     payload = await call.read_json()
     body = _read_action(payload)

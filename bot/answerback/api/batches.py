@@ -69,7 +69,7 @@ async def decide(call: Call) -> web.Response:
     digest = digest_of([key, payload]) if key else ""
 
     async def apply(item: BatchItem) -> tuple[Ask, int]:
-        ask = await call.ask(item.id)
+        ask = await call.ask(item.id, acts=True)
         delivery = delivery_of(call, f"batch:{ask.id}", key)
         wanted = Decide(allow=body.decision == "allow_once")
         intent = Intent(ask.id, wanted, item.revision, delivery, digest=digest)

@@ -96,9 +96,9 @@ async def revoke(call: Call) -> web.Response:
     """``DELETE /v1/grants/{id}``."""
     grant_id, query = call.request.match_info["id"], call.query(RevokeQuery)
     grant = await call.api.store.grants.get(grant_id)
-    if grant is None:
+    ask = None if grant is None else await call.service.get(grant.ask_id)
+    if grant is None or ask is None or not call.may_see(ask, acts=True):
         raise ProblemError(404, "Not found", f"There is no grant with the id {grant_id[:100]}.")
-    ask = await call.ask(grant.ask_id)
     if call.person is not None and call.guest is None:
         change = call.service.grants.revoke(ask.id, call.person)
     else:

@@ -27,7 +27,7 @@ from answerback.ports.store_values import StoredEntry
 from answerback.ports.surface import Surface
 from answerback.service.agent_requests import RESPONSE_TRACKER, read_body
 from answerback.service.ask_wire import ask_json
-from answerback.service.inbox import concerns
+from answerback.service.inbox import concerns, was_asked
 from answerback.service.json_bodies import dump_json, parse_json, problems_of
 from answerback.service.record_wire import entries_for_agent
 from answerback.service.service import Service
@@ -93,22 +93,29 @@ class Call:
     def service(self) -> Service:
         return self.api.service
 
-    async def ask(self, ask_id: str | None = None) -> Ask:
-        """Load the ask that the path names, or another one.
+    async def ask(self, ask_id: str | None = None, *, acts: bool = False) -> Ask:
+        """Load the ask that the path names, or another one, on which the caller acts or not.
 
         Raises:
             ProblemError: 404; also for another agent's ask, so that its existence is not revealed.
         """
         ask_id = self.request.match_info["id"] if ask_id is None else ask_id
         ask = await self.service.get(ask_id)
-        if ask is None or not self.may_see(ask):
+        if ask is None or not self.may_see(ask, acts=acts):
             raise ProblemError(404, "Not found", f"There is no ask with the id {ask_id[:100]}.")
         return ask
 
-    def may_see(self, ask: Ask) -> bool:
-        """Whether the caller may see an ask: agents see their own, a personal link's holder those that concern them."""
+    def may_see(self, ask: Ask, *, acts: bool = False) -> bool:
+        """Whether the caller may see an ask: agents see their own, a personal link's holder those that concern them.
+
+        Args:
+            acts: whether the caller acts on it: then a holder who was asked and comes too late may see it as well.
+        """
+        guest, people = self.guest, self.service.people
         return self.agent_scope in {None, ask.request.agent} and (
-            self.guest is None or concerns(ask, self.guest, self.service.people)
+            guest is None
+            or concerns(ask, guest, people)
+            or (acts and was_asked(ask, guest, people))
         )
 
     def mark_seen_by_agent(self, ask: Ask) -> Ask:

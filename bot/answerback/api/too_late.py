@@ -43,7 +43,7 @@ async def carried(call: Call) -> web.Response:
 
 async def retry(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/retry``."""
-    ask = await call.ask()
+    ask = await call.ask(acts=True)
     body = await call.read_model(RetryBody, "Invalid request")
     change = call.service.act(ask.id, TryAgain(text=body.text), actor_of(call, ask, body.actor))
     done = await call.api.run_to_completion(change)

@@ -114,8 +114,13 @@ def concerns(ask: Ask, person: Person, people: People) -> bool:
     without being in any group."""
     if any(people.is_same(person, each) for each in ask.decided_by):
         return True
+    return ask.open and was_asked(ask, person, people)
+
+
+def was_asked(ask: Ask, person: Person, people: People) -> bool:
+    """Whether a person, by any of their accounts, is among those who answer or confirm an ask, without any group."""
     actors = map(_actor_with, people.accounts_of(person))
-    return ask.open and any(_is_named(ask, ask.participants, each) for each in actors)
+    return any(_is_named(ask, ask.participants, each) for each in actors)
 
 
 async def find_groups_among(

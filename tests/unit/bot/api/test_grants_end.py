@@ -34,6 +34,7 @@ from tests.unit.bot.api.test_grants import (
     serving,
     submit,
 )
+from tests.unit.bot.api.test_personal_keys import create_link
 
 
 @pytest.fixture
@@ -285,3 +286,15 @@ async def test_a_route_that_no_longer_has_grants_asks(serve: Serve) -> None:
         await grant(api)
     async with serving(serve, tokens=api.tokens, routes={"ops": route(grants=None)}) as api:
         assert (await submit(api))["status"] == "open"
+
+
+@pytest.mark.rule("GRANT-6")
+async def test_who_may_answer_there_revokes_one_with_their_own_key(
+    api: Served, tmp_path: Path
+) -> None:
+    made = (await grant(api))["grant"]["id"]
+    bob, eve = await create_link(tmp_path, "bob"), await create_link(tmp_path, "eve")
+    missing = (await delete(api, "grant_0", eve))[1]["detail"]
+    status, problem = await delete(api, made, eve)
+    assert (status, problem["detail"].replace(made, "grant_0")) == (404, missing)
+    assert (await delete(api, made, bob))[0] == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from pathlib import Path
@@ -15,6 +16,7 @@ from pydantic import JsonValue
 from answerback.api import health, openapi
 from answerback.api.metrics import Metrics, ReplicaStatus
 from answerback.api.operation import Operation, ResponseSpec
+from answerback.api.routes import OPERATIONS
 from answerback.api.wire import ContextBody
 from answerback.ports.surface import Surface
 from answerback.service.question_routing import ToolRule
@@ -131,6 +133,13 @@ def test_a_request_body_is_documented_with_its_example() -> None:
     body = {"schema": {"$ref": "#/components/schemas/ContextBody"}}
     assert described(None) == {"application/json": body}
     assert described({"a": 1}) == {"application/json": {**body, "example": {"a": 1}}}
+
+
+@pytest.mark.rule("API-2")
+def test_every_shape_that_the_description_refers_to_is_in_it() -> None:
+    document: Any = openapi.document(OPERATIONS, "1", tokens=True)
+    referred = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
+    assert referred <= set(document["components"]["schemas"])
 
 
 @pytest.mark.rule("API-11")

@@ -89,6 +89,19 @@ async def test_a_personal_key_vouches_for_nobody_else(api: Served, tmp_path: Pat
     assert (await api.get(f"/v1/asks/{ask['id']}", **api.person))[1]["status"] == "open"
 
 
+@pytest.mark.rule("ACT-2", "ACT-3")
+async def test_who_was_asked_and_comes_too_late_is_told_so(api: Served, tmp_path: Path) -> None:
+    ask = await submit_ask(api, responders=["alice", "bob"])
+    alice, bob, eve = [await create_link(tmp_path, name) for name in ("alice", "bob", "eve")]
+    assert (await act(api, ask, alice, action="answer", value="80"))[0] == 200
+    late = {"action": "answer", "value": "90"}
+    status, now = await act(api, ask, bob, **late, revision=1)
+    assert (status, now["ended_by"]["name"]) == (409, "alice")
+    assert (await act(api, ask, bob, **late))[0] == 410
+    assert (await act(api, ask, eve, **late))[0] == 404
+    assert (await api.get(f"/v1/asks/{ask['id']}", **bob))[0] == 404
+
+
 @pytest.mark.rule("ACT-9")
 async def test_an_idempotency_key_is_its_persons_own(api: Served, tmp_path: Path) -> None:
     headers = api.bearer("ci") if api.tokens else None

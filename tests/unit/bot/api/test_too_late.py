@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from answerback.core.too_late import MAX_TEXT
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import NOBODY, SECRET
+from tests.unit.bot.api.test_personal_keys import create_link
 
 APPROVAL: Json = {
     "name": "PermissionRequest",
@@ -113,6 +115,18 @@ async def test_people_tell_the_agent_once_to_try_again(api: Served) -> None:
     }
     assert set(again) == {"kind", "ask_id", "headline", "text", "by", "at"}
     assert (await api.get("/v1/answers"))[1] == {"answers": [], "next": None}
+
+
+@pytest.mark.rule("LATE-9")
+async def test_who_was_asked_tells_the_agent_with_their_own_key(
+    api: Served, tmp_path: Path
+) -> None:
+    ask = await asked(api, responders=["ann"])
+    await report(api, ask)
+    ann, eve = await create_link(tmp_path, "ann"), await create_link(tmp_path, "eve")
+    assert (await post(api, f"/v1/asks/{ask['id']}/retry", {}, **eve))[0] == 404
+    status, body = await post(api, f"/v1/asks/{ask['id']}/retry", {}, **ann)
+    assert (status, body["tried_again"]["by"]["name"]) == (200, "ann")
 
 
 @pytest.mark.rule("LATE-10")
