@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -162,8 +163,8 @@ class People:
         return name is not None and name == self.name_of(other)
 
     def may_be_same(self, one: Person, other: Person) -> bool:
-        """Whether two accounts belong to one person, or did once."""
-        first, second = account_id(one), account_id(other)
+        """Whether two accounts belong to one person, or did once, or differ only in case: a proxy may take any."""
+        first, second = _folded(account_id(one)), _folded(account_id(other))
         return self._humans.get(first, first) == self._humans.get(second, second)
 
     def is_settled(self, person: Person, at: float) -> bool:
@@ -192,10 +193,15 @@ def _is_settled(since: float | None, at: float) -> bool:
     return since is None or at - since >= SETTLES_AFTER
 
 
+def _folded(account: str) -> str:
+    """Return what all spellings of an account have in common."""
+    return unicodedata.normalize("NFKC", account).casefold()
+
+
 def _group(alike: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Give accounts that are alike, directly or by others, the same representative."""
+    """Give accounts that are alike, directly or by others, the same representative, by what is `_folded`."""
     found: dict[str, str] = {}
-    for accounts in alike:
+    for accounts in (tuple(map(_folded, each)) for each in alike):
         old = {found.get(each, each) for each in accounts}
         first = min(old, default="")
         found |= {each: first for each in found if found[each] in old}

@@ -6,9 +6,14 @@ If the ask ends without enough confirmations, that stays so.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from answerback.core.ask import Ask, Reason, Status
+from answerback.core.errors import NO_RETRY
 from answerback.core.view import View
+
+_FAILED: Final = f"The call failed before its answers were confirmed. {NO_RETRY} in this turn."
+"""Instead of a message that may name the question at which it failed."""
 
 
 def keeps_secret(ask: Ask) -> bool:
@@ -23,9 +28,18 @@ def without_unconfirmed(ask: Ask) -> Ask:
         return ask
     if outcome.status is not Status.FAILED:
         outcome = replace(outcome, reason=Reason.NOT_CONFIRMED)
+    elif has_telling_failure(ask):
+        outcome = replace(outcome, reason=Reason.NOT_CONFIRMED, message=_FAILED)
     # Where it ended would tell that a question was asked because of an answer.
     walk = replace(ask.walk, at=0, answers=(), again=None, kept=(), editing=None)
     return replace(ask, walk=walk, outcome=outcome)
+
+
+def has_telling_failure(ask: Ask) -> bool:
+    """Whether an ask with a secret failed at a question that was put because of an answer."""
+    if (at := ask.walk.at) is None or ask.status is not Status.FAILED or not keeps_secret(ask):
+        return False
+    return is_telling(ask, ask.form.questions[at].id)
 
 
 def is_unconfirmed(ask: Ask) -> bool:

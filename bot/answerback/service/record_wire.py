@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated, Final, Literal, NotRequired, cast
 
 from pydantic import JsonValue
@@ -12,7 +13,7 @@ from typing_extensions import TypedDict
 
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.clarification import CLARIFY
-from answerback.core.secrecy import is_telling, keeps_secret
+from answerback.core.secrecy import has_telling_failure, is_telling, keeps_secret
 from answerback.core.walker import Person
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery, StoredEntry
 from answerback.service.ask_wire import JsonObject, ask_json
@@ -85,11 +86,17 @@ def entries_for_agent(ask: Ask, entries: Iterable[StoredEntry]) -> list[StoredEn
     if not keeps_secret(ask):
         return [*entries]
     kinds = _OPEN_KINDS if ask.open else _OPEN_KINDS | _END_KINDS
-    return [
+    readable = [
         stored
         for stored in entries
         if stored.entry.kind in kinds and not is_telling(ask, stored.entry.question_id)
     ]
+    return [*map(_without_reason, readable)] if has_telling_failure(ask) else readable
+
+
+def _without_reason(stored: StoredEntry) -> StoredEntry:
+    body = {name: value for name, value in stored.entry.body.items() if name != "reason"}
+    return replace(stored, entry=replace(stored.entry, body=body))
 
 
 def entry_json(stored: StoredEntry) -> JsonObject:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from answerback.core import refusals
+from answerback.core.confirmation import ConfirmationRule, Vote, confirm
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
 
@@ -22,6 +24,21 @@ def test_accounts_of_one_person_are_never_different_people() -> None:
     assert not PEOPLE.is_different(ANN, ANN, 1.0)
     assert PEOPLE.is_different(ann_on_the_web, BOB, 1.0)
     assert not PEOPLE.is_different(Person(surface="web", user_id="cy"), BOB, 1.0)
+
+
+@pytest.mark.rule("CONFIRM-3")
+@pytest.mark.parametrize("spelt", ["Ann@Example.com", "ANN@EXAMPLE.COM", "ａnn@example.com"])
+def test_spellings_of_a_name_are_not_two_people(spelt: str) -> None:
+    """A proxy passes on what was typed, and signs in whoever it is."""
+    proxy = Person(surface="web", user_id="ann@example.com", known=AuthMethod.PROXY)
+    typed = Person(surface="web", user_id=spelt, known=AuthMethod.PROXY)
+    for people in (People({}), PEOPLE):
+        assert people.may_be_same(proxy, typed)
+        assert not people.is_different(typed, proxy, 1.0)
+        assert not people.is_same(typed, proxy), "what she may do stays hers by her name as listed"
+    assert PEOPLE.may_be_same(typed, ANN)
+    voted = confirm(ConfirmationRule(due=1), (proxy,), (), Vote(by=typed, at=1.0), PEOPLE)
+    assert voted is refusals.ALREADY_ANSWERED
 
 
 @pytest.mark.rule("CONFIRM-3")
