@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from answerback.cli.output import fail
 from answerback.core.base_error import AnswerbackError
 from answerback.ports.install_extras import MCP, missing_extra_message
+from answerback.runtime.interpreter_tuning import collect_rarely
 from answerback.version import VERSION
 
 COMMANDS: Final = {
@@ -141,6 +142,7 @@ def options(
 
 def main() -> None:
     """Run the program ``answerback``. Typer handles Ctrl-C and a closed output pipe."""
+    collect_rarely()
     try:
         app()
     except AnswerbackError as error:

@@ -66,6 +66,7 @@ finally:
         *("answerback.cli.output", "answerback.core", "answerback.core.base_error"),
         *("answerback.ports", "answerback.ports.install_extras"),
         *("answerback.presentation", "answerback.presentation.sanitize"),
+        *("answerback.runtime", "answerback.runtime.interpreter_tuning"),
         "answerback.core.visible_text",
         "answerback.core.invisible_characters",
     }
