@@ -9,7 +9,6 @@ import asyncio
 import hmac
 import json
 import secrets
-import socket
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +21,7 @@ from pydantic import JsonValue, TypeAdapter
 from answerback.cli.ask_output import get_dicts
 from answerback.cli.output import fail
 from answerback.cli.service_address import resolve_url
-from answerback.ports.person_key import is_loopback, key_proof
-from answerback.runtime.config import ServerSettings, listener_url
-from answerback.runtime.config_file import load_settings
+from answerback.ports.person_key import key_proof
 from answerback_client import (
     AsyncClient,
     ClientError,
@@ -33,7 +30,6 @@ from answerback_client import (
     UnauthorizedError,
     UnreachableError,
 )
-from answerback_storage.person_key_file import PersonKeyFile
 
 T = TypeVar("T")
 JsonObject = dict[str, JsonValue]
@@ -79,10 +75,10 @@ def resolve_access(url: str | None, token: str | None, config: Path | None = Non
     base = resolve_url(url, config)
     if token is not None:
         return ServiceAccess(base, token)
-    settings = load_settings(config)
-    if not _is_configured(base, settings.server):
-        return ServiceAccess(base, None)
-    return ServiceAccess(_numeric(base), None, PersonKeyFile(settings.storage.sqlite_path).read())
+    from answerback.cli.configured_service import address_and_key
+
+    base, key = address_and_key(base, config)
+    return ServiceAccess(base, None, key)
 
 
 def agent_access(url: str | None, token: str | None) -> ServiceAccess:
@@ -135,25 +131,6 @@ async def fetch_all(
         fetched += ROWS.validate_python(page[rows])
         after = page["next"]
     return fetched
-
-
-def _is_configured(base: str, server: ServerSettings) -> bool:
-    """Whether an address is that of the configured listener on this machine. Port 0 stands for any port."""
-    named, configured = urlsplit(base), urlsplit(listener_url(server.host, server.port))
-    return (
-        named.scheme == "http"
-        and is_loopback(named.hostname or "")
-        and is_loopback(configured.hostname or "")
-        and server.port in {0, named.port or 80}
-        and not named.path
-    )
-
-
-def _numeric(base: str) -> str:
-    """The same address with an IP address for its name, so that every call reaches the listener that is challenged."""
-    parts = urlsplit(base)
-    found = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM)
-    return listener_url(str(found[0][4][0]), parts.port or 80)
 
 
 @dataclass(frozen=True, slots=True)

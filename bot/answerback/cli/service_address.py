@@ -6,8 +6,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from answerback.cli.output import fail
-from answerback.runtime.config import listener_url
-from answerback.runtime.config_file import load_settings
 
 
 def resolve_url(url: str | None, config: Path | None = None) -> str:
@@ -16,8 +14,9 @@ def resolve_url(url: str | None, config: Path | None = None) -> str:
         if not _is_address(url):
             fail(f"{url} is not a valid Answerback address. Use http://host:port.")
         return url.rstrip("/")
-    server = load_settings(config).server
-    return listener_url(server.host, server.port)
+    from answerback.cli.configured_service import configured_url
+
+    return configured_url(config)
 
 
 def _is_address(url: str) -> bool:
