@@ -227,6 +227,7 @@ class Connections:
         with self._reader_lock:
             try:
                 if self._reader is None:
+                    self._check_in_place()
                     self._reader = self._connect()
                     self._reader.execute("PRAGMA query_only = ON")
             except sqlite3.Error as error:
@@ -260,19 +261,6 @@ class Connections:
                 " file (a backup, an open SQLite shell). Erase again once that process has ended."
             )
 
-    def check_in_place(self) -> None:
-        """Raise StoreError if the open file is no longer the one at its path."""
-        try:
-            stat = self.path.stat()
-        except FileNotFoundError:
-            stat = None
-        if stat is None or (stat.st_dev, stat.st_ino) != self._inode:
-            raise StoreError(
-                f"The database {self.path} was removed or replaced while it was in use: what is"
-                " stored now will be lost at the next start. Put the right file in place and restart"
-                " Answerback."
-            )
-
     def _attempt(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> None:
         job.execute(connection)
         if job.error is None:
@@ -293,7 +281,20 @@ class Connections:
             job.error = kind(describe_error(self.path, error) + suffix)
             job.error.__cause__ = error
 
+    def _check_in_place(self) -> None:
+        """Raise StoreError if the open file is no longer the one at its path, where the next start looks for it."""
+        try:
+            stat = self.path.stat()
+        except OSError:
+            stat = None
+        if stat is None or (stat.st_dev, stat.st_ino) != self._inode:
+            raise StoreError(
+                f"The database {self.path} was removed or replaced while it was in use, so nothing is stored any more."
+                " Put the right file in place and restart Answerback."
+            )
+
     def _begin(self) -> sqlite3.Connection:
+        self._check_in_place()
         if self._writer is None:
             self._writer = self._connect_writer()
         self._writer.execute("BEGIN IMMEDIATE")
