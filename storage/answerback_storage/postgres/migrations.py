@@ -38,6 +38,20 @@ _PRUNED: Final = (
         WHEN (OLD.type NOT LIKE 'push.%') EXECUTE FUNCTION uncount_deliveries()""",
 )
 """Let old webhooks be deleted."""
+_LATER_CONTENT: Final = {
+    "grants": ("value", "text"),
+    "agent_tokens": ("value", "text"),
+    "account_links": ("value", "text"),
+    "sign_ins": ("value", "text"),
+    "push_subscriptions": ("value", "text"),
+    "secrets": ("value", "bytea"),
+    "receipts": ("beside", "text"),
+}
+_UNGATHERED: Final = tuple(
+    f"ALTER TABLE {table} ALTER {column} TYPE {kind}, ALTER {column} SET STATISTICS 0"
+    for table, (column, kind) in _LATER_CONTENT.items()
+)
+"""What `schema.WITHOUT_STATISTICS` does, for the tables that were added since, and for secrets."""
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", schema.FIRST),
     Migration("erasing", schema.ERASING),
@@ -54,6 +68,7 @@ MIGRATIONS: Final = (
     Migration("agent_tokens", schema.AGENT_TOKENS),
     Migration("linked", schema.ACCOUNT_LINKS),
     Migration("pruned", _PRUNED),
+    Migration("ungathered", _UNGATHERED),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 
