@@ -20,7 +20,13 @@ class Pooler:
     """A pooler on loopback, on a free port."""
 
     def __init__(
-        self, program: str, server: postgres.Server, database: str, size: int, mode: str
+        self,
+        program: str,
+        server: postgres.Server,
+        database: str,
+        size: int,
+        mode: str,
+        through: int | None,
     ) -> None:
         self._program = program
         self.port = free_port()
@@ -28,7 +34,7 @@ class Pooler:
         self._process: subprocess.Popen[bytes] | None = None
         (self._folder / "pgbouncer.ini").write_text(
             f"""[databases]
-{database} = user={postgres.USER} host=127.0.0.1 port={server.port}
+{database} = user={postgres.USER} host=127.0.0.1 port={through or server.port}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = {self.port}
@@ -73,12 +79,21 @@ def program() -> str | None:
 
 @contextmanager
 def pooler(
-    server: postgres.Server, database: str, size: int = 2, *, mode: str = "transaction"
+    server: postgres.Server,
+    database: str,
+    size: int = 2,
+    *,
+    mode: str = "transaction",
+    through: int | None = None,
 ) -> Iterator[Pooler]:
-    """Run a pooler with the given number of connections to the database of this name."""
+    """Run a pooler with the given number of connections to the database of this name.
+
+    Args:
+        through: the port of a proxy to the server.
+    """
     found = program()
     assert found is not None, "pgbouncer is missing: run .ci/system-packages, which installs it"
-    running = Pooler(found, server, database, size, mode)
+    running = Pooler(found, server, database, size, mode, through)
     try:
         running.start()
         yield running

@@ -80,7 +80,8 @@ class SqlDatabase(ABC):
     def transact(
         self, work: Callable[[Transaction], Coroutine[Any, Any, T]], *, lock: str | None = None
     ) -> Awaitable[T]:
-        """Run several statements as one durable transaction. ``work`` must not wait for anything else.
+        """Run several statements as one durable transaction. ``work`` must not wait for anything else, and may be run
+        again from the beginning, as if it had not run before.
 
         Args:
             lock: a table to which no other transaction writes until the transaction ends.

@@ -19,7 +19,7 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "asks": (
         *("seq", "id", "status", "surface", "channel", "thread_id", "conversation", "agent"),
         *("revision", "shown_revision", "due", "created_at", "updated_at"),
-        *("message", "thread", "state", "erased_at"),
+        *("message", "thread", "state", "erased_at", "left_channel", "left_until"),
     ),
     "record": ("seq", "ask_id", "at", "kind", "entry"),
     "deliveries": ("seq", *rows.DELIVERY_COLUMNS.split(", ")),

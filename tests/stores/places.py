@@ -95,7 +95,7 @@ class PlacesContract:
             shown = store.asks.save_shown(
                 ask.id, Shown(1, {"ts": "1.0"}, Thread(channel="C1")), ask
             )
-            handed_on = store.asks.change(ask.id, _move(None))
+            handed_on = store.asks.change(ask.id, move_decision(None))
             await asyncio.gather(*((shown, handed_on) if number else (handed_on, shown)))
             stored = await store.asks.get(ask.id)
             assert stored is not None
@@ -117,7 +117,7 @@ class PlacesContract:
             await store.asks.create(Write(new_ask(number)), None)
             shown = Shown(1, {"id": f"m{number}"}, Thread(channel="C1", id=thread), 1_500.0)
             await store.asks.save_shown(f"ask_{number}", shown)
-            await store.asks.change(f"ask_{number}", _move(until))
+            await store.asks.change(f"ask_{number}", move_decision(until))
 
         async def found(thread: str | None, since: float = 3_000.0, limit: int = 10) -> list[str]:
             asks = await store.messages.find_moved("slack", "C1", thread, since, limit)
@@ -155,7 +155,7 @@ class PlacesContract:
             ask = new_ask(number, to=person)
             await store.asks.create(Write(ask), None)
             await store.asks.save_shown(ask.id, Shown(1, {"id": "m"}, Thread()), ask)
-            await store.asks.change(ask.id, _move(until))
+            await store.asks.change(ask.id, move_decision(until))
             await store.asks.change(ask.id, end_decision())
             await store.erasure.erase(ask.id, 6_000.0, opaque)
         left = [each.left if (each := await store.asks.get(f"ask_{n}")) else None for n in range(3)]
@@ -169,7 +169,7 @@ class PlacesContract:
         await store.asks.create(Write(ask), None)
         thread = Thread(channel="C1", id="T1")
         await store.asks.save_shown("ask_1", Shown(1, {"id": "m"}, thread, 1_500.0))
-        await store.asks.change("ask_1", _move(3_000.0))
+        await store.asks.change("ask_1", move_decision(3_000.0))
         late = await store.asks.save_shown("ask_1", Shown(1, {"id": "m"}, thread, 3_500.0), ask)
         assert late is not None
         assert late.left is not None
@@ -195,7 +195,7 @@ class PlacesContract:
             assert (moved.first_seen, moved.seen_since) == (1_500.0, since)
 
 
-def _move(until: float | None) -> Callable[[Ask | None], Decision[None]]:
+def move_decision(until: float | None) -> Callable[[Ask | None], Decision[None]]:
     """Return a decision that moves an ask to another channel; its message there is a note since ``until``."""
 
     def decide(ask: Ask | None) -> Decision[None]:

@@ -10,6 +10,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from pydantic import JsonValue
@@ -19,24 +20,30 @@ from answerback.core.secrecy import keeps_secret
 from answerback.core.walker import Person
 from answerback.ports.store_values import Page
 
-_UNSPACED_SCRIPTS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_UNSPACED_SCRIPTS: Final = (
+    "\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+)
 """Kana and Han characters: written without spaces, so that each counts as a word."""
-_WORD: Final = re.compile(f"[{_UNSPACED_SCRIPTS}]|[^\\W_{_UNSPACED_SCRIPTS}]+")
-_MAX_WORD_LENGTH: Final = 64
+_VOWEL_SIGNS: Final = "\u19b0-\u19c0\u19c8\u19c9\u1cf2\u1cf3"
+"""Signs that Unicode once counted as marks, and SQLite still does: as all spacing vowel signs, they part words."""
+_WORD: Final = re.compile(f"[{_UNSPACED_SCRIPTS}]|[^\\W_{_UNSPACED_SCRIPTS}{_VOWEL_SIGNS}]+")
+MAX_WORD_LENGTH: Final = 64
 """Characters of a word that are indexed: PostgreSQL accepts no lexeme of 2 KB."""
-
+MAX_WORD_BYTES: Final = 500_000
+"""Bytes of the words that are indexed of an ask's questions, and of its answers: PostgreSQL accepts 1 MB of both."""
 
 Account: TypeAlias = tuple[str, str]
 """A surface, and a person's id there."""
 
 
 def split_words(*texts: str) -> tuple[str, ...]:
-    """The words of some texts, each once, without case and accents."""
+    """The first words of some texts, each once, without case and accents."""
     found: dict[str, None] = {}
     for text in texts:
         folded = text.casefold() if text.isascii() else _strip_accents(text)
-        found.update(dict.fromkeys(word[:_MAX_WORD_LENGTH] for word in _WORD.findall(folded)))
-    return tuple(found)
+        found.update(dict.fromkeys(word[:MAX_WORD_LENGTH] for word in _WORD.findall(folded)))
+    ends = accumulate(len(word.encode()) for word in found)
+    return tuple(word for word, end in zip(found, ends, strict=True) if end <= MAX_WORD_BYTES)
 
 
 def _strip_accents(text: str) -> str:
@@ -68,19 +75,22 @@ def question_words(ask: Ask) -> tuple[str, ...]:
         for option in question.options:
             texts += (option.label, option.description)
     project = ask.request.origin.project
-    return split_words(*filter(None, texts), *([project_word(project)] if project else []))
+    return split_words(*([project_word(project)] if project else []), *filter(None, texts))
 
 
 def answer_words(ask: Ask) -> tuple[str, ...]:
-    """The words of an ask's answers, unless its agent may not read them, and those for the people who decided."""
+    """The words of an ask's answers, unless its agent may not read them, and those for the people who answered."""
     answers = ask.walk.answers
     readable = () if keeps_secret(ask) else answers
     texts = [text for answer in readable for text in _iter_texts(answer.value)]
     texts += [answer.note for answer in readable if answer.note]
     texts += [ask.walk.reply] if ask.walk.reply else []
     texts += [aside.text for aside in ask.asides]
-    texts += [person.name for person in ask.decided_by if person.name]
-    return split_words(*texts, *map(answerer_word, ask.decided_by))
+    people = [answer.by for answer in answers if answer.by]
+    people += [vote.by for vote in ask.walk.votes]
+    people += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
+    texts += [person.name for person in people if person.name]
+    return split_words(*map(answerer_word, people), *texts)
 
 
 def _iter_texts(value: JsonValue) -> Iterator[str]:

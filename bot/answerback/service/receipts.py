@@ -25,7 +25,6 @@ from answerback.ports.surface import Surface
 from answerback.service.people_wire import strict
 from answerback.service.receipt_payload import (
     VERSION,
-    VERSIONS,
     JsonObject,
     payload_of,
     surfaces_in_the_clear,
@@ -115,7 +114,7 @@ def payload_again(
     if stored.beside is None or ask.erased_at is not None:
         return None, {}
     salt = decode(from_json(stored.beside)["salt"])
-    version = next((each for each in VERSIONS if each == payload["version"]), VERSION)
+    version = 1 if payload["version"] == 1 else VERSION
     opaque = surfaces_in_the_clear(payload)
     return payload_of(ask, salt, str(payload["service_id"]), opaque, version)
 

@@ -40,7 +40,6 @@ def new_ask(
         "dialect": "ask_user",
         "arguments": {"questions": []},
         "repaired": ("/questions",),
-        "sent": {"questions": "[]"},
     }
     values: dict[str, Any] = {
         "id": f"ask_{number}",

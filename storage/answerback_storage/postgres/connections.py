@@ -29,10 +29,12 @@ STATEMENT_TIMEOUT: Final = 10.0
 """Seconds that one statement may take before its connection is abandoned."""
 IDLE_TRANSACTION_TIMEOUT: Final = 5.0
 """Seconds after which the server ends an idle transaction, so that a paused process does not block others."""
-_MAX_ATTEMPTS: Final = 3
-"""The number of attempts for a statement that fails because of other transactions."""
-_CONFLICT_STATES: Final = frozenset({"40001", "40P01"})
-"""A serialization failure and a deadlock: nothing was stored, and the next attempt may succeed."""
+MAX_ATTEMPTS: Final = 3
+"""The number of attempts at what fails because of other transactions, or of where a connection leads."""
+_READ_ONLY: Final = "25006"
+"""The server only reads. After a failover, a connection may lead to the former primary for as long as it lives."""
+_REPEATABLE_STATES: Final = frozenset({"40001", "40P01", _READ_ONLY})
+"""Besides that, a serialization failure and a deadlock: nothing was stored, and the next attempt may succeed."""
 _DEFAULTS: Final[Mapping[str, int | str]] = {
     "application_name": "answerback",
     "client_encoding": "UTF8",
@@ -127,14 +129,15 @@ class Database:
     async def _run_with_retries(
         self, statement: str, values: Sequence[Any], *, idempotent: bool
     ) -> list[Row]:
-        for attempt in range(1, _MAX_ATTEMPTS + 1):
+        for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 async with self._connection() as connection:
                     return await self._run(connection, statement, values)
             except psycopg.Error as error:
-                disconnected = error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
-                repeatable = idempotent if disconnected else error.sqlstate in _CONFLICT_STATES
-                if not repeatable or attempt == _MAX_ATTEMPTS:
+                disconnected = _is_disconnected(error)
+                if not (idempotent if disconnected else is_repeatable(error)) or (
+                    attempt == MAX_ATTEMPTS
+                ):
                     raise self.failure(error, unknown=disconnected and not idempotent) from error
         raise AssertionError("the last try returns or raises")
 
@@ -178,8 +181,7 @@ class Database:
                 yield connection
                 committing = True
         except psycopg.Error as error:
-            # An error without a code is not the server's: it may have committed.
-            raise self.failure(error, unknown=committing and error.sqlstate is None) from error
+            raise self.failure(error, unknown=committing and _is_disconnected(error)) from error
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
@@ -187,6 +189,11 @@ class Database:
             connection = self._pop_live_connection() or await connect(self.url, pooled=self._pooled)
             try:
                 yield connection
+            except psycopg.Error as error:
+                if error.sqlstate == _READ_ONLY:
+                    await connection.close()
+                    await self.close()
+                raise
             finally:
                 idle = psycopg.pq.TransactionStatus.IDLE
                 if connection.info.transaction_status == idle:
@@ -203,6 +210,16 @@ class Database:
             with contextlib.suppress(psycopg.Error):
                 connection.pgconn.finish()
         return None
+
+
+def _is_disconnected(error: psycopg.Error) -> bool:
+    """Return whether the connection broke, as the driver, the server or a pooler says."""
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+
+
+def is_repeatable(error: BaseException | None) -> bool:
+    """Return whether nothing was stored, and another attempt may succeed."""
+    return isinstance(error, psycopg.Error) and error.sqlstate in _REPEATABLE_STATES
 
 
 def _has_input(connection: Connection) -> bool:

@@ -11,7 +11,12 @@ from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import Fence
 from answerback_storage import rows
 from answerback_storage.postgres import asks
-from answerback_storage.postgres.connections import Connection, Database
+from answerback_storage.postgres.connections import (
+    MAX_ATTEMPTS,
+    Connection,
+    Database,
+    is_repeatable,
+)
 from answerback_storage.postgres.sql import Parameters, index_expression
 from answerback_storage.sql_database import SqlDatabase, Transaction
 
@@ -74,12 +79,21 @@ class PostgresDatabase(SqlDatabase):
     async def transact(
         self, work: Callable[[Transaction], Coroutine[Any, Any, T]], *, lock: str | None = None
     ) -> T:
-        async def run() -> T:
+        async def attempt() -> T:
             async with self.connections.transaction() as connection:
                 transaction = _PostgresTransaction(self, connection)
                 if lock is not None:
                     await transaction.execute(f"LOCK TABLE {lock} IN EXCLUSIVE MODE")
                 return await work(transaction)
+
+        async def run() -> T:
+            for _ in range(1, MAX_ATTEMPTS):
+                try:
+                    return await attempt()
+                except StoreError as error:
+                    if not is_repeatable(error.__cause__):
+                        raise
+            return await attempt()
 
         return await self.run(run)
 

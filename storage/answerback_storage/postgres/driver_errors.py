@@ -18,6 +18,8 @@ _CODES: Final = {
     "26000": "a pooler reassigned the connection between two statements. Set `storage.listen_url` to the"
     " server's own address, so that no statement is prepared",
     "3D000": "there is no such database. Create it with `createdb`, or change the name in `storage.url`",
+    "3F000": "there is none of the schemas in the role's `search_path`. Create one, or change the path (`ALTER ROLE …"
+    " SET search_path = public`)",
     "42501": "the role lacks a privilege. Grant it (`GRANT ALL ON SCHEMA public TO …`), or make the role the owner of"
     " the database",
     "42P01": "a table is missing: it was dropped, or the role's `search_path` changed. Restore a backup or"

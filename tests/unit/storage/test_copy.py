@@ -39,6 +39,7 @@ from tests.stores.examples import (
 )
 from tests.stores.grants import new_grant
 from tests.stores.links import new_link
+from tests.stores.places import move_decision
 from tests.stores.push import new_subscription
 from tests.stores.receipts import end_with_receipt, take_lease
 from tests.unit.bot.receipt_support import Signed
@@ -77,6 +78,8 @@ async def fill(store: Store) -> None:
     await store.asks.save_shown(
         "ask_1", Shown(1, {"id": "m1", "x": ODD}, Thread(channel="C1", id=ODD))
     )
+    await store.asks.save_shown("ask_4", Shown(1, {"id": "m4"}, Thread(channel="C4", id="T4")))
+    await store.asks.change("ask_4", move_decision(None))
     await store.asks.change("ask_2", answer_decision(deliveries=(new_delivery(),)), delivery="Ev1")
     await store.outbox.save_results([delivery_result(new_delivery(), DeliveryState.DEAD)], [])
     await end_with_receipt(store, 10)
@@ -111,6 +114,8 @@ async def holds_everything(store: Store) -> None:
     assert await store.asks.get_remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
     assert await store.drafts.get(ODD) == [ODD]
     assert list(await store.links.list()) == [new_link(ODD)]
+    moved = await store.messages.find_moved("slack", "C4", "T4", 9e9, 9)
+    assert [ask.id for ask in moved] == ["ask_4"]
     assert await store.claims.next_due(0.0) == 2 / 3
     stored = await store.outbox.get("msg_1")
     assert stored is not None
@@ -157,8 +162,17 @@ def test_everything_is_copied_to_the_other_kind_and_back(
     assert all(found.rows for found in there.values()), "every table had something"
     back = tmp_path / "back.db"
     assert copy(PostgresCopyEndpoint(database), SqliteCopyEndpoint(back)) == there
+    cursors = list[str]()
+
+    async def follow(store: Store) -> None:
+        for each in cursors:
+            with pytest.raises(ValueError, match="There is nothing behind"):
+                await store.record.list_changed(each, 9)
+        cursors.append((await store.record.list_changed("", 9)).after)
+
     for url in (database, f"sqlite:///{back}"):
         asyncio.run(with_store(url, holds_everything))
+        asyncio.run(with_store(url, follow))
     with closing(sqlite3.connect(file)) as old, psycopg.connect(database) as new:
         secret = old.execute("SELECT value FROM secrets").fetchone()[0]
         found = new.execute("SELECT value FROM secrets").fetchone()

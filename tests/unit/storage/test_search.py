@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from answerback.ports.store import Store, Write
 from answerback.testing.example_asks import FORM, new_ask
 from answerback_storage import rows
 from answerback_storage.postgres.store import PostgresStore
+from answerback_storage.sqlite import schema
 from answerback_storage.sqlite.migrate import migrations
 from answerback_storage.sqlite.store import SqliteStore
 from tests.stores.examples import end_decision
@@ -117,3 +119,14 @@ async def test_erased_words_are_in_no_file(tmp_path: Path) -> None:
     assert b"xylophone" not in path.read_bytes()
     assert await found(store, "39") == ["ask_39"]
     await store.close()
+
+
+def test_sqlite_indexes_every_word_whole(tmp_path: Path) -> None:
+    """Its own idea of what a word is must part none that `split_words` leaves whole."""
+    characters = (chr(n) for n in range(sys.maxunicode + 1) if not 0xD800 <= n < 0xE000)
+    indexed = {f"a{word}a" for each in characters for word in split_words(each)}
+    with closing(sqlite3.connect(tmp_path / "a.db")) as db:
+        db.execute(schema.SEARCHED[0])
+        db.execute("INSERT INTO asks_words (rowid, words) VALUES (2, ?)", (" ".join(indexed),))
+        db.execute("CREATE VIRTUAL TABLE terms USING fts5vocab (asks_words, row)")
+        assert {term for (term,) in db.execute("SELECT term FROM terms")} == indexed

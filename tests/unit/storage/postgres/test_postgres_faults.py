@@ -18,7 +18,7 @@ from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.ports import free_port
 from tests.proxy import Proxy, proxy
-from tests.stores.examples import answer_decision, read_only_decision
+from tests.stores.examples import answer_decision, end_decision, read_only_decision
 
 SOON = 60.0
 
@@ -188,6 +188,17 @@ async def test_a_deadlock_is_retried_a_limited_number_of_times(
     ):
         await store.asks.change("ask_1", answer_decision("prod"))
     assert await store.asks.get("ask_1") == moved
+    ended, _ = await store.asks.change("ask_1", end_decision())
+    with (
+        failing(run, "40P01"),
+        pytest.raises(StoreError, match="other transactions conflicted with every attempt"),
+    ):
+        await store.erasure.erase("ask_1", 9.0, ())
+    assert await store.asks.get("ask_1") == ended
+    with failing(run, "40P01", times=2):
+        erased = await store.erasure.erase("ask_1", 9.0, ())
+    assert erased is not None
+    assert erased.erased_at == 9.0
 
 
 @pytest.mark.rule("DATA-5")

@@ -8,13 +8,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from answerback.core.errors import StoreError
+from answerback.core.errors import CommitUnknownError, StoreError
 from answerback.ports.store import Write
 from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres import listen_notify
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import pooler, program
+from tests.proxy import proxy
 from tests.stores.examples import answer_if_at_revision, read_only_decision
 
 SOON = 60.0
@@ -69,3 +70,26 @@ async def test_a_pooler_that_swallows_notifications_is_named_at_start(
     monkeypatch.setattr(listen_notify, "NOTIFICATION_TIMEOUT", 0.3)
     with pytest.raises(StoreError, match=r"notifications do not arrive.*storage\.listen_url"):
         await PostgresStore(pooled).open()
+
+
+@pytest.mark.rule("DATA-6")
+async def test_a_commit_that_a_pooler_reports_as_cut_off_has_an_unknown_outcome(
+    postgres_server: postgres.Server, database: str
+) -> None:
+    if program() is None:
+        pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
+    name = urlsplit(database).path[1:]
+    async with proxy(postgres_server.port) as cutting:
+        with pooler(postgres_server, name, through=cutting.port) as pooling:
+            store = PostgresStore(postgres_server.url(name, port=pooling.port), listen_url=database)
+            await store.open()
+
+            async def write() -> None:
+                async with store.database.connections.transaction() as connection:
+                    await connection.execute(b"INSERT INTO seen VALUES ('ev', 1)")
+                    cutting.cut_after_request = True
+
+            with pytest.raises(CommitUnknownError, match="the pooler lost its connection"):
+                await write()
+            await store.close()
+    assert postgres_server.run("SELECT id FROM seen", name) == [("ev",)]

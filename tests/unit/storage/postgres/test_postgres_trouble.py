@@ -111,6 +111,32 @@ async def test_a_store_closed_while_it_reconnects_leaves_no_connection(
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.rule("DATA-5")
+async def test_a_connection_that_can_only_read_is_given_up(
+    guarded: PostgresStore, postgres_server: postgres.Server, fresh: str
+) -> None:
+    """As after a failover, when the old connections lead to what is now a standby."""
+    read_only = f"ALTER DATABASE {fresh} SET default_transaction_read_only = on"
+    connected = f"FROM pg_stat_activity WHERE datname = '{fresh}'"
+
+    async def erase() -> None:
+        await guarded.erasure.erase("ask_1", 9.0, ())
+
+    for change in (guarded.check, erase):
+        postgres_server.run(read_only)
+        postgres_server.run(f"SELECT pg_terminate_backend(pid, 60000) {connected}")
+        with pytest.raises(StoreError, match="it is read-only"):
+            await change()
+        assert await guarded.asks.get("ask_1") == new_ask()
+        postgres_server.run(f"ALTER DATABASE {fresh} RESET default_transaction_read_only")
+        await change()
+
+
+async def test_a_search_path_that_leads_nowhere_is_named(database: str) -> None:
+    with pytest.raises(StoreError, match=r"none of the schemas.*search_path"):
+        await PostgresStore(f"{database}?options=-csearch_path%3Dnowhere").open()
+
+
 # --- a pooler ---
 
 
