@@ -132,7 +132,7 @@ class Database:
         for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
                 async with self._connection() as connection:
-                    return await self._run(connection, statement, values)
+                    return await self.run(connection, statement, values)
             except psycopg.Error as error:
                 disconnected = _is_disconnected(error)
                 if not (idempotent if disconnected else is_repeatable(error)) or (
@@ -152,9 +152,12 @@ class Database:
             )
         return StoreError(description)
 
-    async def _run(
-        self, connection: Connection, statement: str, values: Sequence[Any]
-    ) -> list[Row]:
+    async def run(self, connection: Connection, statement: str, values: Sequence[Any]) -> list[Row]:
+        """Run a statement on a connection of this database, which is closed if the server does not answer in time.
+
+        Raises:
+            psycopg.Error: it failed.
+        """
         try:
             async with asyncio.timeout(STATEMENT_TIMEOUT):
                 cursor = await connection.execute(statement.encode(), values)

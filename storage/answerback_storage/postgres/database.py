@@ -145,8 +145,7 @@ class _PostgresTransaction(Transaction):
         self._connection = connection
 
     async def execute(self, statement: str, *values: object) -> list[rows.Row]:
-        cursor = await self._connection.execute(statement.encode(), values)
-        return [] if cursor.description is None else await cursor.fetchall()
+        return await self._database.connections.run(self._connection, statement, values)
 
     async def get(self, ask_id: str) -> Ask | None:
         statement = asks.load_statement("WHERE id = $1 FOR UPDATE OF asks")

@@ -145,13 +145,13 @@ async def test_very_many_concurrent_clicks_and_shows_take_few_statements(
     await store.open()
     for number in range(40):
         await store.asks.create(Write(new_ask(number)), None)
-    run, sent = Database._run, []
+    run, sent = Database.run, []
 
     async def counted(self: Database, connection: object, statement: str, values: object) -> object:
         sent.append(statement)
         return await run(self, connection, statement, values)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Database, "_run", counted)
+    monkeypatch.setattr(Database, "run", counted)
     await asyncio.gather(*(store.asks.change(f"ask_{n}", answer_decision()) for n in range(40)))
     assert len([one for one in sent if "pg_notify" not in one]) == 4, (
         "two batches, and two statements each"

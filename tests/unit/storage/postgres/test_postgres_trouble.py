@@ -16,11 +16,12 @@ from answerback.core.ask import Ask
 from answerback.core.errors import CommitUnknownError, StoreError
 from answerback.ports.store import Write
 from answerback.testing.example_asks import new_ask
+from answerback_storage.postgres import connections
 from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import Pooler, pooler, program
-from tests.stores.examples import answer_decision
+from tests.stores.examples import answer_decision, end_decision
 
 SOON = 60.0
 _ROOM = 64
@@ -130,6 +131,29 @@ async def test_a_connection_that_can_only_read_is_given_up(
         assert await guarded.asks.get("ask_1") == new_ask()
         postgres_server.run(f"ALTER DATABASE {fresh} RESET default_transaction_read_only")
         await change()
+
+
+@pytest.mark.rule("DATA-5")
+async def test_a_lock_of_another_program_does_not_hold_up_a_transaction_for_ever(
+    guarded: PostgresStore,
+    postgres_server: postgres.Server,
+    fresh: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connections, "STATEMENT_TIMEOUT", 0.2)
+    ended, _ = await guarded.asks.change("ask_1", end_decision())
+    with psycopg.connect(postgres_server.url(fresh)) as other:
+        other.execute("SELECT 1 FROM asks FOR UPDATE")
+        erasures = [
+            guarded.erasure.erase("ask_1", 9.0, ()) for _ in range(connections.MAX_CONNECTIONS + 1)
+        ]
+        async with asyncio.timeout(SOON):
+            errors = await asyncio.gather(*erasures, return_exceptions=True)
+            assert await guarded.asks.get("ask_1") == ended
+    for error in errors:
+        assert isinstance(error, StoreError)
+        assert not isinstance(error, CommitUnknownError), "nothing was to be committed yet"
+        assert "did not answer within 0.2 seconds" in str(error)
 
 
 async def test_a_search_path_that_leads_nowhere_is_named(database: str) -> None:
