@@ -94,14 +94,18 @@ def refuse_unsupported(request: web.BaseRequest) -> web.Response | None:
 
 @web.middleware
 async def problem_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Turn every exception into a problem document."""
+    """Turn every exception into a problem document, or end the connection if the response has begun."""
     try:
         done = await result_or_problem(request, handler(request))
     except web.HTTPException as error:
         if error.status < HTTPStatus.BAD_REQUEST:
             raise
         done = _http_problem(request, error)
-    return done.response() if isinstance(done, ProblemDocument) else done
+    if not isinstance(done, ProblemDocument):
+        return done
+    if request.writer.output_size > 0:
+        raise ConnectionAbortedError("A client would read the problem as a part of the response")
+    return done.response()
 
 
 async def result_or_problem(request: web.Request, work: Awaitable[T]) -> T | ProblemDocument:

@@ -7,6 +7,7 @@ import logging
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -15,6 +16,7 @@ from aiohttp.test_utils import TestServer
 
 from answerback.api.problems import problem_middleware
 from answerback.core.errors import CommitUnknownError, StoreError
+from tests.service_support import WAIT
 from tests.unit.bot.api.conftest import Serve, Served
 
 
@@ -46,6 +48,31 @@ async def test_a_bug_is_reported_without_internals_and_logged_with_the_asks_id(
     (record,) = caplog.records
     assert record.__dict__["ask_id"] == ask["id"]
     assert record.__dict__["route"] == "/v1/asks/{id}"
+
+
+@pytest.mark.rule("API-3")
+@pytest.mark.parametrize("path", ["/v1/export", "/v1/asks/{id}/events"])
+async def test_a_response_that_fails_after_its_beginning_is_cut_off(
+    api: Served, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    ask = await api.asked()
+    reads, record = 0, api.running.service.store.record
+    read_entries = record.read
+
+    async def fail_later(*arguments: Any) -> Any:
+        nonlocal reads
+        reads += 1
+        if reads == 1:
+            return await read_entries(*arguments)
+        raise StoreError("the database has gone")
+
+    monkeypatch.setattr(record, "read", fail_later)
+    async with asyncio.timeout(WAIT), api.http.get(path.format(**ask)) as response:
+        assert response.status == 200
+        assert b"Apply" in await response.content.readany()
+        await api.act(ask, action="answer", value=True)
+        with pytest.raises(aiohttp.ClientPayloadError):
+            await response.content.read()
 
 
 async def test_a_caller_that_disconnects_is_not_an_error(
