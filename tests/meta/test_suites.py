@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 from tests.meta.suites import SUITES
 
 TESTS = {path: path.stem for path in sources("tests") if path.name.startswith("test_")}
 
 
+@cache
 def _modules() -> dict[str, Path]:
     """Return the files of the product and of the tests, by the name under which they are imported."""
     found = {}
@@ -23,9 +22,6 @@ def _modules() -> dict[str, Path]:
         inside = parts if parts[0] == "tests" else parts[1:]
         found[".".join(inside[:-1] if inside[-1] == "__init__" else inside)] = path
     return found
-
-
-MODULES = _modules()
 
 
 def _row_of(path: Path) -> str | None:
@@ -40,11 +36,14 @@ def _row_of(path: Path) -> str | None:
     )
 
 
-WITHOUT_THEIR_OWN = {
-    path: row
-    for path in sources(*SOURCE_FOLDERS)
-    if not path.stem.startswith("__") and (row := _row_of(path)) is not None
-}
+@cache
+def _without_their_own() -> dict[Path, str]:
+    """Return the modules without tests of their name, and their rows."""
+    return {
+        path: row
+        for path in sources(*SOURCE_FOLDERS)
+        if not path.stem.startswith("__") and (row := _row_of(path)) is not None
+    }
 
 
 LOADS_BY_NAME = {
@@ -72,8 +71,8 @@ def _names(path: Path) -> Iterator[Path]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             names = [node.value.partition(":")[0]]
         for name in names:
-            if name in MODULES:
-                yield MODULES[name]
+            if name in _modules():
+                yield _modules()[name]
 
 
 @cache
@@ -102,17 +101,21 @@ def _files(suite: str) -> list[Path]:
 
 
 def test_every_module_has_tests_of_its_name_or_a_suite() -> None:
-    assert [path for path, row in WITHOUT_THEIR_OWN.items() if not row] == []
+    assert [path for path, row in _without_their_own().items() if not row] == []
 
 
 def test_no_row_is_without_a_module() -> None:
-    assert SUITES.keys() - set(WITHOUT_THEIR_OWN.values()) == set()
+    assert SUITES.keys() - set(_without_their_own().values()) == set()
 
 
-@pytest.mark.parametrize("row", SUITES)
-def test_a_suite_exists_and_reaches_the_modules(row: str) -> None:
-    assert all(_files(suite) for suite in SUITES[row])
-    reached = frozenset[Path]().union(*(_reached(suite) for suite in SUITES[row]))
+def test_every_suite_exists_and_reaches_its_modules() -> None:
+    """One test for all rows: each process that runs a part of them would read all files of the project."""
+    missing = [suite for suites in SUITES.values() for suite in suites if not _files(suite)]
+    assert missing == []
+    reached = {
+        row: frozenset[Path]().union(*(_reached(suite) for suite in suites))
+        for row, suites in SUITES.items()
+    }
     assert [
-        path for path, of in WITHOUT_THEIR_OWN.items() if of == row and path not in reached
+        path for path, row in _without_their_own().items() if row and path not in reached[row]
     ] == []
