@@ -11,6 +11,7 @@ from answerback.ports.store import Maintenance
 from answerback.ports.store_values import DeliveryState
 from answerback_storage import rows
 from answerback_storage.base_store import Part
+from answerback_storage.record import LATEST_TIME
 from answerback_storage.sql_database import KEYS, SqlDatabase, Transaction
 
 STEP: Final = 1_000
@@ -40,6 +41,13 @@ _TIME_OF: Final = {"agent_tokens": "until", "sign_ins": "until"}
 """The column that makes a row old, if it is not ``at``."""
 
 
+_NOTE_TIME: Final = """INSERT INTO seen (id, at) SELECT $1, CAST($2 AS double precision)
+    WHERE EXISTS (SELECT 1 FROM grants WHERE ended_at IS NULL AND used < uses
+        AND until > coalesce((SELECT at FROM seen WHERE id = $1), 0))
+    ON CONFLICT (id) DO UPDATE SET at = excluded.at WHERE excluded.at > seen.at RETURNING 1"""
+"""Writes nothing any more once all grants are over at the time that is kept."""
+
+
 class SqlMaintenance(Part[SqlDatabase], Maintenance):
     async def prune(self, before: float) -> int:
         tables = (*KEYS, "grants", "sign_ins", "agent_tokens", "owed")
@@ -65,15 +73,20 @@ class SqlMaintenance(Part[SqlDatabase], Maintenance):
             deleted += step
         return deleted
 
+    async def note_time(self, at: float) -> None:
+        await self._db.execute(_NOTE_TIME, LATEST_TIME, at)
+
     async def shift_schedule(self, seconds: float, at: float) -> None:
         async def run(tx: Transaction) -> None:
+            # Also if another process has noticed it first: this one went by the former time until now.
+            await tx.execute("UPDATE grants SET ended_at = $1 WHERE ended_at IS NULL", at)
+            await tx.execute("UPDATE seen SET at = $1 WHERE id = $2", at, LATEST_TIME)
             if not await self._is_new_clock_change(tx, at):
                 return
             pending = "state = 'pending' AND next_at > $2"
             await tx.execute(
                 f"UPDATE deliveries SET next_at = next_at - $1 WHERE {pending}", seconds, at
             )
-            await tx.execute("UPDATE grants SET ended_at = $1 WHERE ended_at IS NULL", at)
             await tx.execute("DELETE FROM sign_ins")
             await tx.execute("UPDATE agent_tokens SET until = until - $1", seconds)
             query = f"SELECT id FROM asks WHERE due IS NOT NULL ORDER BY id {self._db.for_update}"

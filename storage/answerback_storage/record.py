@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from answerback.ports.store import Record
 from answerback.ports.store_values import ChangedAsks, StoredEntry
 from answerback_storage import cursors, rows
 from answerback_storage.base_store import Part
 from answerback_storage.sql_database import SqlDatabase
+
+LATEST_TIME: Final = "latest time"
+"""The name under which `answerback.ports.store.Maintenance.note_time` keeps it."""
+_LAST_TIME: Final = """SELECT max(at) FROM (SELECT * FROM (SELECT at FROM record ORDER BY seq DESC LIMIT 1) AS line
+    UNION ALL SELECT at FROM seen WHERE id = $1) AS times"""
 
 
 class SqlRecord(Part[SqlDatabase], Record):
@@ -31,5 +36,6 @@ class SqlRecord(Part[SqlDatabase], Record):
         return cursors.changed_asks([(tx, seq, ask) for tx, seq, ask in lines], after, limit)
 
     async def last_time(self) -> float | None:
-        found = await self._db.fetch("SELECT at FROM record ORDER BY seq DESC LIMIT 1")
-        return found[0][0] if found else None
+        found = await self._db.fetch(_LAST_TIME, LATEST_TIME)
+        latest: float | None = found[0][0]
+        return latest

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, RecordEntry
 from answerback.core.grants import Grant, GrantEnd, GrantUse
 from answerback.core.walker import Person
 from answerback.ports.store import Decision, Store, Write
@@ -182,6 +182,29 @@ class GrantsContract:
         await store.maintenance.shift_schedule(60.0, 1_990.0)
         assert await store.grants.get(grant.id) == replace(grant, ended_at=1_990.0)
         assert await store.grants.get(before.id) == before
+        late = await end_with_grant(store, new_grant(3))
+        await store.maintenance.shift_schedule(60.0, 1_990.0)
+        assert await store.grants.get(late.id) == replace(late, ended_at=1_990.0), (
+            "it was made by a process that had not noticed yet"
+        )
+
+    @pytest.mark.rule("GRANT-7")
+    async def test_the_latest_time_is_kept_until_all_grants_are_over(self, store: Store) -> None:
+        async def latest_after(at: float) -> float | None:
+            await store.maintenance.note_time(at)
+            return await store.record.last_time()
+
+        assert await latest_after(9_000.0) is None, "there is no grant"
+        await end_with_grant(store, new_grant(1, until=_AT + 90.0))
+        assert await store.record.last_time() == _AT
+        assert [await latest_after(_AT + after) for after in (50.0, 40.0)] == [_AT + 50.0] * 2
+        await store.record.add(None, RecordEntry(at=_AT + 30.0, kind="note"))
+        assert await store.record.last_time() == _AT + 50.0, "a line by a clock that was set back"
+        assert [await latest_after(_AT + after) for after in (95.0, 500.0)] == [_AT + 95.0] * 2
+        await store.maintenance.shift_schedule(60.0, _AT + 35.0)
+        assert await latest_after(_AT + 40.0) == _AT + 35.0, (
+            "all have ended, and the new time counts"
+        )
 
     @pytest.mark.rule("GRANT-7")
     async def test_old_grants_are_pruned(self, store: Store) -> None:

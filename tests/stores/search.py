@@ -155,6 +155,17 @@ class SearchContract:
         assert await find_all_ids(store, search_for("atlantis")) == []
         assert await find_all_ids(store, Search(by=((ANN,),))) == ["ask_1"]
 
+    async def test_an_ask_is_found_by_whoever_only_submitted_its_answers(
+        self, store: Store
+    ) -> None:
+        cleo = Person(surface="slack", user_id="U3", name="Cleo")
+        asked = new_ask(form=one_question("Which one?"))
+        walk = replace(asked.walk, submitted_by=cleo)
+        await store.asks.create(Write(replace(asked, walk=walk)), None)
+        await store.asks.change("ask_1", end_decision())
+        assert await find_all_ids(store, Search(by=((cleo,),))) == ["ask_1"]
+        assert await find_all_ids(store, search_for("cleo")) == ["ask_1"]
+
     async def test_an_ask_that_ends_before_it_is_stored_is_found(self, store: Store) -> None:
         decision = end_decision(Status.FAILED)(new_ask())
         assert decision.write is not None

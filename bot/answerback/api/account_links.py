@@ -128,6 +128,8 @@ async def _desk_and_page(call: Call) -> tuple[LinkDesk, Person | None]:
             403, "Forbidden", "Linking takes a person's own key; nobody can vouch for that."
         )
     name = call.query(LinkQuery).person
+    if call.guest is not None and name not in {None, call.guest.user_id}:
+        raise ProblemError(403, "Not your page", "With a personal link's key, leave out person.")
     if call.guest is not None or name is None:
         return desk, call.guest
     holders = await call.api.holders()

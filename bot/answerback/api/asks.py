@@ -25,6 +25,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
 from answerback.core.strict_json import digest_of
 from answerback.ports.surface import Acted, RejectReason
+from answerback.service.agent_requests import single_header
 from answerback.service.ask_wire import ask_json
 from answerback.service.json_bodies import dump_json
 from answerback.service.record_wire import entry_json
@@ -201,7 +202,7 @@ async def sent_call(call: Call) -> web.Response:
     """``GET /v1/asks/{id}/call``."""
     request = (await call.ask()).request
     folder = request.origin.folder
-    return json_response({"folder": folder, "name": request.name, "arguments": request.arguments})
+    return json_response({"folder": folder, "name": request.name, "arguments": request.as_sent})
 
 
 def ended_error(ask: Ask) -> ProblemError:
@@ -236,7 +237,7 @@ def _response_after_wait(call: Call, ask: Ask, wait: int, headers: dict[str, str
 
 def idempotency_key(request: web.Request) -> str | None:
     """The request's idempotency key, if any. A malformed one raises a ProblemError."""
-    key = request.headers.get("Idempotency-Key")
+    key = single_header(request, "Idempotency-Key")
     if key is not None and not (
         0 < len(key) <= MAX_IDEMPOTENCY_KEY and strict_json.is_encodable(key)
     ):

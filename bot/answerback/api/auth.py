@@ -11,6 +11,7 @@ from aiohttp import web
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
 from answerback.ports.person_key import KeyHolderSource, hash_of, holder_of
+from answerback.service.agent_requests import single_header
 from answerback.service.submission_request import Agent
 
 if TYPE_CHECKING:
@@ -151,6 +152,6 @@ async def _find_caller(
 
 
 def _bearer(request: web.Request) -> str | None:
-    """The bearer token of a request, or None."""
-    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    """The bearer token of a request, or None; raises ProblemError for several."""
+    scheme, _, token = (single_header(request, "Authorization") or "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None

@@ -14,7 +14,7 @@ from answerback.api.operation import Call
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.ports.store_values import StoredEntry
-from answerback.service.agent_requests import RESPONSE_TRACKER
+from answerback.service.agent_requests import RESPONSE_TRACKER, single_header
 from answerback.service.json_bodies import dump_json
 from answerback.service.record_wire import EVENT_NAMES, entry_json
 
@@ -76,7 +76,7 @@ async def _send_events(
 
 
 def _last_event_id(request: web.Request) -> int:
-    text = request.headers.get("Last-Event-ID", "").strip()
+    text = (single_header(request, "Last-Event-ID") or "").strip()
     if not text:
         return 0
     if not re.fullmatch(r"[0-9]{1,18}", text):

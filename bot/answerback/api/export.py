@@ -110,15 +110,16 @@ async def _lines(call: Call) -> AsyncIterator[dict[str, JsonValue]]:
             break
     while True:
         page = await store.outbox.page(state=None, agent=owner, after=after, limit=ROWS_PER_PAGE)
-        for delivery in page.rows:
-            yield {"type": "delivery", "delivery": delivery_json(delivery)}
+        for stored in page.rows:
+            if not stored.delivery.is_push:  # whoever has a browser's address can push to it
+                yield {"type": "delivery", "delivery": delivery_json(stored)}
         if (after := page.after) is None:
             break
 
 
 async def _ask_lines(call: Call, ask: Ask) -> AsyncIterator[dict[str, JsonValue]]:
     request = ask.request
-    sent: JsonValue = {"name": request.name, "arguments": request.arguments}
+    sent: JsonValue = {"name": request.name, "arguments": request.as_sent}
     yield {"type": "ask", "agent": request.agent, "call": sent, "ask": call.json_of(ask)}
     seq = 0
     while entries := await call.api.store.record.read(ask.id, seq, ROWS_PER_PAGE):

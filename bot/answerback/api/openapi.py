@@ -16,6 +16,7 @@ from answerback.api.operation import (
     NOT_JSON,
     SURFACE_ONLY,
     TOO_LARGE,
+    TOO_SLOW,
     Operation,
     ResponseSpec,
 )
@@ -136,10 +137,10 @@ def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
     replies = dict(_ALWAYS)
     if protected:
         replies[401] = ResponseSpec("The token or key is missing or unknown.")
-    if operation.query is not None or operation.body is not None:
+    if operation.roles is not None or operation.query is not None:
         replies[400] = BAD
     if operation.body is not None:
-        replies |= {413: TOO_LARGE, 415: NOT_JSON}
+        replies |= {408: TOO_SLOW, 413: TOO_LARGE, 415: NOT_JSON}
     if "{id}" in operation.path:
         replies[404] = NOT_FOUND
     replies |= operation.replies

@@ -19,6 +19,8 @@ from answerback.api.metrics import Metrics, ReplicaStatus
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
+from answerback.dialects.call_reader import did_you_mean
+from answerback.http.request_body import BODY_TIMEOUT
 from answerback.ports.person_key import KeyHolderSource, is_operator
 from answerback.ports.store import Store
 from answerback.ports.store_values import StoredEntry
@@ -208,7 +210,10 @@ def parse_model(model: type[M], value: object, title: str, status: int = 422) ->
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise ProblemError(status, title, None, problems_of(error)) from error
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        names = f"; the known ones are {', '.join(known)}" if known else "; there are none here"
+        problems = problems_of(error, lambda name: did_you_mean(name, known) or names)
+        raise ProblemError(status, title, None, problems) from error
 
 
 OperationHandler = Callable[[Call], Awaitable[web.StreamResponse]]
@@ -228,6 +233,7 @@ class ResponseSpec:
 
 BAD: Final = ResponseSpec("The request is malformed; `detail` or `errors` says where.")
 NOT_FOUND: Final = ResponseSpec("There is none with this id, or it belongs to another agent.")
+TOO_SLOW: Final = ResponseSpec(f"The body did not arrive within {BODY_TIMEOUT:g} seconds.")
 TOO_LARGE: Final = ResponseSpec("The body is over 256 KiB.")
 NOT_JSON: Final = ResponseSpec("The body is not UTF-8 application/json.")
 

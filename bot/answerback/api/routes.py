@@ -19,7 +19,6 @@ from answerback.api import (
 )
 from answerback.api.operation import (
     AGENT_ONLY,
-    BAD,
     SURFACE_ONLY,
     HeaderSpec,
     Operation,
@@ -242,7 +241,6 @@ OPERATIONS: Final = (
                 "text/event-stream",
             ),
             204: ResponseSpec("The outcome was sent already: do not reconnect."),
-            400: BAD,
         },
         headers=(_LAST_EVENT,),
     ),

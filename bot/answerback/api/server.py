@@ -17,6 +17,7 @@ from answerback.api.operation import SURFACE_ONLY, Api, Call, Operation
 from answerback.api.origin_guard import guard_route, refuse_cross_origin
 from answerback.api.problems import problem_middleware
 from answerback.api.routes import OPERATIONS, RECEIPT_KEYS
+from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.http.response_arrival import ARRIVAL_TRACKER, ArrivalTracker
 from answerback.http.service_workers import service_worker_removal
@@ -83,6 +84,8 @@ def _route(api: Api, operation: Operation) -> web.RouteDef:
         if call.guest is not None and not operation.guests:
             detail = "A personal link's key only opens its person's asks; use the key that `answerback key` prints."
             raise ProblemError(403, "Not for personal links", detail)
+        if operation.query is None and operation.roles is not None:
+            call.query(Wire)  # it knows no parameter
         return await operation.handle(call)
 
     return web.route(operation.method, operation.path, handle)

@@ -147,17 +147,14 @@ class Ask(StrictDataclass):
 
     @property
     def status(self) -> Status:
-        """The status: that of the outcome, or open."""
         return self.outcome.status if self.outcome else Status.OPEN
 
     @property
     def form(self) -> Form:
-        """The form that people walk through."""
         return self.request.form
 
     @property
     def open(self) -> bool:
-        """Whether the ask is still waiting for a person."""
         return self.outcome is None
 
     @property
@@ -180,6 +177,12 @@ class Ask(StrictDataclass):
     def question(self) -> Question | None:
         """The current question; None in review and once the ask has ended."""
         return current_question(self.request.form, self.walk) if self.outcome is None else None
+
+    @property
+    def decided_by(self) -> tuple[Person, ...]:
+        """The people who have answered, submitted or confirmed, and who ended it: to them it belongs."""
+        ended_by = self.outcome and self.outcome.ended_by
+        return (*self.walk.decided_by, *((ended_by,) if ended_by else ()))
 
     @property
     def confirming(self) -> bool:

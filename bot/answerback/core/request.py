@@ -69,6 +69,8 @@ class Request(_Frozen):
     form: Form
     repaired: tuple[str, ...] = ()
     """JSON pointers to the ``arguments`` that were sent in another form than this strict one."""
+    sent: dict[str, JsonValue] | None = None
+    """The arguments as they were sent; None: in the strict form."""
     agent: str | None = None
     callback: str | None = None
     conversation: str | None = None
@@ -105,3 +107,8 @@ class Request(_Frozen):
     """Whether the ask ends once its agent waits no longer: its host gives up with what carries the answer."""
     trace: dict[str, str] = {}
     """The W3C context of its trace: ``traceparent`` and ``tracestate``. Empty: it is not traced."""
+
+    @property
+    def as_sent(self) -> dict[str, JsonValue]:
+        """The arguments as the agent sent them."""
+        return self.arguments if self.sent is None else self.sent

@@ -346,4 +346,4 @@ def _sent_call(ask: Ask) -> SentCall | None:
     folder, approval = request.origin.folder, ask.form.decided_by_hand
     if folder is None and not approval:
         return None
-    return SentCall(folder, request.name, request.arguments if approval else None)
+    return SentCall(folder, request.name, request.as_sent if approval else None)

@@ -26,6 +26,7 @@ from answerback.dialects.approvals import (
     openai,
 )
 from answerback.dialects.approvals.approval_request import Variant
+from answerback.dialects.approvals.unseen_fields import unseen_fields
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 
@@ -85,11 +86,10 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
         return None
     [option] = once
     kind = ToolKind.MCP if one.server else headline.kind_of(one.tool, one.acp_kind)
-    # What an option does besides allowing stands only in its text, the folder decides what a relative name means, and
-    # mcp__a__b__c may be a tool of the server a, or of a__b.
+    # What an option does besides allowing stands only in its text.
     others: dict[str, JsonValue] = {
         "option": [option.value, option.label, option.description],
-        **{key: arguments.get(key) for key in ("cwd", "server_label", "serverName")},
+        "unseen": unseen_fields(arguments, one),
     }
     return ToolCall(name, one.tool, one.server, kind, one.arguments, one.notes, others)
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
+from answerback.core import strict_json
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem
 from answerback.core.form import Form
@@ -59,7 +60,8 @@ def parse_call(name: str, sent: dict[str, JsonValue], override: str | None = Non
         raise InvalidCallError(name[:100], [_unknown(name, override)])
     problems = ProblemCollector(arguments, name)
     form = known[dialect].parse(ArgumentNode(arguments, problems))
-    if form is not None and not problems.encodable:  # in a field that is not read
+    encodable = problems.encodable and (not repaired or strict_json.is_all_encodable(sent))
+    if form is not None and not encodable:  # in a field that is not read
         message = "The call contains half a surrogate pair, which is not valid text."
         problems.add(Problem(pointer="", code="wrong_type", message=message))
         form = None

@@ -79,18 +79,15 @@ def question_words(ask: Ask) -> tuple[str, ...]:
 
 
 def answer_words(ask: Ask) -> tuple[str, ...]:
-    """The words of an ask's answers, unless its agent may not read them, and those for the people who answered."""
+    """The words of an ask's answers, unless its agent may not read them, and those for the people who decided."""
     answers = ask.walk.answers
     readable = () if keeps_secret(ask) else answers
     texts = [text for answer in readable for text in _iter_texts(answer.value)]
     texts += [answer.note for answer in readable if answer.note]
     texts += [ask.walk.reply] if ask.walk.reply else []
     texts += [aside.text for aside in ask.asides]
-    people = [answer.by for answer in answers if answer.by]
-    people += [vote.by for vote in ask.walk.votes]
-    people += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
-    texts += [person.name for person in people if person.name]
-    return split_words(*map(answerer_word, people), *texts)
+    texts += [person.name for person in ask.decided_by if person.name]
+    return split_words(*map(answerer_word, ask.decided_by), *texts)
 
 
 def _iter_texts(value: JsonValue) -> Iterator[str]:

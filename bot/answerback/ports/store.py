@@ -147,7 +147,7 @@ class Record(Protocol):
         """Add a line that does not belong to a change of an ask."""
 
     async def last_time(self) -> float | None:
-        """When the last line was written, by the clock at that time; None if there is none."""
+        """When the last line was written, or `Maintenance.note_time` noted a later time; None if there is neither."""
 
 
 class Outbox(Protocol):
@@ -260,6 +260,9 @@ class Maintenance(Protocol):
 
     async def prune_deliveries(self, before: float) -> int:
         """Delete webhooks that were delivered or given up before then; return how many."""
+
+    async def note_time(self, at: float) -> None:
+        """Keep the latest time while there are grants that might still be used then: none of them counts earlier."""
 
     async def shift_schedule(self, seconds: float, at: float) -> None:
         """Reschedule, once for each ``at``, because the clock was set back by this many seconds to that time.

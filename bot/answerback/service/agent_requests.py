@@ -81,6 +81,18 @@ class Callers:
         return await self.run_to_completion(submitting)
 
 
+def single_header(request: web.Request, name: str) -> str | None:
+    """Return the value of a header that a request may have once.
+
+    Raises:
+        ProblemError: 400; it would depend on who reads it which of several values counts.
+    """
+    values = request.headers.getall(name, [])
+    if len(values) > 1:
+        raise ProblemError(400, "Bad header", f"The header {name} is given twice: send it once.")
+    return values[0] if values else None
+
+
 async def read_body(request: web.Request) -> bytes:
     """Read the body of an agent's request.
 

@@ -52,7 +52,7 @@ def plan_offer(
     # People read the folder as it is shown, which might stand for another.
     if parsed.dialect != APPROVAL or folder is None or folder != planned.origin.folder:
         return None
-    call = read_tool_call(body.name, parsed.arguments)
+    call = read_tool_call(body.name, body.arguments)
     # A new token of the same name might be anybody's.
     asker = Asker(f"{agent.name} {agent.token_hash}", planned.origin.owner, folder, route)
     return None if call is None else offer_of(rule, asker, call)

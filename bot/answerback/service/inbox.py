@@ -112,9 +112,7 @@ async def search_for(
 def concerns(ask: Ask, person: Person, people: People) -> bool:
     """Whether an ask belongs to a person, by any of their accounts: they acted on it, or may answer or confirm it
     without being in any group."""
-    acted_by = [*ask.walk.decided_by]
-    acted_by += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
-    if any(people.is_same(person, each) for each in acted_by):
+    if any(people.is_same(person, each) for each in ask.decided_by):
         return True
     return ask.open and was_asked(ask, person, people)
 

@@ -20,6 +20,7 @@ _CODE_BY_TYPE: Final = {
     "extra_forbidden": "unknown_value",
     "literal_error": "unknown_value",
     "too_long": "too_many",
+    "too_short": "too_few",
     "string_too_long": "too_long",
     "string_too_short": "empty",
     "value_error": "wrong_type",
@@ -36,7 +37,19 @@ _TEXT_BY_TYPE: Final = {
     "model_attributes_type": "must be an object",
     "tuple_type": "must be an array",
     "float_type": "must be a number",
-    "greater_than": "must be a number greater than 0",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "greater_than": "must be a number greater than {gt:g}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "too_short": "must have a length of at least {min_length}",
+    "too_long": "may have a length of at most {max_length}",
+    "string_too_long": "may have at most {max_length} characters",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
 }
 """Pydantic's error types in terms of JSON; any other type keeps pydantic's own message."""
 _UNION_FIELDS: Final = {
@@ -100,7 +113,7 @@ def problems_of(
         about_unknown: returns what to add about an unknown field of the document.
     """
     problems: dict[str, Problem] = {}
-    for item in error.errors(include_url=False, include_input=False, include_context=False):
+    for item in error.errors(include_url=False, include_input=False):
         # pydantic's path contains the names of union members, which are not part of the document
         path = [
             p
@@ -112,7 +125,8 @@ def problems_of(
         name = ".".join(map(str, path)) or "The body"
         union_text = _UNION_FIELDS.get(name) if code == "wrong_type" else None
         why = item["msg"].removeprefix("Value error, ").rstrip(".")
-        text = union_text or _TEXT_BY_TYPE.get(item["type"]) or f"is invalid: {why}"
+        known = _TEXT_BY_TYPE.get(item["type"], "").format_map(item.get("ctx", {}))
+        text = union_text or known or f"is invalid: {why}"
         if (
             item["type"] == "extra_forbidden"
             and len(path) == 1
@@ -121,9 +135,13 @@ def problems_of(
             text += about_unknown(name)
         message = f"{name} {text}."
         problems.setdefault(where, Problem(pointer=where, code=code, message=message))
-    # For a field that accepts several types, an error inside one of them says everything.
+    # For a field that accepts several types, an error inside one of them says everything. An array with errors
+    # inside is not too short: pydantic counts only what is right.
     fields_with_details = {
-        f"/{name}" for name in _UNION_FIELDS if any(w.startswith(f"/{name}/") for w in problems)
+        where
+        for where, problem in problems.items()
+        if (where[1:] in _UNION_FIELDS or problem.code == "too_few")
+        and any(other.startswith(f"{where}/") for other in problems)
     }
     return tuple(problem for where, problem in problems.items() if where not in fields_with_details)
 

@@ -23,11 +23,11 @@ from answerback.presentation.text_fitting import utf16_length
 from answerback.service.people_wire import iso
 
 JsonObject = dict[str, JsonValue]
-VERSION: Final = 2
+VERSION: Final = 3
 """How the payload and what is beside it are built. A change that a reader could notice needs another."""
-VERSIONS: Final = (1, VERSION)
-"""Those that can be checked. The first had the owner in the clear, and named where an ask was sent as where it was
-decided; its view told only whether the headline was shortened."""
+VERSIONS: Final = (1, 2, VERSION)
+"""Those that can be checked. The first two had the arguments as they were read. The first had the owner in the clear,
+and named where an ask was sent as where it was decided; its view told only whether the headline was shortened."""
 WHOLE_UNITS: Final = 1_000
 """UTF-16 units of a question, with context and labels, of which every chat's message certainly shows all."""
 WHOLE_LINES: Final = 40
@@ -84,7 +84,9 @@ def payload_of(
         "agent": request.agent,
         "owner": owner if owner is None or version == 1 else hidden.add(_OWNER, owner),
         "headline": hidden.add(_HEADLINE, shown_headline),
-        "arguments": hidden.add(_ARGUMENTS, request.arguments),
+        "arguments": hidden.add(
+            _ARGUMENTS, request.arguments if version < VERSION else request.as_sent
+        ),
         "view": {
             "digest": hidden.add(_VIEW, _view(ask, shown_headline, in_chat=in_chat)),
             "revision": _decided_revision(ask),

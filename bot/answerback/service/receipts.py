@@ -25,6 +25,7 @@ from answerback.ports.surface import Surface
 from answerback.service.people_wire import strict
 from answerback.service.receipt_payload import (
     VERSION,
+    VERSIONS,
     JsonObject,
     payload_of,
     surfaces_in_the_clear,
@@ -114,7 +115,7 @@ def payload_again(
     if stored.beside is None or ask.erased_at is not None:
         return None, {}
     salt = decode(from_json(stored.beside)["salt"])
-    version = 1 if payload["version"] == 1 else VERSION
+    version = next((each for each in VERSIONS if each == payload["version"]), VERSION)
     opaque = surfaces_in_the_clear(payload)
     return payload_of(ask, salt, str(payload["service_id"]), opaque, version)
 

@@ -244,6 +244,7 @@ class Submitter:
             dialect=parsed.dialect,
             arguments=parsed.arguments,
             repaired=parsed.repaired,
+            sent=body.arguments if parsed.repaired else None,
             form=parsed.form.model_copy(
                 update={
                     "context_format": planned.context_format,

@@ -40,6 +40,7 @@ def new_ask(
         "dialect": "ask_user",
         "arguments": {"questions": []},
         "repaired": ("/questions",),
+        "sent": {"questions": "[]"},
     }
     values: dict[str, Any] = {
         "id": f"ask_{number}",

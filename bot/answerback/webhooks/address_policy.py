@@ -15,7 +15,7 @@ import socket
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Final
 
 import aiohttp
@@ -32,7 +32,16 @@ _NUMERIC_HOST: Final = re.compile(
 """Anything the C library would read as an IPv4 address in one of its old notations: 127.1, 0x7f000001, 2130706433."""
 _HOST_NAME: Final = re.compile(r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?", re.IGNORECASE)
 # https://www.rfc-editor.org/rfc/rfc6052#section-2.1 and https://www.rfc-editor.org/rfc/rfc8215
-_NAT64: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
+_LOCAL_NAT64: Final = IPv6Network("64:ff9b:1::/48")
+"""Where in such an address the IPv4 address is, only the network's operator knows."""
+_NAT64: Final = (IPv6Network("64:ff9b::/96"), _LOCAL_NAT64)
+_NOT_GLOBAL: Final[tuple[Network, ...]] = (
+    _LOCAL_NAT64,
+    IPv4Network("192.0.0.0/24"),  # in it is a cloud's metadata service
+    IPv6Network("3fff::/20"),
+)
+"""Networks that releases of Python do not know as special, https://www.iana.org/assignments/iana-ipv4-special-registry
+and https://www.iana.org/assignments/iana-ipv6-special-registry."""
 # https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16: a public address
 # that is the platform's own control channel inside Azure.
 _CLOUD_INTERNAL: Final = (IPv4Address("168.63.129.16"),)
@@ -84,10 +93,12 @@ class AddressRules:
         """Why ``host`` may not be reached at ``address``, or None."""
         if (parsed := parse_address(address)) is None:
             return f"{address} is not an address"
-        parsed = _effective_address(parsed)
-        if is_among(parsed, self._networks):
+        effective = _effective_address(parsed)
+        if is_among(parsed, self._networks) or is_among(effective, self._networks):
             return None
-        kind = _refused_kind(parsed, loopback=self._loopback)
+        kind = _refused_kind(effective, loopback=self._loopback)
+        if kind is None and (is_among(parsed, _NOT_GLOBAL) or is_among(effective, _NOT_GLOBAL)):
+            kind = "private"
         if kind is None or (kind == "private" and self._is_allowed_host(host)):
             return None
         where = address if host == address else f"{host}, which resolves to {address},"

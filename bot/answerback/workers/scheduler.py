@@ -144,6 +144,7 @@ class Scheduler:
         # Once a dead process's claims have expired, other processes show its asks.
         if now - self._swept >= min(_SWEEP_INTERVAL, self.service.claim.seconds):
             await self.sweep()
+            await self.service.store.maintenance.note_time(now)
             self._swept = now
         if now - self._pruned >= _PRUNE_INTERVAL:
             await self.service.store.maintenance.prune(now - _KEEP_SECONDS)

@@ -23,6 +23,7 @@ from answerback.ports.store import AccountLinkStore, Maintenance, Record, Store
 from answerback.ports.store_values import ChangedAsks, DeliveryState, StoredEntry
 from answerback_storage import cursors, rows
 from answerback_storage.base_store import BaseDrafts, Part
+from answerback_storage.record import LATEST_TIME
 from tests.stores.memory import grants
 from tests.stores.memory.agent_tokens import MemoryAgentTokens
 from tests.stores.memory.asks import MemoryAsks, MemoryMessageQueries
@@ -120,8 +121,10 @@ class MemoryRecord(Part[MemoryDatabase], Record):
         self._db.tables().add_lines([(ask_id, entry)])
 
     async def last_time(self) -> float | None:
-        record = self._db.tables().record
-        return record[-1][1].entry.at if record else None
+        tables = self._db.tables()
+        times = [line.entry.at for _, line in tables.record[-1:]]
+        times += [at for key, (at, _) in tables.seen.items() if key == LATEST_TIME]
+        return max(times, default=None)
 
 
 class MemoryLateAnswers(Part[MemoryDatabase], LateAnswerStore):
@@ -234,8 +237,21 @@ class MemoryMaintenance(Part[MemoryDatabase], Maintenance):
             del deliveries[key]
         return len(old)
 
+    async def note_time(self, at: float) -> None:
+        tables = self._db.tables()
+        latest, _ = tables.seen.get(LATEST_TIME, (0.0, ""))
+        if at > latest and any(
+            grant.ended_at is None and grant.used < grant.uses and grant.until > latest
+            for grant in tables.grants.values()
+        ):
+            tables.seen[LATEST_TIME] = at, ""
+
     async def shift_schedule(self, seconds: float, at: float) -> None:
         tables, name = self._db.tables(), f"clock:{at!r}"
+        for grant in list(tables.grants.values()):
+            grants.store(tables, GrantEnd(grant.id, at))
+        if LATEST_TIME in tables.seen:
+            tables.seen[LATEST_TIME] = at, ""
         if name in tables.seen:
             return
         tables.seen[name] = at, ""
@@ -248,8 +264,6 @@ class MemoryMaintenance(Part[MemoryDatabase], Maintenance):
                 and not at - rows.CLOCK_CHANGE_WINDOW <= ask.created_at <= at
             ):
                 self._db.save(replace(ask, set_back=ask.set_back + seconds))
-        for grant in list(tables.grants.values()):
-            grants.store(tables, GrantEnd(grant.id, at))
         tables.sign_ins.clear()
         for key, token in tables.agent_tokens.items():
             tables.agent_tokens[key] = replace(token, until=token.until - seconds)

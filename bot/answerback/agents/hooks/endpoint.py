@@ -34,7 +34,7 @@ from answerback.core.errors import (
 from answerback.core.too_late import APPROVAL
 from answerback.dialects.registry import render_refusal, render_result
 from answerback.ports.store import Decision, Write
-from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body
+from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body, single_header
 from answerback.service.json_bodies import problems_of
 from answerback.service.late_answer_text import describe_late_answer
 from answerback.service.late_answers import ResponseTracker
@@ -109,7 +109,7 @@ class HookEndpoints:
     async def handle(self, host: Host, request: web.Request) -> web.Response:
         """Handle an event; an event that does not concern people gets an empty response."""
         agent, query = await self.callers.agent(request), _parse_query(request.query)
-        run = request.headers.get("Idempotency-Key")
+        run = single_header(request, "Idempotency-Key")
         if not _is_text(run):
             raise ProblemError(400, "Bad Idempotency-Key", "It is not UTF-8.")
         caller = _Caller(host, query, agent, request[RESPONSE_TRACKER], run)

@@ -47,6 +47,7 @@ async def test_a_person_links_and_unlinks_an_account_with_their_own_key(
         assert (status, linked["started"]) == (200, None)
         assert (link["account"], link["name"], link["page"]) == ("slack:U012", "ann.a", "web:ann")
         assert (await call(api, "GET", "", eve))[1] == {"links": [], "started": None}
+        assert (await call(api, "GET", "?person=ann", eve))[0] == 403
         assert (await call(api, "DELETE", "/slack:U012", eve))[0] == 404
         assert (await call(api, "DELETE", "/slack:U012", ann)) == (
             200,

@@ -171,3 +171,16 @@ async def test_the_forms_of_other_dialects_are_no_permissions(api: Served) -> No
     ask = await api.asked(FORM)
     _, answer = await batch(api, [ask])
     assert statuses(answer) == [422]
+
+
+async def test_what_is_wrong_with_a_batch_is_said_in_terms_of_json(api: Served) -> None:
+    one = {"id": "ask_0", "revision": "1"}
+    for asks, errors in (
+        ([one], [("/asks/0/revision", "asks.0.revision must be a whole number.")]),
+        ([], [("/asks", "asks must have a length of at least 1.")]),
+        ([{**one, "revision": 1}] * 101, [("/asks", "asks may have a length of at most 100.")]),
+    ):
+        body = {"asks": asks, "decision": "deny"}
+        async with api.http.post("/v1/batches", json=body, headers=api.person) as response:
+            found = (await response.json(content_type=None))["errors"]
+        assert [(error["pointer"], error["message"]) for error in found] == errors

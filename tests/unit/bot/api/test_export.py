@@ -17,6 +17,8 @@ from answerback.api import export
 from answerback.cli import erase, main
 from answerback.core.ask import Ask
 from answerback.core.errors import UnreadableRowError
+from answerback.ports.store import Decision, Write
+from answerback.ports.store_values import Delivery, push_queue
 from answerback.service.ask_wire import AskBody
 from answerback.service.record_wire import DeliveryBody, EntryBody
 from answerback_storage.sqlite.database import SqliteAsks
@@ -68,6 +70,21 @@ async def test_an_export_has_asks_with_their_records_and_deliveries_page_by_page
         counted = {"ask": 5, "entry": len(entries), "delivery": 5}
         assert end == {"type": "end", "lines": counted}
         assert "whsec_" not in repr(lines)
+
+
+async def test_an_export_has_no_notifications(api: Served) -> None:
+    asks, push = api.running.service.store.asks, push_queue("ask", "browser")
+    address = "https://push.example/secret"
+    row = Delivery("p", push, "push.send", address, "@ann", "{}", api.running.service.clock.now())
+
+    def decide(ask: Ask | None) -> Decision[None]:
+        assert ask is not None
+        return Decision(Write(ask, deliveries=(row,)), None)
+
+    await asks.change((await api.asked())["id"], decide)
+    *lines, end = await export_lines(api)
+    assert address not in repr(lines)
+    assert end["lines"]["delivery"] == 0
 
 
 @pytest.mark.rule("API-19", "AUTH-3")

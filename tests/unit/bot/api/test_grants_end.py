@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
@@ -11,18 +12,17 @@ import pytest
 
 from answerback.core.actions import Answer, GrantTerms
 from answerback.core.errors import PlatformUnavailableError
-from answerback.core.grants import Grant
 from answerback.core.person import AuthMethod, Person
 from answerback.ports.late_answers import SeenState
 from answerback.ports.person_key import new_token
 from answerback.ports.surface import Acted, Actor
+from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import PersonSettings
-from answerback.service.grants import Grants
 from answerback.service.question_routing import ToolRule
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.personal_links_file import PersonalLinksFile
 from answerback_web.plugin import WebSettings
-from tests.unit.bot.api.conftest import Json, Serve, Served
+from tests.unit.bot.api.conftest import Json, Serve, Served, until
 from tests.unit.bot.api.test_grants import (
     COMMAND,
     TERMS,
@@ -231,23 +231,29 @@ async def test_a_clock_set_back_revives_no_expired_grant_before_anybody_noticed(
 
 
 @pytest.mark.rule("GRANT-7")
+@pytest.mark.parametrize("ahead", [-100.0, 100.0], ids=["before the last line", "after it"])
 async def test_a_clock_set_back_while_no_service_ran_revives_none(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, ahead: float
 ) -> None:
+    def set_clock(seconds: float) -> None:
+        monkeypatch.setattr(SystemClock, "now", lambda _self: time.time() + seconds)
+
     async with serving(serve) as api:
-        made = await grant(api)
-        stored = await api.running.service.store.grants.get(made["grant"]["id"])
-        assert isinstance(stored, Grant)
-        again = Grants(api.running.service._commits, lambda _person: _nothing())
-        real = api.running.service.clock.now
-        assert await again._check_clock() == 0.0
-        monkeypatch.setattr(api.running.service.clock, "now", lambda: real() - 100.0)
-        late = Grants(api.running.service._commits, lambda _person: _nothing())
-        assert await late._check_clock() > 0.0
+        await grant(api)
+        lines, tokens = api.running.service.store.record, api.tokens
+        made = await lines.last_time() or 0.0
+        if ahead > 0:
+            set_clock(9_000.0)
 
+            async def is_noted() -> bool:
+                return (await lines.last_time() or 0.0) > made + 8_000.0
 
-async def _nothing() -> str:
-    return ""
+            await until(is_noted)
+    set_clock(ahead)
+    async with serving(serve, tokens=tokens) as api:
+        assert (await submit(api))["status"] == "open"
+    async with serving(serve, tokens=tokens) as api:
+        assert (await submit(api))["status"] == "open", "nor later"
 
 
 @pytest.mark.rule("GRANT-7")

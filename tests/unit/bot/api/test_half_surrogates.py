@@ -13,6 +13,7 @@ from tests.unit.bot.agent_support import Served, served
 
 HALF = "\ud800"
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
+PICK: dict[str, Any] = {"question": "Where?", "answer_type": "select"}
 ASK: dict[str, Any] = {"name": "ask_user", "arguments": GO, "to": "web"}
 QUESTION = {"question": "Q?", "header": "Q", "options": [{"label": "a"}, {"label": "b"}]}
 EVENT: dict[str, Any] = {"session_id": "s", "hook_event_name": "SessionStart"}
@@ -48,6 +49,7 @@ async def status_of(service: Served, path: str, body: Any, **headers: str) -> in
         {"metadata": {"a": HALF}},
         {"arguments": {"question": HALF}},
         {"arguments": {HALF: "x"}},
+        {"arguments": {**PICK, "options": [{"label": "a", HALF: None}, "b"]}},
         {"responders": [HALF]},
         {"to": {"surface": "web", "user": HALF}},
         {HALF: 1},

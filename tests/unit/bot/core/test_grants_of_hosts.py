@@ -41,12 +41,14 @@ HOSTS: Final[Mapping[str, Json]] = {
     "adk_request_confirmation": {
         "originalFunctionCall": {"id": "1", "name": "shell", "args": MAKE}, "toolConfirmation": {"hint": "Sure?"},
     },
-    "permission.asked": {"permission": "bash", "patterns": ["make"], "metadata": MAKE},
+    "permission.asked": {
+        "permission": "bash", "patterns": ["make"], "metadata": MAKE, "tool": {"callID": "c1", "messageID": "m1"},
+    },
     "tools/call": {"server": "shop", "name": "make", "arguments": {"n": 1}},
     "exec.approval.requested": {"command": "make", "cwd": "/w", "allowedDecisions": ["allow-once", "deny"]},
 }  # fmt: skip
 """A prompt of each host that may be allowed again."""
-OFFERED: Final = ("options", "review_configs", "requestedSchema")
+OFFERED: Final = ("options", "review_configs")
 """What a host offers besides. Only the option that is chosen counts."""
 
 
@@ -80,15 +82,70 @@ def test_a_field_that_nobody_reads_makes_it_another_call(name: str) -> None:
         assert not is_covered(grant, call_of(name, arguments)), path
 
 
+UNSEEN: Final[Mapping[str, Json]] = {
+    "the mode": {"PermissionRequest": {"permission_mode": "bypassPermissions"}},
+    "the model": {"PermissionRequest": {"model": "other", "agent_type": "reviewer"}},
+    "what the request extends": {"session/request_permission": {"_meta": {"options": {"sudo": True}}}},
+    "what the call extends": {
+        "session/request_permission": {
+            "toolCall": {"name": "Bash", "kind": "execute", "rawInput": MAKE, "_meta": {"host": "prod"}},
+        },
+    },
+    "a call that nobody reads": {
+        "session/request_permission": {
+            "subject": {"toolCall": {"name": "Bash", "kind": "execute", "rawInput": MAKE}},
+            "toolCall": {"name": "Bash", "kind": "execute", "rawInput": {"command": "rm -rf /"}},
+        },
+    },
+    "whether it was confirmed": {
+        "droid.request_permission": {
+            "toolUses": [
+                {
+                    "toolUse": {"type": "tool_use", "id": "t1", "name": "Execute", "input": MAKE},
+                    "confirmationType": "mcp",
+                }
+            ],
+        },
+    },
+    "whose command": {"item/commandExecution/requestApproval": {"kind": "anotherCommand"}},
+    "what the server asks": {"mcpServer/elicitation/request": {"mode": "url", "message": "Other"}},
+    "where the tool is from": {"tool_approval_item": {"tool_origin": {"type": "other"}}},
+    "who runs it": {
+        "tool-approval-request": {
+            "toolCall": {"toolName": "shell", "input": MAKE, "providerExecuted": True},
+        },
+    },
+    "other calls": {"DeferredToolRequests": {"calls": [{"tool_name": "shell"}]}},
+    "how safe": {"exec.approval.requested": {"security": "full"}},
+    "for whom": {"exec.approval.requested": {"turnSourceTo": "C2"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("changed", UNSEEN.values(), ids=UNSEEN)
+def test_what_people_do_not_see_counts(changed: Json) -> None:
+    [(name, more)] = changed.items()
+    call = call_of(name, HOSTS[name])
+    offer = offered(call)
+    assert offer is not None
+    assert not is_covered(granted(call, offer.matches[0].match), call_of(name, HOSTS[name] | more))
+
+
 IDS: Final = {
-    "PermissionRequest": {"session_id": "s2", "tool_use_id": "t2"},
+    "PermissionRequest": {
+        "session_id": "s2", "tool_use_id": "t2", "transcript_path": "/t2", "permission_suggestions": [{"type": "x"}],
+    },
+    "permissionRequest": {"timestamp": 2},
     "session/request_permission": {
         "sessionId": "s2", "toolCall": {"toolCallId": "2", "name": "Bash", "kind": "execute", "rawInput": MAKE},
     },
-    "tool-approval-request": {"approvalId": "2"},
+    "tool-approval-request": {
+        "approvalId": "2", "signature": "s2",
+        "toolCall": {"toolName": "shell", "toolCallId": "2", "input": MAKE},
+    },
+    "tool_approval_item": {"raw_item": {"id": "2", "callId": "2", "arguments": '{ "command":"make" }'}},
     "permission.asked": {"id": "p2", "sessionID": "s2", "tool": {"messageID": "m2", "callID": "c2"}},
     "exec.approval.requested": {"sessionKey": "k2", "runId": "r2", "toolCallId": "c2"},
-    "item/commandExecution/requestApproval": {"threadId": "t2", "turnId": "u2", "environmentId": "local"},
+    "item/commandExecution/requestApproval": {"threadId": "t2", "turnId": "u2", "startedAtMs": 2},
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from answerback.ports.surface import Acted, Actor
 from answerback.service import receipts as module
 from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipt_payload import (
+    VERSION,
     WHOLE_LABEL,
     WHOLE_LINES,
     WHOLE_OPTIONS,
@@ -151,16 +152,29 @@ async def test_a_receipt_says_of_which_question_a_chat_may_have_shown_only_a_par
 
 
 @pytest.mark.rule("RCPT-5")
-async def test_the_arguments_are_those_of_the_strict_form(store: Store) -> None:
+@pytest.mark.parametrize("version", [2, VERSION])
+async def test_the_arguments_are_those_that_were_sent(
+    store: Store, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
     signed = Signed(store)
+    monkeypatch.setattr(module, "payload_of", partial(payload_of, version=version))
     arguments = {"questions": json.dumps([boolean("go")])}
     sent = ask_user(to="chat:C1", responders=["anyone"]).model_copy(update={"arguments": arguments})
     ask = (await signed.service.submit(sent)).ask
     await signed.service.act(ask.id, Answer(value=True), actor())
+    monkeypatch.undo()
     body = await signed.receipt(ask)
     assert ask.request.repaired == ("/questions",)
     payload = body["receipt"]["payload"]
-    assert texts(body)[str(payload["arguments"])] == {"questions": [boolean("go")]}
+    strict = {"questions": [boolean("go")]}
+    assert texts(body)[str(payload["arguments"])] == (arguments if version == VERSION else strict)
+    assert check(body, signed.keys).faults == []
+    assert (await check_store(store, signed.keys)).fault is None
+    await signed.service.erase(ask.id)
+    kept = await store.asks.get(ask.id)
+    assert kept is not None
+    assert kept.request.as_sent == {}
+    assert (await check_store(store, signed.keys)).fault is None
 
 
 @pytest.mark.rule("RCPT-1", "RCPT-9")

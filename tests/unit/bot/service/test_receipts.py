@@ -74,7 +74,7 @@ async def test_a_receipt_says_who_allowed_what_after_seeing_what(store: Store) -
     assert question["labels"] == [option.label for option in ask.form.questions[0].options]
     assert "make deploy" in question["context"]
     assert payload == {
-        "version": 2,
+        "version": 3,
         "service_id": SERVICE_ID,
         "ask_id": ask.id,
         "dialect": "approval",

@@ -1,0 +1,54 @@
+"""Parameters and headers that a call does not have, or has only once, are refused rather than ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.bot.api.conftest import Serve, Served
+
+
+@pytest.mark.rule("API-22")
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/v1/asks?lmit=1", 'lmit is not a known field (did you mean "limit"?).'),
+        ("/v1/answers?wait=9", "wait is not a known field; the known ones are conversation, after"),
+        ("/v1/search?limit=0", "limit must be at least 1."),
+        ("/v1/asks/{id}?wait=30", "wait is not a known field; there are none here."),
+        ("/v1/asks/{id}/events?after=1", "after is not a known field; there are none here."),
+    ],
+)
+async def test_a_parameter_that_a_call_does_not_have_is_refused(
+    api: Served, path: str, text: str
+) -> None:
+    status, body = await api.get(path.format(**await api.asked()))
+    assert (status, body["title"]) == (400, "Bad query")
+    assert text in body["errors"][0]["message"]
+
+
+@pytest.mark.rule("API-22")
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("Authorization", "/v1/asks"),
+        ("Authorization", "/mcp"),
+        ("Authorization", "/hooks/claude"),
+        ("Idempotency-Key", "/v1/asks"),
+        ("Idempotency-Key", "/hooks/claude"),
+        ("Last-Event-ID", "/v1/asks/{id}/events"),
+    ],
+)
+async def test_a_header_that_can_have_one_value_is_refused_with_two(
+    serve: Serve, name: str, path: str
+) -> None:
+    async with serve({"ci": "agent"}) as api:
+        ask = await api.asked(headers=api.bearer("ci"))
+        method = "GET" if name == "Last-Event-ID" else "POST"
+        headers = [(name, "1"), (name, "2")]
+        if name != "Authorization":
+            headers += api.bearer("ci").items()
+        async with api.http.request(method, path.format(**ask), headers=headers) as response:
+            assert (response.status, (await response.json(content_type=None))["detail"]) == (
+                400,
+                f"The header {name} is given twice: send it once.",
+            )
