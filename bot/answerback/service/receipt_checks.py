@@ -10,6 +10,7 @@ from typing import Final, TypeVar, cast
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import from_json
 
+from answerback.core import strict_json
 from answerback.core.ask import Ask
 from answerback.core.canonical_json import canonical, digest, is_digest
 from answerback.core.errors import UnreadableRowError
@@ -25,6 +26,8 @@ Keys = Mapping[str, PublicKey]
 _RECEIPT: Final = TypeAdapter(ReceiptBody)
 _SIGNED: Final = TypeAdapter(SignedPayload)
 _LINK: Final = TypeAdapter(LinkBody)
+_MAX_DEPTH: Final = strict_json.MAX_DEPTH + 8
+"""A receipt has the arguments of a call within it."""
 _BATCH: Final = 200
 _ABSENT: Final = "(a text that is not here)"
 _STRENGTHS: Final = {
@@ -51,7 +54,10 @@ def parse(text: bytes) -> ReceiptBody | None:
 
 def _parse(adapter: TypeAdapter[_T], text: str | bytes) -> _T | None:
     try:
-        return adapter.validate_python(from_json(text, allow_inf_nan=False))
+        sent = text.decode() if isinstance(text, bytes) else text
+        # Of two members of one name, other programs might read the one that was not signed.
+        value = strict_json.parse(sent, _MAX_DEPTH)
+        return adapter.validate_python(value) if strict_json.is_all_encodable(value) else None
     except ValueError:
         return None
 
@@ -299,7 +305,10 @@ def _fault_of_receipt(stored: StoredReceipt, ask: Ask | None, keys: Keys) -> str
     if ask is None:
         return "Its ask cannot be read."
     payload = receipt["payload"]
-    again, _ = payload_again(payload, stored, ask)
+    try:
+        again, _ = payload_again(payload, stored, ask)
+    except Exception:  # noqa: BLE001 - anything may have been written there
+        return "What is stored of the ask, or its salt, can no longer be what was signed."
     if again is None:
         return (
             None if ask.erased_at is not None else "Its salt is gone, but its ask was not erased."

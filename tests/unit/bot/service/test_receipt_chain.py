@@ -56,11 +56,30 @@ async def test_the_first_line_that_was_changed_is_named(signed: Signed, tables: 
     digest = json.loads(third.link or "")["digest"]
     spoil(tables, second, link=json.dumps(json.loads(second.link or "") | {"digest": digest}))
     assert "another receipt's" in await fault()
-    for garbage in ({"link": "{"}, {"link": "{}"}, {"receipt": "{"}, {"receipt": "[]"}):
+    huge = second.receipt.replace('"payload":{', '"payload":{"more":1' + "0" * 400 + ",")
+    infinite = second.receipt.replace('"payload":{', '"payload":{"more":1e999,')
+    twice = second.receipt.replace('"payload":{', '"payload":{"answers":{},')
+    for garbage in (
+        *({"link": "{"}, {"link": "{}"}, {"link": f'{{"n":9,{(second.link or "")[1:]}'}),
+        *({"receipt": text} for text in ("{", "[]", huge, infinite, twice)),
+    ):
         spoil(tables, second, **garbage)
         assert await fault() == (
             f"Line 2 ({second.ask_id}) was changed. It is no longer a receipt with a link."
         )
+    for beside in ("x", "{}", "[]", '{"salt":5}', '{"salt":"!"}', f'{{"salt":"{"A" * 200}"}}'):
+        spoil(tables, second, beside=beside)
+        assert "was changed. What is stored of the ask, or its salt," in await fault()
+    spoil(tables, second)
+    stored = tables.asks[second.ask_id]
+    for changed in (
+        {"outcome": None},
+        {"walk": replace(stored.walk, at=99)},
+        {"walk": replace(stored.walk, reply="\ud800")},
+    ):
+        tables.asks[second.ask_id] = replace(stored, **changed)
+        assert f"Line 2 ({second.ask_id}) was changed. " in await fault()
+    tables.asks[second.ask_id] = stored
     spoil(tables, second, beside=None)
     assert "was changed. Its salt is gone, but its ask was not erased." in await fault()
     spoil(tables, second, link=third.link, n=3)
@@ -260,6 +279,27 @@ async def test_a_receipt_of_another_version_is_not_explained(signed: Signed) -> 
     assert check(body, signed.keys).faults == [
         "It was made by another version of Answerback. Use that version to check it."
     ]
+
+
+@pytest.mark.rule("RCPT-9")
+async def test_a_member_that_occurs_twice_is_found_whichever_a_reader_takes(signed: Signed) -> None:
+    body = await signed.receipt(await signed.decided())
+    text = json.dumps(body, separators=(",", ":"))
+    name = next(iter(body["disclosed"]))
+    assert parse(text.encode()) is not None
+    for old, more in (
+        ('"payload":{', '"answers":{"decision":"deny"},'),
+        ('"disclosed":{', f'"{name}":["","Run ls"],'),
+        ("{", '"link":null,'),
+    ):
+        assert parse(text.replace(old, f"{old}{more}", 1).encode()) is None
+
+
+@pytest.mark.rule("RCPT-9")
+@pytest.mark.parametrize("number", ["1e999", "1" + "0" * 400])
+def test_numbers_that_no_double_holds_are_no_part_of_a_receipt(number: str) -> None:
+    payload = f'{{"payload":{{"n":{number}}},"signature":"","kid":""}}'
+    assert parse(f'{{"receipt":{payload},"link":null,"disclosed":{{}}}}'.encode()) is None
 
 
 @pytest.mark.rule("RCPT-9")
