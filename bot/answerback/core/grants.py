@@ -250,7 +250,9 @@ def _candidates(call: ToolCall, prefixes: Sequence[str]) -> Iterator[_Candidate]
         return
     match call.kind:
         case ToolKind.SHELL:
-            yield from _commands({**arguments}, call.notes, prefixes)
+            is_text = isinstance(call.arguments, str)  # which another tool might read otherwise
+            for each in _commands({**arguments}, call.notes, prefixes):
+                yield each._replace(same=[*each.same, is_text])
         case ToolKind.EDIT:
             yield from _file(call.tool, {**arguments}, call.notes)
         case ToolKind.FETCH:

@@ -307,7 +307,7 @@ def _fault_of_receipt(stored: StoredReceipt, ask: Ask | None, keys: Keys) -> str
     payload = receipt["payload"]
     try:
         again, _ = payload_again(payload, stored, ask)
-    except Exception:  # noqa: BLE001 - anything may have been written there
+    except (ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
         return "What is stored of the ask, or its salt, can no longer be what was signed."
     if again is None:
         return (

@@ -19,6 +19,13 @@ _ANOTHER_EACH_TIME: Final = frozenset(
     }
 )  # fmt: skip
 """Ids, times and signatures."""
+_USE: Final = frozenset(
+    {
+        *("name", "permission", "server", "toolName", "tool_name"),
+        *("args", "arguments", "input", "rawInput", "toolInput", "tool_input"),
+    }
+)
+"""Fields with the tool, its server and the arguments, which are compared on their own."""
 _OFFERED: Final = frozenset(
     {
         *("always", "allowedDecisions", "allowed_decisions", "args_schema", "availableDecisions", "options"),
@@ -40,13 +47,16 @@ def _unseen(value: JsonValue, one: ApprovalRequest) -> JsonValue:
         return [_unseen(item, one) for item in value]
     if not isinstance(value, dict):
         return value
-    seen = [each for each in (one.arguments, one.notes, *one.notes.values()) if each is not None]
+    places = (one.arguments, one.notes, *one.notes.values())
+    seen = [each for each in places if isinstance(each, dict | list)]
     return {
         key: _unseen(each, one)
         for key, each in value.items()
         if key not in _ANOTHER_EACH_TIME
-        and each not in (None, one.tool, one.server)
-        and not any(each is part for part in seen if isinstance(part, dict | list | str))
+        and each is not None
+        and not any(each is part for part in seen)
         and not any(each is part.get(key) for part in seen if isinstance(part, dict))
-        and (not isinstance(each, str) or parse_json_arguments(each) != one.arguments)
+        and not (
+            key in _USE and parse_json_arguments(each) in (one.tool, one.server, one.arguments)
+        )
     }

@@ -99,6 +99,9 @@ ATTACKS: Final[Mapping[str, Mapping[str, ToolCall]]] = {
         "another path": shell("./git push origin main"),
         "a list of words": shell(["git", "push", "origin", "main"]),
         "another argument": shell("git push origin main", dangerouslyDisableSandbox=True),
+        "a text for the arguments": call_of(
+            "PermissionRequest", {"tool_name": "Bash", "tool_input": "git push origin main"}
+        ),
         "in the background": shell("git push origin main", run_in_background=True),
         "two commands": shell("git push origin main", cmd="rm -rf ~"),
         "another shell": claude("PowerShell", command="git push origin main"),

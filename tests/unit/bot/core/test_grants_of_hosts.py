@@ -116,6 +116,11 @@ UNSEEN: Final[Mapping[str, Json]] = {
         },
     },
     "other calls": {"DeferredToolRequests": {"calls": [{"tool_name": "shell"}]}},
+    "how far it is": {
+        "session/request_permission": {
+            "toolCall": {"name": "Bash", "kind": "execute", "rawInput": MAKE, "status": "Bash"},
+        },
+    },
     "how safe": {"exec.approval.requested": {"security": "full"}},
     "for whom": {"exec.approval.requested": {"turnSourceTo": "C2"}},
 }  # fmt: skip
