@@ -47,15 +47,26 @@ class LateAnswerTracker:
     async def list_unseen(
         self, agent: str | None, conversation: str | None, after: int | None, limit: int
     ) -> Sequence[LateAnswer]:
-        """The outcomes that an agent has not seen, except those in another call's response; see `LateAnswerQuery`."""
+        """The outcomes that an agent has not seen, except those in another call's response; see `LateAnswerQuery`.
+
+        The caller adds them to a response before it awaits anything.
+        """
         await self.wait_for_lost()
         name = agent or ""
         # An agent that says what it has gets the lists again that may have been lost.
         kinds = (SeenState.SEEN,) if after is not None else (SeenState.SEEN, SeenState.LISTED)
+        while True:
+            query = LateAnswerQuery(name, conversation, after, self._held_for(name, kinds), limit)
+            owed = await self._late_answers.list_owed(query, self._clock.now())
+            # What another call has listed in the meantime is in its response.
+            held = self._held_for(name, kinds)
+            unseen = [late for late in owed if late.ask.id not in held]
+            if unseen or not owed:
+                return unseen
+
+    def _held_for(self, name: str, kinds: Sequence[SeenState]) -> frozenset[str]:
         held = (self._held.get((name, kind), ()) for kind in kinds)
-        without = frozenset(chain.from_iterable(held))
-        query = LateAnswerQuery(name, conversation, after, without, limit)
-        return await self._late_answers.list_owed(query, self._clock.now())
+        return frozenset(chain.from_iterable(held))
 
     async def save_seen(self, ask_ids: Sequence[str], state: SeenState) -> Sequence[str]:
         """Mark outcomes as seen; return the ids of the asks for which that is new.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import socket
 import struct
@@ -61,6 +62,13 @@ async def test_an_answer_nobody_waited_for_is_returned_once(api: Served) -> None
     assert len(await ids(api)) == 1
 
 
+@pytest.mark.rule("LATE-1")
+async def test_of_calls_at_the_same_time_one_gets_an_answer(api: Served) -> None:
+    asks = [(await answered_ask(api))["id"] for _ in range(3)]
+    lists = await asyncio.gather(*(ids(api, "?limit=2") for _ in range(8)))
+    assert sorted(itertools.chain(*lists)) == sorted(asks)
+
+
 @pytest.mark.rule("LATE-3")
 async def test_an_unacknowledged_list_is_returned_again(api: Served) -> None:
     first, second = await answered_ask(api), await answered_ask(api)
@@ -101,15 +109,6 @@ async def test_an_outcome_reported_by_a_call_is_not_reported_again(api: Served, 
     assert await ids(api) == []
     shown = (await api.get(path))[1]
     assert (shown["collected_at"] is None) is (shown["status"] == "withdrawn")
-
-
-@pytest.mark.rule("LATE-1")
-@pytest.mark.parametrize("path", ["/v1/answers", "/v1/asks/{id}", "/v1/asks/{id}/events"])
-async def test_the_response_to_a_head_reports_no_outcome(api: Served, path: str) -> None:
-    ask = await answered_ask(api)
-    async with api.http.head(path.format(**ask)) as response:
-        assert response.status == 200
-    assert await ids(api) == [ask["id"]]
 
 
 @pytest.mark.rule("LATE-11")

@@ -1,10 +1,11 @@
-"""Parameters and headers that a call does not have, or has only once, are refused rather than ignored."""
+"""Parameters and headers that a call does not have, or has only once, are refused; a HEAD changes nothing."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.unit.bot.api.conftest import Serve, Served
+from tests.unit.bot.api.test_late_answers import answered_ask, ids
 
 
 @pytest.mark.rule("API-22")
@@ -52,3 +53,12 @@ async def test_a_header_that_can_have_one_value_is_refused_with_two(
                 400,
                 f"The header {name} is given twice: send it once.",
             )
+
+
+@pytest.mark.rule("LATE-1")
+@pytest.mark.parametrize("path", ["/v1/answers", "/v1/asks/{id}", "/v1/asks/{id}/events"])
+async def test_the_response_to_a_head_reports_no_outcome(api: Served, path: str) -> None:
+    ask = await answered_ask(api)
+    async with api.http.head(path.format(**ask)) as response:
+        assert response.status == 200
+    assert await ids(api) == [ask["id"]]
