@@ -17,7 +17,7 @@ At Python's 5 ms, a click takes 9 % more CPU (`tests.benchmarks.optimisations`, 
 
 
 def collect_rarely() -> None:
-    """Call before the imports: at Python's threshold, collecting takes a tenth of the time of a short command."""
+    """Call before the imports: at Python's threshold, collecting takes a twentieth of a command's time."""
     gc.set_threshold(_GC_THRESHOLD, 20, 100)
 
 
