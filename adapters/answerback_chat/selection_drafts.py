@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable, Collection
 from contextlib import AbstractAsyncContextManager
 from typing import Final
 from weakref import WeakValueDictionary
+
+from pydantic import JsonValue
 
 from answerback.core.actions import Action, Other
 from answerback.core.ask import Ask
@@ -43,9 +46,7 @@ class SelectionDrafts:
 
     async def load(self, ask: Ask) -> tuple[int, ...] | None:
         """Return the selected indexes, or None if nobody has changed the prefill's selection."""
-        draft = await self._asks.draft(_key(ask))
-        chosen = draft.get("chosen") if isinstance(draft, dict) else None
-        return tuple(i for i in chosen if isinstance(i, int)) if isinstance(chosen, list) else None
+        return _chosen(await self._asks.draft(_key(ask)))
 
     async def selected(self, ask: Ask, prompt: Prompt | None) -> tuple[int, ...]:
         """Return the indexes that are selected now; none if the open question is not a multi-select."""
@@ -56,6 +57,25 @@ class SelectionDrafts:
     async def save(self, ask: Ask, chosen: tuple[int, ...]) -> None:
         """Store the current selection."""
         await self._asks.save_draft(_key(ask), {"chosen": [*chosen]})
+
+    async def change(
+        self, ask: Ask, prompt: Prompt, change: Callable[[frozenset[int]], Collection[int]]
+    ) -> tuple[int, ...]:
+        """Replace the selection with what ``change`` makes of the stored one, and return it.
+
+        Clicks may arrive at several processes at the same time, and ``change`` may be called again.
+        """
+
+        def changed(draft: JsonValue) -> JsonValue:
+            selected = frozenset(selected_indexes(prompt, _chosen(draft)))
+            return {"chosen": [*sorted(change(selected))]}
+
+        return _chosen(await self._asks.change_draft(_key(ask), changed)) or ()
+
+
+def _chosen(draft: JsonValue) -> tuple[int, ...] | None:
+    chosen = draft.get("chosen") if isinstance(draft, dict) else None
+    return tuple(i for i in chosen if isinstance(i, int)) if isinstance(chosen, list) else None
 
 
 def with_seen_selection(

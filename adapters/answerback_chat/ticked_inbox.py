@@ -10,14 +10,17 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
+
+from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Asks, Batch
-from answerback_chat.control_codec import BATCH_VERBS, Verb
+from answerback_chat.control_codec import BATCH_VERBS, Control, Verb
 from answerback_chat.interactions import MessageInteraction
 
 
@@ -53,34 +56,61 @@ class TickedInbox:
 
         Returns what the message shows then, and what to tell the person.
         """
-        key = f"{self.surface}.inbox:{click.message}"
+        control, key = click.control, f"{self.surface}.inbox:{click.message}"
         async with self._locks.setdefault(click.message, asyncio.Lock()):
-            shown, note = await self._apply(click, key)
-            await self.asks.save_draft(key, [shown.after, *shown.ticked])
-        return shown, note
+            match control.verb:
+                case Verb.INBOX:
+                    shown = ShownPage(control.argument or None)
+                    await self.asks.save_draft(key, _draft(shown))
+                    return shown, ""
+                case Verb.TICK:
+                    return await self._change(key, partial(_toggled, control)), ""
+                case verb:
+                    return await self._decide(click, key, allow=BATCH_VERBS[verb])
 
-    async def _apply(self, click: MessageInteraction, key: str) -> tuple[ShownPage, str]:
-        control, labels = click.control, self.labels
-        if control.verb is Verb.INBOX:
-            return ShownPage(control.argument or None), ""
-        match await self.asks.draft(key):
-            case [None | str() as after, *ticks]:
-                shown = ShownPage(after, tuple(map(str, ticks)))
-            case _:
-                shown = FIRST_PAGE
-        if control.verb is Verb.TICK:
-            tick = f"{control.ask_id}:{control.revision}"
-            others = tuple(each for each in shown.ticked if each != tick)
-            ticked = others if tick in shown.ticked else (*shown.ticked, tick)
-            return shown._replace(ticked=ticked), ""
-        allow = BATCH_VERBS[control.verb]
-        if control.argument != ticked_digest(shown.ticked):
+    async def _decide(
+        self, click: MessageInteraction, key: str, *, allow: bool
+    ) -> tuple[ShownPage, str]:
+        labels, shown = self.labels, _shown(await self.asks.draft(key))
+        if click.control.argument != ticked_digest(shown.ticked):
             label = labels.allow_once if allow else labels.deny
             return shown, labels.selection_changed.format(submit=label)
         batch = Batch(shown.ticked, allow, click.delivery, self.shows_whole)
         left = await self.asks.decide_batch(batch, click.actor, fence=self.fence())
         note = labels.batch_left.format(count=left) if left else ""
-        return shown._replace(ticked=()), note
+        return await self._change(key, partial(_without, shown.ticked)), note
+
+    async def _change(
+        self, key: str, change: Callable[[tuple[str, ...]], tuple[str, ...]]
+    ) -> ShownPage:
+        """Change what is ticked, however many clicks arrive at the same time, here and at other processes."""
+
+        def changed(draft: JsonValue) -> JsonValue:
+            shown = _shown(draft)
+            return _draft(shown._replace(ticked=change(shown.ticked)))
+
+        return _shown(await self.asks.change_draft(key, changed))
+
+
+def _toggled(row: Control, ticked: tuple[str, ...]) -> tuple[str, ...]:
+    tick = f"{row.ask_id}:{row.revision}"
+    return _without([tick], ticked) if tick in ticked else (*ticked, tick)
+
+
+def _without(decided: Sequence[str], ticked: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(each for each in ticked if each not in decided)
+
+
+def _shown(draft: JsonValue) -> ShownPage:
+    match draft:
+        case [None | str() as after, *ticked]:
+            return ShownPage(after, tuple(map(str, ticked)))
+        case _:
+            return FIRST_PAGE
+
+
+def _draft(shown: ShownPage) -> JsonValue:
+    return [shown.after, *shown.ticked]
 
 
 def ticked_digest(ticked: Sequence[str]) -> str:

@@ -208,14 +208,14 @@ class ControlHandler:
     # --- long lists ------------------------------------------------------------------------------
 
     async def _select(self, prompt: Prompt) -> InteractionResponse:
-        before = await self._selections.load(self._ask)
         offered = {
             index for value in self._used.offered if (index := parse_index(value)) is not None
         }
-        elsewhere = {*selected_indexes(prompt, before)} - offered
         every = range(len(prompt.question.options))
-        chosen = tuple(i for i in every if i in elsewhere | {*self._used.places})
-        await self._selections.save(self._ask, chosen)
+        picked = {*self._used.places}.intersection(every)
+        chosen = await self._selections.change(
+            self._ask, prompt, lambda selected: (selected - offered) | picked
+        )
         results = tuple(sorted(offered)) if self._control.argument == "found" else None
         list_state = ListState(self._control.number or 0, chosen, results)
         if self._used.private:

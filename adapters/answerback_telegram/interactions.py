@@ -221,8 +221,7 @@ class ClickHandler:
         prompt = view_of(ask, self.labels).prompt
         if prompt is None or index is None or index >= len(prompt.question.options):
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
-        chosen = {*await self._selections.selected(ask, prompt)} ^ {index}
-        await self._selections.save(ask, tuple(sorted(chosen)))
+        await self._selections.change(ask, prompt, lambda selected: selected ^ {index})
         return self._shown_again(ask)
 
     async def _submit_selection(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:

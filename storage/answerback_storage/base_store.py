@@ -154,10 +154,28 @@ class BaseOutbox(Part[D], Outbox):
 
 class BaseDrafts(Part[D], Drafts):
     async def get(self, key: str) -> JsonValue:
-        text = await self._read(key)
-        draft = None if text is None else rows.read_value(text, "drafts")
-        return None if draft is None else draft[0]
+        return _draft_of(await self._read(key))
+
+    async def change(
+        self, key: str, change: Callable[[JsonValue], JsonValue], at: float
+    ) -> JsonValue:
+        while True:
+            stored = await self._read(key)
+            changed = change(_draft_of(stored))
+            if await self._replace(key, stored, changed, at):
+                return changed
 
     @abstractmethod
     def _read(self, key: str) -> Awaitable[bytes | None]:
         """Return the JSON of a draft, or None."""
+
+    @abstractmethod
+    def _replace(
+        self, key: str, stored: bytes | None, value: JsonValue, at: float
+    ) -> Awaitable[bool]:
+        """Store or (with None) drop a draft if its JSON is still ``stored``; return whether it was."""
+
+
+def _draft_of(stored: bytes | None) -> JsonValue:
+    draft = None if stored is None else rows.read_value(stored, "drafts")
+    return None if draft is None else draft[0]

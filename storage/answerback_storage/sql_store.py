@@ -43,7 +43,8 @@ class SqlStore(Store):
 
 class SqlDrafts(BaseDrafts[SqlDatabase]):
     _insert: ClassVar[str]
-    """The statement that stores a draft: its key, its value, and the time; then the hash, if there is one."""
+    """The statement that stores a draft, without what to do if there is one: its key, its value, and the time; then
+    the hash, if there is one."""
 
     async def _read(self, key: str) -> bytes | None:
         condition, values = self._db.key("drafts", key)
@@ -51,9 +52,27 @@ class SqlDrafts(BaseDrafts[SqlDatabase]):
         found = await self._db.fetch(f"SELECT {value} FROM drafts WHERE {condition}", *values)
         return found[0][0] if found else None
 
+    async def _replace(self, key: str, stored: bytes | None, value: JsonValue, at: float) -> bool:
+        condition, values = self._db.key("drafts", key)
+        same = f"{condition} AND {self._db.as_bytes.format('value')} = $2"
+        match stored, value:
+            case None, None:
+                return True
+            case None, _:
+                insert = f"{self._insert} DO NOTHING RETURNING 1"
+                found = await self._db.execute(insert, key, rows.dump(value), at, *values)
+            case _, None:
+                delete = f"DELETE FROM drafts WHERE {same} RETURNING 1"
+                found = await self._db.execute(delete, *values, stored)
+            case _:
+                update = f"UPDATE drafts SET value = $3, at = $4 WHERE {same} RETURNING 1"
+                found = await self._db.execute(update, *values, stored, rows.dump(value), at)
+        return bool(found)
+
     async def save(self, key: str, value: JsonValue, at: float) -> None:
         condition, values = self._db.key("drafts", key)
         if value is None:
             await self._db.execute(f"DELETE FROM drafts WHERE {condition}", *values)
         else:
-            await self._db.execute(self._insert, key, rows.dump(value), at, *values)
+            insert = f"{self._insert} DO UPDATE SET value = excluded.value, at = excluded.at"
+            await self._db.execute(insert, key, rows.dump(value), at, *values)

@@ -93,6 +93,28 @@ class MaintenanceContract:
         await store.drafts.save("k", None, 3.0)
         assert await store.drafts.get("k") is None
 
+    async def test_of_changes_of_a_draft_at_the_same_time_none_is_lost(self, store: Store) -> None:
+        def add(number: int) -> Callable[[JsonValue], JsonValue]:
+            return lambda draft: [*(draft if isinstance(draft, list) else []), number]
+
+        changes = [store.drafts.change("k", add(number), 1.0) for number in range(8)]
+        await asyncio.gather(*changes)
+        kept = await store.drafts.get("k")
+        assert isinstance(kept, list)
+        assert sorted(map(str, kept)) == sorted(map(str, range(8)))
+
+    @pytest.mark.parametrize(("before", "after"), [(None, None), (None, 1), (1, [2]), ([2], None)])
+    async def test_a_draft_that_is_changed_can_appear_and_be_dropped(
+        self, store: Store, before: JsonValue, after: JsonValue
+    ) -> None:
+        def change(draft: JsonValue) -> JsonValue:
+            assert draft == before
+            return after
+
+        await store.drafts.save("k", before, 1.0)
+        assert await store.drafts.change("k", change, 2.0) == after
+        assert await store.drafts.get("k") == after
+
     async def test_a_secret_is_made_once_and_is_32_bytes(self, store: Store) -> None:
         first = await store.secret("web")
         assert len(first) == 32

@@ -200,6 +200,14 @@ class Drafts(Protocol):
     async def save(self, key: str, value: JsonValue, at: float) -> None:
         """Store or (with None) drop a draft."""
 
+    async def change(
+        self, key: str, change: Callable[[JsonValue], JsonValue], at: float
+    ) -> JsonValue:
+        """Replace a draft with what ``change`` makes of it, and return that; None drops it.
+
+        Of changes at the same time, in this process or another, none is lost: ``change`` may be called again.
+        """
+
 
 class Erasure(Protocol):
     """Erases what people and agents wrote."""

@@ -198,6 +198,12 @@ class Asks(LiveMessages, Protocol):
     async def save_draft(self, key: str, value: JsonValue) -> None:
         """Keep (or with None drop) a draft for a few days; it survives restarts."""
 
+    async def change_draft(self, key: str, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
+        """Replace a draft with what ``change`` makes of it, and return that.
+
+        Of changes at the same time, in this process or another, none is lost: ``change`` may be called again.
+        """
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:

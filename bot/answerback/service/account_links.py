@@ -187,16 +187,18 @@ class AccountLinks(LinkDesk):
         return CommandAnswer(text, buttons)
 
     async def _count_guess(self, person: Person) -> None:
-        times: list[JsonValue] = [*await self._guesses(person), self._clock.now()]
-        await self._save(_guess_key(person), times)
+        now = self._clock.now()
+
+        def counted(guesses: JsonValue) -> JsonValue:
+            return [*_recent(guesses, now), now]
+
+        await self._store.drafts.change(_guess_key(person), counted, now)
         logger.warning("A wrong code was typed", extra=_extra("link_guessed", None, person))
 
     async def _guesses(self, person: Person) -> list[float]:
         """When they typed wrong codes within the last hour; those of the future count, too."""
         found = await self._store.drafts.get(_guess_key(person))
-        times = found if isinstance(found, list) else []
-        now = self._clock.now()
-        return [at for at in times if isinstance(at, int | float) and now - at < _GUESS_SECONDS]
+        return _recent(found, self._clock.now())
 
     # --- the directory -----------------------------------------------------------------------------
 
@@ -237,6 +239,11 @@ class AccountLinks(LinkDesk):
 
     async def _save(self, key: str, value: JsonValue) -> None:
         await self._store.drafts.save(key, value, self._clock.now())
+
+
+def _recent(guesses: JsonValue, now: float) -> list[float]:
+    times = guesses if isinstance(guesses, list) else []
+    return [at for at in times if isinstance(at, int | float) and now - at < _GUESS_SECONDS]
 
 
 def _spelled(letters: str) -> str:

@@ -339,3 +339,6 @@ class Service(AskActions):
 
     async def save_draft(self, key: str, value: JsonValue) -> None:
         await self.store.drafts.save(key, value, self.clock.now())
+
+    async def change_draft(self, key: str, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
+        return await self.store.drafts.change(key, change, self.clock.now())

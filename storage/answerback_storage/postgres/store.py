@@ -142,8 +142,7 @@ class PostgresRecord(SqlRecord):
 class PostgresDrafts(SqlDrafts):
     """Drafts in a PostgreSQL database."""
 
-    _insert = """INSERT INTO drafts (key, value, at, hash) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at"""
+    _insert = "INSERT INTO drafts (key, value, at, hash) VALUES ($1, $2, $3, $4) ON CONFLICT (hash)"
 
 
 class PostgresMessageQueries(SqlMessageQueries):

@@ -109,8 +109,7 @@ class SqliteRecord(SqlRecord):
 class SqliteDrafts(SqlDrafts):
     """Drafts in an SQLite file."""
 
-    _insert = """INSERT INTO drafts (key, value, at) VALUES ($1, $2, $3)
-        ON CONFLICT (key) DO UPDATE SET value = excluded.value, at = excluded.at"""
+    _insert = "INSERT INTO drafts (key, value, at) VALUES ($1, $2, $3) ON CONFLICT (key)"
 
 
 class SqliteMessageQueries(SqlMessageQueries):

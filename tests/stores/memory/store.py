@@ -151,6 +151,12 @@ class MemoryDrafts(BaseDrafts[MemoryDatabase]):
         found = self._db.tables().drafts.get(key)
         return None if found is None else found[0].encode()
 
+    async def _replace(self, key: str, stored: bytes | None, value: JsonValue, at: float) -> bool:
+        if await self._read(key) != stored:
+            return False
+        await self.save(key, value, at)
+        return True
+
     async def save(self, key: str, value: JsonValue, at: float) -> None:
         drafts, _ = self._db.tables().drafts, rows.dump([key, value])
         drafts.pop(key, None)

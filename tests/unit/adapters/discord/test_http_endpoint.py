@@ -220,7 +220,7 @@ async def test_a_selection_that_cannot_be_saved_is_not_offered_as_an_answer_to_r
     async def broken(*_: object, **__: object) -> None:
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(Service, "save_draft", broken)
+    monkeypatch.setattr(Service, "change_draft", broken)
     assert (await up.ann.choose(None, ["o3"])).answered
     assert LABELS.try_again in up.ann.notes()[0].text
     assert up.ann.notes()[0].controls == []

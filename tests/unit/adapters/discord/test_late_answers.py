@@ -108,21 +108,21 @@ async def test_an_edit_waits_for_a_response_to_a_message_that_is_not_recorded_ye
         assert up.ann.sees(message).controls == []
 
 
-@pytest.mark.parametrize("turns", [True, False], ids=["turns a page", "selects"])
+@pytest.mark.parametrize("method", ["draft", "change_draft"], ids=["turns a page", "selects"])
 async def test_a_person_who_uses_a_list_while_somebody_answers_is_told_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turns: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     async with rig(tmp_path, "http", gateway=False) as up:
         ask = await up.shown(await up.submit(SEVERAL))
-        looked = up.service.draft
+        looked = getattr(up.service, method)
 
-        async def answered_meanwhile(key: str) -> Any:
+        async def answered_meanwhile(*args: Any) -> Any:
             await _answered(up, ask, Answer(value=["number 3"]))
-            return await looked(key)
+            return await looked(*args)
 
-        monkeypatch.setattr(up.service, "draft", answered_meanwhile)
-        used = up.ann.click("Next") if turns else up.ann.choose(None, ["number 4"])
-        assert (await used).answered
+        monkeypatch.setattr(up.service, method, answered_meanwhile)
+        clicked = up.ann.click("Next") if method == "draft" else up.ann.choose(None, ["number 4"])
+        assert (await clicked).answered
         await up.ann.finds("have ended")
         await up.until_current(ask)
         assert up.ann.latest(up.channel).controls == []
