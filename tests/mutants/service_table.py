@@ -197,8 +197,14 @@ SERVICE = (
     # Webhooks: where they go, how they are signed, and when they are sent again.
     Mutant(
         f"{_WEBHOOKS}/address_policy.py",
-        "parsed = _effective_address(parsed)",
-        "pass",
+        "effective = _effective_address(parsed)",
+        "effective = parsed",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "if kind is None and (is_among(parsed, _NOT_GLOBAL) or is_among(effective, _NOT_GLOBAL)):",
+        "if False:",
         _ADDRESSES,
     ),
     Mutant(

@@ -30,6 +30,24 @@ _SQLITE_DELIVERED = (
 )
 
 STORES = (
+    *(
+        Mutant(
+            "storage/answerback_storage/sql_store.py",
+            line,
+            mutant,
+            (f"{_SQLITE_CONTRACT}::test_of_changes_of_a_draft_at_the_same_time_none_is_lost",),
+        )
+        for line, mutant in (
+            (
+                "same = f\"{condition} AND {self._db.as_bytes.format('value')} = $2\"",
+                "same = f\"{condition} AND ($2 = $2 OR {self._db.as_bytes.format('value')} = $2)\"",
+            ),
+            (
+                'insert = f"{self._insert} DO NOTHING RETURNING 1"',
+                'insert = f"{self._insert} DO UPDATE SET value = excluded.value RETURNING 1"',
+            ),
+        )
+    ),
     # Stores: caches and guards.
     *(
         Mutant(f"{_SQLITE}/{file}.py", line, mutant, _OUTDATED)
