@@ -187,7 +187,7 @@ class ButtonsContract:
         self, stage: Stage, ada: HasButtons
     ) -> None:
         sent: JsonValue = {"command": "ls", "timeout_ms": 70_707, "note": "a\u00adb"}
-        request = {"origin": Origin(folder="/srv/ada/shop-7"), "arguments": sent}
+        request = {"origin": Origin(folder="/srv/ada/shop-7"), "sent": sent}
         form = Form(questions=(choice(*DECISIONS),), decided_by_hand=True)
         ask = await stage.harness.create_ask(
             form, stage.place, (ada.user_id,), request={**request, "dialect": "approval"}

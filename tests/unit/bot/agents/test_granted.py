@@ -32,9 +32,11 @@ async def test_a_hook_hands_on_what_a_grant_allows(serve: Serve) -> None:
                 return answer
 
         assert get_decision(await hook("make test"))["behavior"] == "deny"
+        event = permission(tool_input={"command": "make test"})
         body = {
             "name": "PermissionRequest",
-            "arguments": {**permission(tool_input={"command": "make test"})},
+            # As the hook hands it on.
+            "arguments": {name: event[name] for name in ("tool_name", "tool_input", "cwd")},
             "to": "ops",
             "origin": {"folder": "/srv/a/project"},
         }
