@@ -211,7 +211,7 @@ def parse_model(model: type[M], value: object, title: str, status: int = 422) ->
         return model.model_validate(value)
     except ValidationError as error:
         known = [field.alias or name for name, field in model.model_fields.items()]
-        names = f"; the known ones are {', '.join(known)}" if known else "; there are none here"
+        names = f"; the known ones are {', '.join(known)}" if known else "; this call has none"
         problems = problems_of(error, lambda name: did_you_mean(name, known) or names)
         raise ProblemError(status, title, None, problems) from error
 

@@ -86,8 +86,9 @@ def answer_words(ask: Ask) -> tuple[str, ...]:
     texts += [answer.note for answer in readable if answer.note]
     texts += [ask.walk.reply] if ask.walk.reply else []
     texts += [aside.text for aside in ask.asides]
-    texts += [person.name for person in ask.decided_by if person.name]
-    return split_words(*map(answerer_word, ask.decided_by), *texts)
+    people = ask.decided_by
+    texts += [person.name for person in people if person.name]
+    return split_words(*map(answerer_word, people), *texts)
 
 
 def _iter_texts(value: JsonValue) -> Iterator[str]:

@@ -15,8 +15,8 @@ from tests.unit.bot.api.test_late_answers import answered_ask, ids
         ("/v1/asks?lmit=1", 'lmit is not a known field (did you mean "limit"?).'),
         ("/v1/answers?wait=9", "wait is not a known field; the known ones are conversation, after"),
         ("/v1/search?limit=0", "limit must be at least 1."),
-        ("/v1/asks/{id}?wait=30", "wait is not a known field; there are none here."),
-        ("/v1/asks/{id}/events?after=1", "after is not a known field; there are none here."),
+        ("/v1/asks/{id}?wait=30", "wait is not a known field; this call has none."),
+        ("/v1/asks/{id}/events?after=1", "after is not a known field; this call has none."),
     ],
 )
 async def test_a_parameter_that_a_call_does_not_have_is_refused(
