@@ -27,6 +27,8 @@ from answerback.testing.manual_timers import ManualTimers
 from answerback.workers.message_sync import MessageSync, SyncPace
 
 _NUMBERS = count(1)
+SHOWN_WITHIN = 120.0
+"""Seconds for which a test waits for messages to be up to date, rather than for ever."""
 SWEEP = 100
 """How many asks are brought up to date after a start."""
 
@@ -59,11 +61,19 @@ class SurfaceHarness:
         return await self.wait_until_shown(ask.id)
 
     async def wait_until_shown(self, ask_id: str) -> Ask:
-        """Return the current ask once all messages are up to date."""
+        """Return the current ask once all messages are up to date; fail if they are not in time."""
         syncs = [each.message_sync for each in (self, *self.other_replicas)]
-        while any(sync.pending_count for sync in syncs):
-            for sync in syncs:
-                await sync.wait_until_idle()
+        try:
+            async with asyncio.timeout(SHOWN_WITHIN):
+                while any(sync.pending_count for sync in syncs):
+                    for sync in syncs:
+                        await sync.wait_until_idle()
+        except TimeoutError:
+            stored = await self.store.asks.get(ask_id)
+            state = [(sync.pending_count, {**sync.show_counts}) for sync in syncs]
+            raise AssertionError(
+                f"After {SHOWN_WITHIN} s not all is shown: {state}, {stored}"
+            ) from None
         stored = await self.store.asks.get(ask_id)
         assert stored is not None
         return stored
