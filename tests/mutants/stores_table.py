@@ -154,6 +154,12 @@ STORES = (
             ("seen[job.delivery] = job.digest", "pass", _PG_TOGETHER, False),
         )
     ),
+    Mutant(
+        f"{_POSTGRES}/change_batches.py",
+        "if sum(not lane.done() for lane in self._running_lanes) < _MAX_LANES:",
+        "if len(self._running_lanes) < _MAX_LANES:",
+        (f"{_PG}/test_postgres_change_queue.py",),
+    ),
     *(
         Mutant(f"{_POSTGRES}/coalesced_reads.py", line, mutant, (_PG_READS,))
         for line, mutant in (

@@ -160,7 +160,8 @@ class ChangeQueue:
     def submit(self, job: ChangeJob[T]) -> asyncio.Future[tuple[T, bool]]:
         """Queue a change and return its future. It is made even if its caller stops waiting."""
         self._queue.append(job)
-        if len(self._running_lanes) < _MAX_LANES:
+        # One that has just ended is still in the set until its callback is called.
+        if sum(not lane.done() for lane in self._running_lanes) < _MAX_LANES:
             lane = asyncio.create_task(self._run_lane())
             self._running_lanes.add(lane)
             lane.add_done_callback(self._running_lanes.discard)
