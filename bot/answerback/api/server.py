@@ -44,6 +44,7 @@ def build_local_app(
         pages: what a browser may open; on a loopback listener, only by a loopback name.
     """
     app = web.Application(middlewares=[_request_middleware(api)])
+    app.on_response_prepare.append(_add_headers)
     app[ARRIVAL_TRACKER] = ArrivalTracker()
     required = api.tokens.required
     app[API_DOCS] = ApiDocs(lambda: openapi.document(OPERATIONS, VERSION, tokens=required))
@@ -71,9 +72,10 @@ def build_public_app(
         if request.match_info.handler in hook_handlers:
             return await handler(request)
         removal = service_worker_removal(request)
-        return _finish(api, request, removal or await problem_middleware(request, handler))
+        return _count(api, request, removal or await problem_middleware(request, handler))
 
     app = web.Application(middlewares=[all_but_hooks])
+    app.on_response_prepare.append(_add_headers)
     app.add_routes([*hooks, *pages, _route(api, RECEIPT_KEYS)])
     return app
 
@@ -117,7 +119,7 @@ def _request_middleware(api: Api) -> Middleware:
             refusal = service_worker_removal(request)
             if refusal is None and local:
                 refusal = refuse_cross_origin(request)
-            response = _finish(api, request, refusal or await problem_middleware(request, handler))
+            response = _count(api, request, refusal or await problem_middleware(request, handler))
             await send_response(request, response, tracker)
             return response
         finally:
@@ -127,12 +129,14 @@ def _request_middleware(api: Api) -> Middleware:
     return handle_request
 
 
-def _finish(api: Api, request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
-    """Count a request, and add the headers that every response has."""
+def _count(api: Api, request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
     resource = request.match_info.route.resource
     route = resource.canonical if resource else "none"
     api.metrics.requests.labels(route, str(response.status)).inc()
-    if not response.prepared:
-        for name, value in _HEADERS.items():
-            response.headers.setdefault(name, value)
     return response
+
+
+async def _add_headers(_request: web.Request, response: web.StreamResponse) -> None:
+    """Add the headers that every response has, also one that its handler begins to send."""
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)

@@ -1,4 +1,5 @@
-"""Parameters and headers that a call does not have, or has only once, are refused; a HEAD changes nothing."""
+"""Parameters and headers that a call does not have, or has only once, are refused; a HEAD changes nothing; every
+response has the headers for browsers."""
 
 from __future__ import annotations
 
@@ -62,3 +63,26 @@ async def test_the_response_to_a_head_reports_no_outcome(api: Served, path: str)
     async with api.http.head(path.format(**ask)) as response:
         assert response.status == 200
     assert await ids(api) == [ask["id"]]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "GET /v1/export",
+        "GET /v1/asks/{id}/events",
+        "POST /mcp",
+        "POST /hooks/claude",
+        "GET /nowhere",
+        "GET /docs",
+        "HEAD /v1/asks",
+    ],
+)
+async def test_browsers_may_not_guess_what_a_response_is(api: Served, call: str) -> None:
+    ask = await answered_ask(api)
+    method, path = call.format(**ask).split()
+    accept = {"Accept": "application/json, text/event-stream"}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "hook_event_name": "Stop"}
+    json = message if method == "POST" else None
+    async with api.http.request(method, path, json=json, headers=accept) as response:
+        assert response.headers.getall("X-Content-Type-Options") == ["nosniff"]
+        assert response.headers.getall("Referrer-Policy") == ["same-origin"]
