@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from answerback.api.action_bodies import ACTIONS, ActionModel, ActorBody, action_from_body
 from answerback.api.asks import ended_error, idempotency_key
-from answerback.api.operation import Call, ask_response, parse_model
+from answerback.api.operation import Call, ask_response
 from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
 from answerback.core.intents import Intent
@@ -18,7 +18,7 @@ from answerback.core.people import account_id
 from answerback.core.strict_json import digest_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
-from answerback.service.json_bodies import find_size_problem
+from answerback.service.json_bodies import find_size_problem, parse_model
 
 _INVALID: Final = "Invalid action"
 _NOT_A_RESPONDER: Final = "This person may not act on this ask."

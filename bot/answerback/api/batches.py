@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, JsonValue
 from answerback.api.action_bodies import ActorBody
 from answerback.api.actions import actor_of, apply_intent, delivery_of
 from answerback.api.asks import idempotency_key
-from answerback.api.operation import Call, json_response, parse_model
+from answerback.api.operation import Call, json_response
 from answerback.api.problems import ProblemDocument, result_or_problem
 from answerback.api.wire import ProblemBody, Wire
 from answerback.core.ask import Ask
@@ -19,6 +19,7 @@ from answerback.core.intents import Decide, Intent
 from answerback.core.strict_json import digest_of
 from answerback.service.ask_wire import AskBody
 from answerback.service.batches import MAX_BATCH
+from answerback.service.json_bodies import parse_model
 
 
 class BatchItem(Wire):

@@ -12,23 +12,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from aiohttp import web
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue
 
 from answerback.api.auth import Authenticator
 from answerback.api.metrics import Metrics, ReplicaStatus
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
-from answerback.dialects.call_reader import did_you_mean
 from answerback.http.request_body import BODY_TIMEOUT
 from answerback.ports.person_key import KeyHolderSource, is_operator
 from answerback.ports.store import Store
 from answerback.ports.store_values import StoredEntry
 from answerback.ports.surface import Surface
-from answerback.service.agent_requests import RESPONSE_TRACKER, read_body
+from answerback.service.agent_requests import RESPONSE_TRACKER, parse_query, read_body
 from answerback.service.ask_wire import ask_json
 from answerback.service.inbox import concerns, was_asked
-from answerback.service.json_bodies import dump_json, parse_json, problems_of
+from answerback.service.json_bodies import dump_json, parse_json, parse_model
 from answerback.service.record_wire import entries_for_agent
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
@@ -158,12 +157,7 @@ class Call:
         Raises:
             ProblemError: 400, with every error.
         """
-        values: dict[str, str] = {}
-        for name, value in self.request.query.items():
-            if name in values:
-                raise ProblemError(400, "Bad query", f"The parameter {name[:100]} is given twice.")
-            values[name] = value
-        return parse_model(model, values, "Bad query", 400)
+        return parse_query(model, self.request)
 
     async def read_model(self, model: type[M], title: str) -> M:
         """Read the body as a model.
@@ -199,21 +193,6 @@ class Call:
             if len(body) <= _MAX_INLINE_PARSE
             else await asyncio.to_thread(parse_json, body)
         )
-
-
-def parse_model(model: type[M], value: object, title: str, status: int = 422) -> M:
-    """Parse what a caller sent into a model.
-
-    Raises:
-        ProblemError: with this status and title, and every error.
-    """
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        known = [field.alias or name for name, field in model.model_fields.items()]
-        names = f"; the known ones are {', '.join(known)}" if known else "; this call has none"
-        problems = problems_of(error, lambda name: did_you_mean(name, known) or names)
-        raise ProblemError(status, title, None, problems) from error
 
 
 OperationHandler = Callable[[Call], Awaitable[web.StreamResponse]]

@@ -17,7 +17,7 @@ from aiohttp import web
 from aiohttp_asgi.resource import ASGIContext, ScopeDict
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
@@ -35,7 +35,7 @@ from answerback.mcp.cancellation import (
 from answerback.mcp.server import PROGRESS_INTERVAL, CallOptions, build_mcp_server
 from answerback.mcp.tasks import Context
 from answerback.mcp.tools import DEFAULT_WAIT, AskingTool, parse_asking_tools, parse_wait
-from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body
+from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, parse_query, read_body
 from answerback.service.json_bodies import parse_json
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
@@ -43,6 +43,16 @@ from answerback.service.submission_request import Agent
 _REQUEST: Final = "answerback.request"
 T = TypeVar("T")
 _LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+
+
+class _Query(BaseModel):
+    """The query of the URL in a client's configuration."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tools: str | None = None
+    wait: str | None = None
+    to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +116,9 @@ class McpEndpoint:
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         agent = await self.callers.agent(request)
-        query = request.query
-        offered = _parse("tools", parse_asking_tools, query.get("tools"))
-        wait = _parse("wait", parse_wait, query.get("wait"))
+        query = parse_query(_Query, request)
+        offered = _parse("tools", parse_asking_tools, query.tools)
+        wait = _parse("wait", parse_wait, query.wait)
         body = await read_body(request)
         message = _read_message(body)
         params = message.get("params")
@@ -116,9 +126,7 @@ class McpEndpoint:
         if message.get("method") == CANCELLED and isinstance(params, dict):
             await self._calls.cancel(call_key(name, session, params.get("requestId")))
         call = CancellableCall(request.get(RESPONSE_TRACKER))
-        handled = _Request(
-            agent, offered, self.wait if wait is None else wait, query.get("to"), call
-        )
+        handled = _Request(agent, offered, self.wait if wait is None else wait, query.to, call)
         exchange = _Exchange(self._manager, request, handled, body)
         if message.get("method") == "initialize":
             exchange.new_session = new_session_id(params)

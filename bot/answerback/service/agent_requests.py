@@ -9,11 +9,13 @@ from http import HTTPStatus
 from typing import Final, Protocol, TypeVar
 
 from aiohttp import web
+from pydantic import BaseModel
 
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.core.strict_json import MAX_BODY, digest_of
 from answerback.http.request_body import BodyError, receive_body
+from answerback.service.json_bodies import parse_model
 from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Submission
@@ -23,6 +25,7 @@ RESPONSE_TRACKER: Final = web.RequestKey("response_tracker", ResponseTracker)
 """The tracker of the outcomes that the response to a request reports to its agent."""
 
 T = TypeVar("T")
+M = TypeVar("M", bound=BaseModel)
 
 
 class Finish(Protocol):
@@ -91,6 +94,18 @@ def single_header(request: web.Request, name: str) -> str | None:
     if len(values) > 1:
         raise ProblemError(400, "Bad header", f"The header {name} is given twice: send it once.")
     return values[0] if values else None
+
+
+def parse_query(model: type[M], request: web.Request) -> M:
+    """Parse the query of a request's URL.
+
+    Raises:
+        ProblemError: 400, with every error.
+    """
+    for name in request.query:
+        if len(request.query.getall(name)) > 1:
+            raise ProblemError(400, "Bad query", f"The parameter {name[:100]} is given twice.")
+    return parse_model(model, dict(request.query), "Bad query", 400)
 
 
 async def read_body(request: web.Request) -> bytes:

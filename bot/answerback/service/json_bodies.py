@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable
-from typing import Final
+from typing import Final, TypeVar
 
-from pydantic import JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from answerback.core import strict_json
 from answerback.core.errors import Problem, ProblemError
 from answerback.core.json_schema import schemas
+from answerback.dialects.call_reader import did_you_mean
+
+M = TypeVar("M", bound=BaseModel)
 
 _CODE_BY_TYPE: Final = {
     "missing": "required",
@@ -76,6 +79,21 @@ def parse_json(body: bytes) -> JsonValue:
     except strict_json.NotJsonError as error:
         why = f"The body is not valid JSON: {error}."
         raise ProblemError(400, "Malformed JSON", why) from error
+
+
+def parse_model(model: type[M], value: object, title: str, status: int = 422) -> M:
+    """Parse what a caller sent into a model.
+
+    Raises:
+        ProblemError: with this status and title, and every error.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        names = f"; the known ones are {', '.join(known)}" if known else "; this call has none"
+        problems = problems_of(error, lambda name: did_you_mean(name, known) or names)
+        raise ProblemError(status, title, None, problems) from error
 
 
 def dump_json(value: object) -> bytes:

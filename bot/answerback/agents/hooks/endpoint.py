@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 from aiohttp import web
 from aiohttp.web_routedef import AbstractRouteDef
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from answerback.agents.hooks import claude, codex, copilot, gemini, grok
 from answerback.agents.hooks.host import Call, Host, Outcome
@@ -34,8 +34,13 @@ from answerback.core.errors import (
 from answerback.core.too_late import APPROVAL
 from answerback.dialects.registry import render_refusal, render_result
 from answerback.ports.store import Decision, Write
-from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body, single_header
-from answerback.service.json_bodies import problems_of
+from answerback.service.agent_requests import (
+    RESPONSE_TRACKER,
+    Callers,
+    parse_query,
+    read_body,
+    single_header,
+)
 from answerback.service.late_answer_text import describe_late_answer
 from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
@@ -108,7 +113,7 @@ class HookEndpoints:
 
     async def handle(self, host: Host, request: web.Request) -> web.Response:
         """Handle an event; an event that does not concern people gets an empty response."""
-        agent, query = await self.callers.agent(request), _parse_query(request.query)
+        agent, query = await self.callers.agent(request), parse_query(HookQuery, request)
         run = single_header(request, "Idempotency-Key")
         if not _is_text(run):
             raise ProblemError(400, "Bad Idempotency-Key", "It is not UTF-8.")
@@ -351,13 +356,6 @@ def _find_mistake(raw: bytes) -> str | None:
 def _is_text(value: object) -> bool:
     """Whether a value is text that can be stored, if it is text at all."""
     return not isinstance(value, str) or strict_json.is_encodable(value)
-
-
-def _parse_query(query: Mapping[str, str]) -> HookQuery:
-    try:
-        return HookQuery.model_validate(dict(query))
-    except ValidationError as error:
-        raise ProblemError(400, "Bad query", None, problems_of(error)) from error
 
 
 def _describe_open(ask: Ask) -> str:

@@ -30,6 +30,26 @@ async def test_a_parameter_that_a_call_does_not_have_is_refused(
 
 @pytest.mark.rule("API-22")
 @pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/mcp?tool=question", 'tool is not a known field (did you mean "tools"?).'),
+        ("/mcp?limit=1", "limit is not a known field; the known ones are tools, wait, to."),
+        ("/hooks/claude?limit=1", "limit is not a known field; the known ones are to, wait, poll."),
+        ("/mcp?to=web&to=slack", "The parameter to is given twice."),
+        ("/hooks/codex?to=web&to=web", "The parameter to is given twice."),
+    ],
+)
+async def test_mcp_and_hooks_refuse_what_their_address_cannot_say(
+    api: Served, path: str, text: str
+) -> None:
+    async with api.http.post(path, json={}) as response:
+        body = await response.json(content_type=None)
+    assert (response.status, body["title"]) == (400, "Bad query")
+    assert (body.get("detail") or body["errors"][0]["message"]) == text
+
+
+@pytest.mark.rule("API-22")
+@pytest.mark.parametrize(
     ("name", "path"),
     [
         ("Authorization", "/v1/asks"),
