@@ -132,7 +132,7 @@ async def _desk_and_page(call: Call) -> tuple[LinkDesk, Person | None]:
         raise ProblemError(403, "Not your page", "With a personal link's key, leave out person.")
     if call.guest is not None or name is None:
         return desk, call.guest
-    holders = await call.api.holders()
+    holders = await call.api.tokens.holders()
     found = [
         each.person for each in holders if each.person.user_id == name and not each.is_operator
     ]

@@ -58,49 +58,6 @@ class AgentTokens:
         return matching[0] if matching else None
 
 
-class Authenticator:
-    """Finds out which agent calls.
-
-    Args:
-        configured: the agents in the configuration.
-        connected: the agents that people have connected themselves; None if there can be none.
-    """
-
-    def __init__(self, configured: AgentTokens, connected: SignIns | None) -> None:
-        self._configured, self._connected = configured, connected
-        self.required = configured.required
-        """Whether callers need a token."""
-
-    async def find_agent(self, token: str) -> Agent | None:
-        agent = self._configured.find_agent(token)
-        if agent is None and self._connected is not None:
-            agent = await self._connected.find_agent(token)
-        return agent
-
-    async def authenticate_agent(self, request: web.Request) -> Agent | None:
-        """The agent whose token a request carries; None if callers need no tokens.
-
-        Raises:
-            ProblemError: 401.
-        """
-        if not self.required:
-            return None
-        token = _bearer(request)
-        if token is None:
-            raise ProblemError(
-                401, "Token missing", "Send your agent's token as Authorization: Bearer TOKEN."
-            )
-        agent = await self.find_agent(token)
-        if agent is None:
-            raise ProblemError(
-                401,
-                "Token unknown",
-                "No agent has this token, or it has expired or was removed. Create one with `answerback token create "
-                "NAME` or, where people connect their own agents, with `answerback connect AGENT --sign-in`.",
-            )
-        return agent
-
-
 class Caller(NamedTuple):
     """The authenticated caller: an agent (or front end) by its token, a person by their key, or anyone local."""
 
@@ -108,47 +65,86 @@ class Caller(NamedTuple):
     person: Person | None = None
 
 
-async def authenticate_reader(
-    request: web.Request, tokens: Authenticator, holders: KeyHolderSource
-) -> Caller:
-    """Authenticate a call that people may make too; with a key they need no token.
+class Authenticator:
+    """Finds out who calls.
 
-    Raises:
-        ProblemError: 401, if tokens are configured.
+    Args:
+        configured: the agents in the configuration.
+        connected: the agents that people have connected themselves; None if there can be none.
+        holders: the people who have keys.
     """
-    known = await _find_caller(_bearer(request), tokens, holders)
-    return known or Caller(agent=await tokens.authenticate_agent(request))
 
+    def __init__(
+        self, configured: AgentTokens, connected: SignIns | None, holders: KeyHolderSource
+    ) -> None:
+        self._configured, self._connected = configured, connected
+        self.holders = holders
+        self.required = configured.required
+        """Whether callers need a token."""
 
-async def authenticate_actor(
-    request: web.Request, tokens: Authenticator, holders: KeyHolderSource
-) -> Caller:
-    """Authenticate a caller who acts on an ask: with a person's key or a token.
+    async def authenticate_agent(self, request: web.Request) -> Agent | None:
+        """The agent, or front end, whose token a request carries; None if callers need no tokens.
 
-    Raises:
-        ProblemError: 401.
-    """
-    token = _bearer(request)
-    known = await _find_caller(token, tokens, holders)
-    if known is None:
+        Raises:
+            ProblemError: 401, or 403 for a person's key.
+        """
+        if not self.required:
+            return None
+        caller = await self.authenticate_reader(request)
+        if caller.person is not None:
+            raise ProblemError(
+                403, "Not for people's keys", "This is for agents: send an agent's token."
+            )
+        return caller.agent
+
+    async def authenticate_reader(self, request: web.Request) -> Caller:
+        """Authenticate a call that people may make too.
+
+        Raises:
+            ProblemError: 401, if callers need a token.
+        """
+        token = _bearer(request)
+        known = await self._find_caller(token)
+        if known is not None or not self.required:
+            return known or Caller()
+        if token is None:
+            raise ProblemError(
+                401, "Token missing", "Send your agent's token as Authorization: Bearer TOKEN."
+            )
         raise ProblemError(
             401,
-            "Key missing" if token is None else "Key unknown",
-            "Acting takes a person's key: send what `answerback key` prints, or a personal link's key, as "
-            "Authorization: Bearer KEY. An agent cannot answer its own questions.",
+            "Token unknown",
+            "No agent has this token, or it has expired or was removed. Create one with `answerback token create "
+            "NAME` or, where people connect their own agents, with `answerback connect AGENT --sign-in`.",
         )
-    return known
 
+    async def authenticate_actor(self, request: web.Request) -> Caller:
+        """Authenticate a caller who acts on an ask: with a person's key or a token.
 
-async def _find_caller(
-    token: str | None, tokens: Authenticator, holders: KeyHolderSource
-) -> Caller | None:
-    if token is None:
-        return None
-    if (agent := await tokens.find_agent(token)) is not None:
-        return Caller(agent=agent)
-    holder = holder_of(token, await holders())
-    return None if holder is None else Caller(person=holder.person)
+        Raises:
+            ProblemError: 401.
+        """
+        token = _bearer(request)
+        known = await self._find_caller(token)
+        if known is None:
+            raise ProblemError(
+                401,
+                "Key missing" if token is None else "Key unknown",
+                "Acting takes a person's key: send what `answerback key` prints, or a personal link's key, as "
+                "Authorization: Bearer KEY. An agent cannot answer its own questions.",
+            )
+        return known
+
+    async def _find_caller(self, token: str | None) -> Caller | None:
+        if token is None:
+            return None
+        agent = self._configured.find_agent(token)
+        if agent is None and self._connected is not None:
+            agent = await self._connected.find_agent(token)
+        if agent is not None:
+            return Caller(agent=agent)
+        holder = holder_of(token, await self.holders())
+        return None if holder is None else Caller(person=holder.person)
 
 
 def _bearer(request: web.Request) -> str | None:

@@ -28,7 +28,7 @@ class ProofQuery(Wire):
 async def proof(call: Call) -> web.Response:
     """``GET /v1/proof``: the address that is proved is the one that the connection was made to."""
     nonce = call.query(ProofQuery).nonce
-    holders = await call.api.holders()
+    holders = await call.api.tokens.holders()
     if not holders:
         detail = (
             "The file with the person's key is missing; `answerback serve` creates it at its start."

@@ -20,7 +20,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
 from answerback.http.request_body import BODY_TIMEOUT
-from answerback.ports.person_key import KeyHolderSource, is_operator
+from answerback.ports.person_key import is_operator
 from answerback.ports.store import Store
 from answerback.ports.store_values import StoredEntry
 from answerback.ports.surface import Surface
@@ -54,7 +54,6 @@ class Api:
     store: Store
     surfaces: Mapping[str, Surface]
     tokens: Authenticator
-    holders: KeyHolderSource
     metrics: Metrics
     enabled: Callable[[str], bool]
     """Whether a tool of this name is served."""

@@ -10,7 +10,7 @@ from aiohttp.typedefs import Handler, Middleware
 from aiohttp.web_routedef import AbstractRouteDef
 
 from answerback.api import openapi
-from answerback.api.auth import Caller, authenticate_actor, authenticate_reader
+from answerback.api.auth import Caller
 from answerback.api.descriptions import API_DOCS, ApiDocs
 from answerback.api.late_answers import response_tracker_of, send_response
 from answerback.api.operation import SURFACE_ONLY, Api, Call, Operation
@@ -97,9 +97,9 @@ async def _caller(api: Api, request: web.Request, operation: Operation) -> Calle
     if operation.roles is None:
         return Caller()
     if operation.roles == SURFACE_ONLY:
-        caller = await authenticate_actor(request, api.tokens, api.holders)
+        caller = await api.tokens.authenticate_actor(request)
     elif "surface" in operation.roles:
-        caller = await authenticate_reader(request, api.tokens, api.holders)
+        caller = await api.tokens.authenticate_reader(request)
     else:
         caller = Caller(agent=await api.tokens.authenticate_agent(request))
     if caller.agent is not None and caller.agent.role not in operation.roles:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from answerback.api.auth import AgentTokens
+from answerback.api.operation import AGENT_ONLY
+from answerback.api.routes import OPERATIONS
 from answerback.ports.person_key import hash_of, new_token
 from answerback.service.submission_request import Agent
 from tests.unit.adapters.web.reader import reader
@@ -97,6 +99,19 @@ async def test_a_surface_may_not_submit_or_withdraw(serve: Serve) -> None:
         assert await status(api, "console", "POST", "/v1/asks", CALL) == 403
         assert await status(api, "console", "DELETE", f"/v1/asks/{ask['id']}") == 403
         assert await status(api, "console", "GET", "/v1/deliveries") == 403
+
+
+@pytest.mark.rule("AUTH-8")
+async def test_a_persons_key_is_told_who_may_call(serve: Serve) -> None:
+    agents = [(one.method, one.path) for one in OPERATIONS if one.roles == AGENT_ONLY]
+    async with serve(ROLES) as api:
+        ask = await api.asked(headers=api.bearer("ci"))
+        for method, path in [*agents, ("POST", "/mcp"), ("POST", "/hooks/claude")]:
+            at = path.format(**ask)
+            async with api.http.request(method, at, json=CALL, headers=api.person) as response:
+                body = await response.json(content_type=None)
+            assert (response.status, body["title"]) == (403, "Not for people's keys"), path
+            assert body["detail"] == "This is for agents: send an agent's token."
 
 
 @pytest.mark.rule("AUTH-3")
