@@ -38,6 +38,35 @@ async def test_readyz_names_the_database_when_it_cannot_be_used(api: Served) -> 
     assert await api.get("/healthz") == (200, {"status": "ok"})
 
 
+@pytest.mark.rule("API-3", "API-13")
+async def test_only_who_may_read_asks_learns_why_a_part_fails(
+    serve: Serve,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serve({"ci": "agent"}) as api:
+        (tmp_path / "asks.db").rename(tmp_path / "gone.db")
+        reason = "Slack cannot be reached at proxy.internal."
+        monkeypatch.setattr(api.running.service.surfaces["web"], "unready_reason", lambda: reason)
+        stranger = await api.get("/readyz")
+        unknown = await api.get("/readyz", Authorization="Bearer ab_wrong")
+        assert stranger == unknown
+        status, body = stranger
+        plain = "It does not work."
+        assert (status, body["failing"]) == (
+            503,
+            [{"name": "database", "message": plain}, {"name": "web", "message": plain}],
+        )
+        assert str(tmp_path) in caplog.text
+        assert "agent's token or a person's key" in body["detail"]
+        for known in (api.bearer("ci"), api.person):
+            status, body = await api.get("/readyz", **known)
+            assert (status, [one["name"] for one in body["failing"]]) == (503, ["database", "web"])
+            assert str(tmp_path) in body["failing"][0]["message"]
+            assert body["failing"][1]["message"] == reason
+
+
 @pytest.mark.rule("API-13")
 async def test_readyz_does_not_wait_for_a_database_that_hangs(
     api: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
