@@ -59,9 +59,19 @@ def decode(text: str) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
+def read(file: str | Path) -> Any:
+    """Read JSON; RFC 8785 has doubles only, as JavaScript has."""
+    return json.loads(Path(file).read_text("utf-8"), parse_int=float, object_pairs_hook=members)
+
+
+def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the members of an object; of two with one name, another reader may take the other."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError(f"A member occurs twice: {', '.join(name for name, _ in pairs)}")
+    return dict(pairs)
+
+
 if __name__ == "__main__":
-    # RFC 8785 has doubles only, as JavaScript has.
-    files = [Path(name).read_text("utf-8") for name in sys.argv[1:3]]
-    wrong = faults(*(json.loads(text, parse_int=float) for text in files))
+    wrong = faults(*map(read, sys.argv[1:3]))
     print("\n".join(wrong) or "The receipt is whole.")
     sys.exit(bool(wrong))

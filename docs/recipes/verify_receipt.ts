@@ -58,7 +58,16 @@ function canonical(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
 }
 
-const [body, jwks] = process.argv.slice(2, 4).map((name) => JSON.parse(readFileSync(name, "utf-8")));
+/** Read JSON in which no member occurs twice: of two with one name, another reader may take the other. */
+function read(file: string) {
+  const text = readFileSync(file, "utf-8");
+  const value = JSON.parse(text);
+  const names = (json: string) => [...json.matchAll(/"(?:[^"\\]|\\.)*"\s*(:?)/g)].filter(([, colon]) => colon).length;
+  if (names(text) !== names(JSON.stringify(value))) throw new Error(`A member occurs twice in ${file}`);
+  return value;
+}
+
+const [body, jwks] = process.argv.slice(2, 4).map(read);
 const wrong = faults(body, jwks);
 console.log(wrong.join("\n") || "The receipt is whole.");
 process.exitCode = wrong.length ? 1 : 0;
