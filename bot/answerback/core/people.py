@@ -164,8 +164,12 @@ class People:
 
     def may_be_same(self, one: Person, other: Person) -> bool:
         """Whether two accounts belong to one person, or did once, or differ only in case: a proxy may take any."""
-        first, second = _folded(account_id(one)), _folded(account_id(other))
-        return self._humans.get(first, first) == self._humans.get(second, second)
+        return self.human(one) == self.human(other)
+
+    def human(self, person: Person) -> str:
+        """Return the account that stands for all those that may be the same person's."""
+        folded = _folded(account_id(person))
+        return self._humans.get(folded, folded)
 
     def is_settled(self, person: Person, at: float) -> bool:
         """Whether an account counts for confirmations: it was not linked only recently, nor in the future."""

@@ -291,10 +291,12 @@ def find_confirmation_problem(
     named, most = confirmers or responders, MAX_CONFIRMATIONS
     if not any(map(is_collective, named)):
         requester = people.ids_on(rule.requester or "", surface)
-        able = _people_among(named, surface, people) - _people_among(requester, surface, people)
         if rule.requester is not None and not requester:
             # Any other account there may be the requester's.
-            able = {(name, alone) for name, alone in able if name is not None}
+            named = [
+                each for each in named if people.name_of(Person(surface=surface, user_id=each))
+            ]
+        able = _people_among(named, surface, people) - _people_among(requester, surface, people)
         are_others_open = any(map(is_collective, responders))
         others = are_others_open or _people_among(responders, surface, people) - able
         most = min(most, len(able) if others else len(able) - 1)
@@ -307,12 +309,9 @@ def find_confirmation_problem(
     return Problem(pointer="/confirmations", code="too_many_confirmations", message=message)
 
 
-def _people_among(
-    ids: Collection[str], surface: str, people: People
-) -> set[tuple[str | None, str]]:
-    """Return the people with these ids, each once: by their name in the directory or, without one, by their id."""
-    accounts = ((each, people.name_of(Person(surface=surface, user_id=each))) for each in ids)
-    return {(name, "" if name is not None else user_id) for user_id, name in accounts}
+def _people_among(ids: Collection[str], surface: str, people: People) -> set[str]:
+    """Return the people with these ids, each once, by one of their accounts."""
+    return {people.human(Person(surface=surface, user_id=each)) for each in ids}
 
 
 # --- from where an agent asks --------------------------------------------------------------------

@@ -244,6 +244,10 @@ async def test_groups_may_confirm(parts: Parts) -> None:
         (1, ["ann", "ann2"], ["bob"], "ann", False),
         (1, [], ["cy", "dee"], "eve", False),
         (1, ["bob"], ["cy"], "eve", True),
+        (1, [], ["Cy", "cy"], None, False),
+        (1, ["CY"], ["cy"], None, False),
+        (1, [], ["Ann", "ann2"], None, False),
+        (1, ["Cy", "cy"], ["cy", "dee"], None, True),
     ],
 )
 def test_more_confirmations_than_people_are_refused(
