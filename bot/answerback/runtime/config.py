@@ -298,7 +298,8 @@ class Settings(BaseSettings):
         surfaces = [plugin.name for plugin in installed_plugins()]
         for key, account in _named_accounts(self):
             surface = account.partition(":")[0]
-            if surface not in surfaces and (meant := get_close_matches(surface, surfaces, 1, 0.7)):
+            meant = get_close_matches(surface.lower(), surfaces, 1, 0.7)
+            if surface not in surfaces and meant:
                 raise ValueError(
                     f"{key} names {account!r}, but there is no surface {surface!r} (did you mean {meant[0]!r}?)"
                 )

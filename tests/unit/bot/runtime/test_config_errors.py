@@ -88,6 +88,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "[people.a]\nids = ['slak:U1']",
             "people.a.ids names 'slak:U1', but there is no surface 'slak' (did you mean 'slack'?)",
         ),
+        ("[people.a]\nids = ['SLACK:U1']", "no surface 'SLACK' (did you mean 'slack'?)"),
         (
             "[routes.a]\nto = 'web'\nresponders = ['webb:x']",
             "routes.a.responders names 'webb:x', but there is no surface 'webb' (did you mean 'web'?)",
