@@ -15,6 +15,7 @@ import socket
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Final
 
@@ -45,6 +46,9 @@ and https://www.iana.org/assignments/iana-ipv6-special-registry."""
 # https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16: a public address
 # that is the platform's own control channel inside Azure.
 _CLOUD_INTERNAL: Final = (IPv4Address("168.63.129.16"),)
+
+MAX_LOOKUPS: Final = 100
+"""Hosts that are looked up at once: of those that were found when they were last looked up, and of all others."""
 
 
 class AddressRefusedError(OSError):
@@ -166,15 +170,22 @@ class CallbackPolicy:
         return self.rules.url_refusal_reason(url)
 
 
-class ThreadPerLookupResolver(AbstractResolver):
-    """Resolves each host in a separate thread.
+class BoundedResolver(AbstractResolver):
+    """Resolves each host in a separate thread, `MAX_LOOKUPS` of each kind at once.
 
     An event loop resolves names in a pool of a few threads (uvloop has four). A name server that never answers blocks
-    a thread for half a minute, so a few such names would stop all other names from being resolved.
+    a thread for half a minute, so a few such names would stop all other names from being resolved. Agents can send any
+    number of them: hosts that were found when they were last looked up have threads that no other host can take.
+
+    Args:
+        max_known: the number of hosts that are remembered as found.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, max_known: int = 10_000) -> None:
+        self._max_known = max_known
         self._lookups: dict[tuple[str, int], asyncio.Future[list[ResolveResult]]] = {}
+        self._free = {is_known: asyncio.Semaphore(MAX_LOOKUPS) for is_known in (True, False)}
+        self._known: dict[str, None] = {}
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -185,16 +196,38 @@ class ThreadPerLookupResolver(AbstractResolver):
             OSError: the host is unknown.
         """
         key = (host, int(family))
-        if (future := self._lookups.get(key)) is None:
-            future = asyncio.get_running_loop().create_future()
-            thread = threading.Thread(
-                target=self._look_up, args=(*key, future), name=f"resolve {host}", daemon=True
-            )
-            thread.start()
-            self._lookups[key] = future
+        if key not in self._lookups:
+            free = self._free[host in self._known]
+            await free.acquire()
+            if key in self._lookups:
+                free.release()
+            else:
+                self._start(key, free)
         # A caller that leaves (its time is up) must not cancel the lookup for the others.
-        addresses = await asyncio.shield(future)
+        addresses = await asyncio.shield(self._lookups[key])
         return [ResolveResult({**address, "port": port}) for address in addresses]
+
+    def _start(self, key: tuple[str, int], free: asyncio.Semaphore) -> None:
+        host, _ = key
+        future = self._lookups[key] = asyncio.get_running_loop().create_future()
+
+        def finish(done: asyncio.Future[list[ResolveResult]]) -> None:
+            free.release()
+            del self._lookups[key]
+            self._known.pop(host, None)
+            if done.exception() is None:  # read even if all callers have left
+                self._known[host] = None
+                if len(self._known) > self._max_known:
+                    del self._known[next(iter(self._known))]
+
+        future.add_done_callback(finish)
+        thread = threading.Thread(
+            target=self._look_up, args=(*key, future), name=f"resolve {host}", daemon=True
+        )
+        try:
+            thread.start()
+        except RuntimeError as error:  # the process may have no more threads
+            future.get_loop().call_soon(future.set_exception, OSError(str(error)))
 
     def _look_up(self, host: str, family: int, future: asyncio.Future[list[ResolveResult]]) -> None:
         result: list[ResolveResult] | OSError
@@ -216,14 +249,11 @@ class ThreadPerLookupResolver(AbstractResolver):
         except (OSError, UnicodeError) as error:
             result = error if isinstance(error, OSError) else OSError(str(error))
 
-        def finish() -> None:
-            del self._lookups[host, family]
-            if isinstance(result, OSError):
-                future.set_exception(result)
-                future.exception()  # all callers may have left
-            else:
-                future.set_result(result)
-
+        finish = (
+            partial(future.set_exception, result)
+            if isinstance(result, OSError)
+            else partial(future.set_result, result)
+        )
         with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits any more
             future.get_loop().call_soon_threadsafe(finish)
 
@@ -236,7 +266,7 @@ class GuardedResolver(AbstractResolver):
 
     def __init__(self, rules: AddressRules, inner: AbstractResolver | None = None) -> None:
         self._rules = rules
-        self._inner = inner or ThreadPerLookupResolver()
+        self._inner = inner or BoundedResolver()
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC

@@ -18,9 +18,10 @@ from answerback.core.ask import Ask
 from answerback.ports.store_values import DeliveryState
 from answerback.service.submission_request import Agent
 from answerback.webhooks.address_policy import (
+    MAX_LOOKUPS,
     AddressRules,
+    BoundedResolver,
     GuardedResolver,
-    ThreadPerLookupResolver,
 )
 from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits
 from answerback.webhooks.sender import WebhookSender, parse_retry_after
@@ -320,7 +321,7 @@ async def test_hanging_lookups_do_not_delay_other_lookups(
         return real(host, *rest, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    inner = ThreadPerLookupResolver()
+    inner = BoundedResolver()
     resolver = GuardedResolver(AddressRules(), inner)
     hanging = [
         asyncio.ensure_future(resolver.resolve(f"hangs{n % 40}.example", 80)) for n in range(80)
@@ -337,3 +338,58 @@ async def test_hanging_lookups_do_not_delay_other_lookups(
     with pytest.raises(OSError, match="label"):
         await inner.resolve("a" * 70 + ".example", 80)
     await resolver.close()
+
+
+@pytest.mark.rule("WEBHOOK-6")
+async def test_no_number_of_hanging_lookups_takes_all_threads_or_delays_a_host_that_was_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    release, asked = threading.Event(), []
+    real = socket.getaddrinfo
+
+    def getaddrinfo(host: str, *rest: Any, **more: Any) -> Any:
+        if host.startswith("hangs"):
+            asked.append(host)
+            assert release.wait(WAIT)
+            raise socket.gaierror("no answer")
+        return real("127.0.0.1", *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    resolver = BoundedResolver(max_known=1)
+    for host in ("forgotten.example", "good.example"):
+        await resolver.resolve(host)
+    count = 3 * MAX_LOOKUPS
+    hanging = [
+        asyncio.ensure_future(resolver.resolve(f"hangs{n // 2}.example")) for n in range(count)
+    ]
+    async with asyncio.timeout(WAIT):
+        found = [await resolver.resolve("good.example") for _ in range(3)]
+    assert {one["host"] for (one,) in found} == {"127.0.0.1"}
+    late = asyncio.ensure_future(resolver.resolve("forgotten.example"))
+    for waiting in hanging[-100:]:
+        waiting.cancel()
+    running = [each for each in threading.enumerate() if each.name.startswith("resolve hangs")]
+    release.set()
+    assert len(running) == MAX_LOOKUPS
+    outcomes = await asyncio.gather(*hanging, return_exceptions=True)
+    assert all(isinstance(outcome, OSError) for outcome in outcomes[:-100])
+    async with asyncio.timeout(WAIT):
+        await late
+    assert len(asked) == (count - 100) // 2, "whose caller has left is not looked up any more"
+
+
+async def test_a_lookup_without_a_thread_fails_and_the_next_one_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resolver = BoundedResolver()
+
+    def start(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        for _ in range(MAX_LOOKUPS + 1):
+            with pytest.raises(OSError, match="start new thread"):
+                await resolver.resolve("127.0.0.1")
+    (one,) = await resolver.resolve("127.0.0.1")
+    assert one["host"] == "127.0.0.1"
