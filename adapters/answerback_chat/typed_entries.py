@@ -25,7 +25,7 @@ from answerback.presentation.form_inputs import FormLimits, Input
 from answerback.presentation.form_spec import Entry as FormEntry
 from answerback.presentation.form_spec import FormSpec, plan_form
 from answerback.presentation.option_controls import is_several, selection_digest
-from answerback_chat.control_codec import Control, decode
+from answerback_chat.control_codec import Control, decode, object_of
 from answerback_chat.interactions import MessageInteraction
 from answerback_chat.selection_drafts import with_seen_selection
 
@@ -172,15 +172,18 @@ class TypedEntries(ABC, Generic[C]):
         if entry is None or spec is None or entry.page >= len(spec.inputs):
             return None, ()
         each = spec.inputs[entry.page]
-        values = await self._values(click) | {each.id: self._entered(click, each)}
+        entered: dict[str, JsonValue] = {each.id: self._entered(click, each)}
         if not spec.inputs[0].is_typed:
-            values |= {spec.inputs[0].id: [*selected]}
+            entered[spec.inputs[0].id] = [*selected]
+        values = object_of(await self._asks.draft(_values_key(click))) | entered
         following = entry.page + 1
         if following < len(spec.inputs):
             problems = form_values.page_problems(spec, 1, entry.page, _decoded(values))
             if problems:
                 return None, (lambda: self._tell(click, problems),)
-            await self._asks.save_draft(_values_key(click), values)
+            await self._asks.change_draft(
+                _values_key(click), lambda draft: object_of(draft) | entered
+            )
             return None, (
                 lambda: self.ask_for(click, ask, view, spec, following, selected),
                 lambda: self._delete(click.message),
@@ -221,10 +224,6 @@ class TypedEntries(ABC, Generic[C]):
         for key in (_values_key(click), self._request_key(click.message), awaited):
             if await self._asks.draft(key) is not None:
                 await self._asks.save_draft(key, None)
-
-    async def _values(self, click: C) -> dict[str, JsonValue]:
-        stored = await self._asks.draft(_values_key(click))
-        return dict(stored) if isinstance(stored, dict) else {}
 
     @staticmethod
     def _entered(click: C, each: Input) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import JsonValue
@@ -68,18 +68,29 @@ class FormDraft:
         for revision in clarification.open_question_revisions(ask):
             draft = await self._asks.draft(self._key(revision=revision))
             if isinstance(draft, dict):
-                if revision != ask.revision:
-                    await self.keep(draft)
-                return draft
+                return draft if revision == ask.revision else await self._change(draft, {})
         return {}
 
     async def merged_values(self) -> dict[str, JsonValue]:
         """Return what was entered on all pages, including this one."""
         return {**(await self.of()), **self._used.inputs}
 
-    async def keep(self, values: dict[str, JsonValue] | None) -> None:
-        """Save what was entered, or delete it with None."""
-        await self._asks.save_draft(self._key(), values)
+    async def keep(self) -> dict[str, JsonValue]:
+        """Save what was entered on this page, and return what was on all."""
+        return await self._change({}, self._used.inputs)
+
+    async def delete(self) -> None:
+        await self._asks.save_draft(self._key(), None)
+
+    async def _change(
+        self, below: Mapping[str, JsonValue], above: Mapping[str, JsonValue]
+    ) -> dict[str, JsonValue]:
+        """Add values to the draft, however many pages arrive at the same time, here and at other processes."""
+        return object_of(
+            await self._asks.change_draft(
+                self._key(), lambda draft: {**below, **object_of(draft), **above}
+            )
+        )
 
     def _key(self, verb: Verb | None = None, revision: int | None = None) -> str:
         ask_id, seen_revision, used_verb, _ = self._used.control
@@ -184,11 +195,8 @@ class ControlHandler:
             return await self._not_found()
         if verb is Verb.SEARCH:
             return await self._search(form_inputs.typed_text(self._used.inputs))
-        is_divided = len(spec.pages()) > 1
-        values = await self._drafts.merged_values() if is_divided else dict(self._used.inputs)
         if page + 1 < len(spec.pages()):
-            await self._drafts.keep(values)
-            entered = form_inputs.decode_values(values)
+            entered = form_inputs.decode_values(await self._drafts.keep())
             problems = form_values.page_problems(spec.form, spec.page_size, page, entered)
             if problems:
                 return self._problems_response(problems, spec)
@@ -196,12 +204,14 @@ class ControlHandler:
                 self._view, verb, page + 1, len(spec.pages()), self._labels
             )
             return self._private_response(next_page)
+        is_divided = len(spec.pages()) > 1
+        values = await self._drafts.merged_values() if is_divided else dict(self._used.inputs)
         entered = form_inputs.decode_values(values)
         action = form_values.read_form(spec.form, entered, self._view.prompt)
         if isinstance(action, Other) and self._view.prompt and self._is_several():
             action = await self._with_selection(action, self._view.prompt)
         if isinstance(action, tuple):
-            await self._drafts.keep(values)
+            await self._drafts.keep()
             return self._problems_response(action, spec)
         return action
 

@@ -90,7 +90,7 @@ class InteractionHandler:
         """Respond with the message in its current state."""
         if used.control.number and used.is_modal_submit:  # not the first page of the form
             try:
-                await FormDraft(self._asks, used).keep(None)
+                await FormDraft(self._asks, used).delete()
             except StoreError as error:  # the answer is saved; a leftover draft does no harm
                 extra = {"action": "draft_stays", "ask_id": acted.ask.id}
                 logger.warning("A draft could not be deleted: %s", error, extra=extra)
@@ -108,12 +108,12 @@ class InteractionHandler:
         view = view_of(rejected.ask) if is_wrong and rejected.ask else None
         spec = form_inputs.modal_spec(view, used.control.verb, self._labels) if view else None
         if view is not None and spec is not None:
-            await drafts.keep(values)
+            await drafts.keep()
             note = problems_note(view, used.control, rejected.problems, spec, self._labels)
             return note_response(note, used)
         entered = private_notes.TypedInput(form_inputs.typed_text(values), used.control)
         if used.inputs and len(entered.pages()) > 1:
-            await drafts.keep(values)
+            await drafts.keep()
         return await self._replies.rejected(rejected, used, entered)
 
     async def respond_to_failure(
