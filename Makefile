@@ -82,7 +82,7 @@ coverage: venv ## Run all tests with branch coverage; bot/ and storage/ need 100
 	@.ci/system-packages
 	@$(COMPILE)
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m $(PYTEST) $(ARGS)
+	@MATRIX=whole $(BIN)/coverage run -m $(PYTEST) $(ARGS)
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 	@$(BIN)/coverage report --include='bot/*,storage/*' --fail-under=100
@@ -101,7 +101,7 @@ soak: venv ## Repeat the tests in which processes and connections race, with ran
 	@.ci/system-packages
 	@$(COMPILE)
 	@for ((round = 1; round <= $(or $(ARGS),20); round++)); do \
-		echo "Round $$round"; $(BIN)/python -m $(PYTEST) --quiet -p tests.random_delays $(RACES) || exit 1; done
+		echo "Round $$round"; MATRIX=whole $(BIN)/python -m $(PYTEST) --quiet -p tests.random_delays $(RACES) || exit 1; done
 
 .PHONY: versions
 versions: venv ## Run the unit tests with the lowest and the newest versions of the dependencies, and with other Pythons

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
 def read_person_key(folder: Path) -> str:
     """Return the key of the only service that keeps its database in this directory."""
-    (file,) = folder.glob("*.db.key")
-    return file.read_text().strip()
+    (name,) = (name for name in os.listdir(folder) if name.endswith(".db.key"))
+    return (folder / name).read_text().strip()
 
 
 def bearer(folder: Path) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import cache
 
 from pydantic import JsonValue
 
@@ -12,11 +13,22 @@ from answerback.core.ask import Ask, Destination, Escalation, Thread
 from answerback.core.escalation import escalate
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, RetryLater, Shown
+from answerback.runtime.config import Settings, settings_type
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission, read_submission
 
 WAIT = 60.0
 """Seconds after which a test stops waiting for an event."""
+
+
+@cache
+def _default_settings() -> Settings:
+    return settings_type().model_construct()
+
+
+def settings_with(**tables: object) -> Settings:
+    """Return settings with these validated tables; the others have their defaults, which all tests share."""
+    return _default_settings().model_copy(update=tables)
 
 
 class ManualClock:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 import aiohttp
 import pytest
@@ -19,6 +19,7 @@ from answerback.ports.plugin import DoctorContext, Finding, Host, SurfacePlugin
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
+from answerback.testing.surface_clicks import ClicksContract
 from answerback.testing.surface_commands import CommandsContract
 from answerback.testing.surface_contract import SharedSurfaceContract
 from answerback.testing.surface_gaps import GapsContract
@@ -26,7 +27,9 @@ from answerback.testing.surface_grants import GrantsContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_people import PeopleContract
 from answerback.testing.surface_too_late import TooLateContract
+from answerback.testing.surface_typing import TypingContract
 from answerback_storage.sqlite.store import SqliteStore
+from tests import matrix
 from tests.acceptance.replicas import Proxy
 from tests.postgres import Server
 
@@ -45,14 +48,31 @@ class ReplicasContract(
 ):
     """What could depend on the store, on the number of services, or on the mode in which people's actions arrive.
 
-    The rest of `SurfaceContract` is about what is shown, which is the same in each mode.
+    The rest of `SurfaceContract` is about what is shown, which is the same in each mode. Of the tests here, those about
+    what arrives late, at the same moment, or while a service is down run in each mode, the others in one.
     """
 
+    modes: ClassVar[tuple[str, ...]]
+    """How people's actions arrive."""
 
-def parametrize_stage(*modes_and_setups: tuple[str, str]) -> pytest.MarkDecorator:
-    """Make the cases of a class share a ``stage`` for each mode of a platform with one of `SETUPS`."""
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Parametrize as `parametrize_stage` does."""
+        contract, _, name = metafunc.function.__qualname__.partition(".")
+        modes = self.modes if contract in _IN_EACH_MODE else matrix.one_of(self.modes, name)
+        stages = [(mode, "replicas") for mode in modes]
+        metafunc.parametrize("stage", stages, indirect=True, scope="class", ids=":".join)
+
+
+_IN_EACH_MODE: Final = {
+    each.__name__
+    for each in (ClicksContract, TypingContract, TooLateContract, OutagesContract, GapsContract)
+}
+
+
+def parametrize_stage(mode: str, setup: str) -> pytest.MarkDecorator:
+    """Make the cases of a class share a ``stage`` for a mode of a platform with one of `SETUPS`."""
     return pytest.mark.parametrize(
-        "stage", modes_and_setups, indirect=True, scope="class", ids=":".join
+        "stage", [(mode, setup)], indirect=True, scope="class", ids=":".join
     )
 
 

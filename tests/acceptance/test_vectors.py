@@ -1,6 +1,6 @@
-"""Every case of the test vectors, over HTTP, against the real process on PostgreSQL.
+"""A third of each tool's test vectors over HTTP, against the real process on PostgreSQL; with `MATRIX=whole`, all.
 
-The vectors in this process (`tests.unit.bot.service.test_vectors_in_process`) use SQLite.
+All run in this process, on SQLite (`tests.unit.bot.service.test_vectors_in_process`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
+from tests import matrix
 from tests.acceptance.process import serving
 from tests.person_keys import bearer
 from tests.postgres import Server
@@ -26,7 +27,7 @@ Case = dict[str, Any]
 CASES = [
     pytest.param(case, id=f"{path.stem}: {case['title']}")
     for path in sorted(VECTORS.glob("*.json"))
-    for case in json.loads(path.read_text())
+    for case in matrix.every(3, json.loads(path.read_text()))
 ]
 
 

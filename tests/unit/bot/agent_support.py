@@ -15,9 +15,9 @@ from answerback.core.ask import Ask, Reason
 from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
 from answerback.runtime.agent_settings import AgentSettings
-from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
+from answerback.runtime.config import ServerSettings, StorageSettings
 from tests.person_keys import bearer
-from tests.service_support import WAIT
+from tests.service_support import WAIT, settings_with
 
 T = TypeVar("T")
 
@@ -94,7 +94,7 @@ async def served(
         for name, role in (roles or {}).items()
     }
     storage = StorageSettings(url=f"sqlite:///{folder / 'asks.db'}")
-    settings = settings_type().model_construct(
+    settings = settings_with(
         **{"server": ServerSettings(port=0), "storage": storage, **tables}, agents=agents
     )
     surface = next((name for name, role in (roles or {}).items() if role == "surface"), None)

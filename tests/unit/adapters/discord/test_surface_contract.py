@@ -23,11 +23,12 @@ async def stage(
             yield made
 
 
-@parametrize_stage(("http", "sqlite"))
+@parametrize_stage("http", "sqlite")
 class TestDiscord(SurfaceContract):
     """`SurfaceContract`; Discord has all optional capabilities."""
 
 
-@parametrize_stage(("gateway", "replicas"), ("http", "replicas"))
 class TestDiscordOnPostgres(ReplicasContract):
     """Two replicas, which handle people's actions in turn."""
+
+    modes = ("gateway", "http")

@@ -23,11 +23,12 @@ async def stage(
             yield made
 
 
-@parametrize_stage(("http", "sqlite"))
+@parametrize_stage("http", "sqlite")
 class TestSlack(SurfaceContract):
     """`SurfaceContract`: Slack has all there is."""
 
 
-@parametrize_stage(("socket", "replicas"), ("http", "replicas"))
 class TestSlackOnPostgres(ReplicasContract):
     """Two services that handle people's actions in turn."""
+
+    modes = ("socket", "http")

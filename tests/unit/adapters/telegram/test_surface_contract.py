@@ -29,15 +29,16 @@ async def stage(
 
 
 @pytest.mark.rule("TELEGRAM-1", "TELEGRAM-2", "TELEGRAM-3", "TELEGRAM-4", "TELEGRAM-5")
-@parametrize_stage(("http", "sqlite"))
+@parametrize_stage("http", "sqlite")
 class TestTelegram(SurfaceContract):
     """`SurfaceContract`."""
 
     unsupported = UNSUPPORTED
 
 
-@parametrize_stage(("polling", "replicas"), ("http", "replicas"))
 class TestTelegramOnPostgres(ReplicasContract):
     """Two replicas, which handle people's actions in turn if these come by HTTP."""
+
+    modes = ("polling", "http")
 
     unsupported = UNSUPPORTED

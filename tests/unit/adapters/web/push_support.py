@@ -22,7 +22,6 @@ from answerback.ports.person_key import KeyHolder, operator_holder
 from answerback.ports.push import PushRules
 from answerback.ports.store_values import StoredDelivery
 from answerback.ports.surface import Acted, Actor, Surface
-from answerback.runtime.config import settings_type
 from answerback.runtime.open_store import OpenStore
 from answerback.runtime.push_desk import open_push_desk
 from answerback.runtime.sockets import bind_socket, socket_url
@@ -38,7 +37,7 @@ from answerback_web.plugin import WebSettings
 from tests.browser.site import KEY, OPERATOR, SECRET, listen
 from tests.fakes.push_service import PushBrowser
 from tests.fakes.receiver import WAIT, Receiver
-from tests.service_support import FakeSurface, ManualClock
+from tests.service_support import FakeSurface, ManualClock, settings_with
 from tests.unit.bot.outbox_support import WatchedStore
 
 ANN: Final = Person(surface="web", user_id="ann", name="Ann", known=AuthMethod.LINK)
@@ -175,7 +174,7 @@ async def push_rig(
             push_anyone=allowed.anyone,
             push_allow=allowed.allow,
         )
-        settings = settings_type().model_construct(web=web)
+        settings = settings_with(web=web)
         opened, parts = OpenStore(store, SOLE_CLAIM, clock), (hooks, people, surfaces, holders)
         desk = await open_push_desk(settings, opened, *parts, socket_url(bound), stack)
         assert desk is not None

@@ -41,14 +41,14 @@ UNSUPPORTED = {
 }
 
 
-@parametrize_stage(("page", "sqlite"))
+@parametrize_stage("page", "sqlite")
 class TestWeb(SurfaceContract):
     """`SurfaceContract`, without the capabilities that a page lacks."""
 
     unsupported = UNSUPPORTED
 
 
-@parametrize_stage(("page", "replicas"))
+@parametrize_stage("page", "replicas")
 class TestWebOnPostgres(SharedSurfaceContract):
     """Two services that handle people's actions in turn."""
 

@@ -15,9 +15,9 @@ import pytest
 from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
 from answerback.runtime.agent_settings import AgentSettings
-from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
+from answerback.runtime.config import ServerSettings, StorageSettings
 from tests.person_keys import bearer
-from tests.service_support import WAIT
+from tests.service_support import WAIT, settings_with
 
 Json = dict[str, Any]
 """The parsed body of a response, untyped so that tests can index into it."""
@@ -119,11 +119,11 @@ def serve(tmp_path: Path) -> Serve:
             )
             for name, role in (roles or {}).items()
         }
-        settings = settings_type().model_construct(
+        settings = settings_with(
             server=ServerSettings(port=0),
             storage=StorageSettings(url=f"sqlite:///{tmp_path / 'asks.db'}"),
             agents=agents,
-            **tables,  # type: ignore[arg-type]  # validated tables of the settings
+            **tables,
         )
         timeout = aiohttp.ClientTimeout(total=60)
         async with (

@@ -346,7 +346,9 @@ async def test_a_wait_of_zero_seconds_returns_the_current_state(client: AsyncCli
     assert (await client.wait(ask.id, timeout=0)).status == "withdrawn"
 
 
+@pytest.mark.usefixtures("signals")
 def test_ctrl_c_cancels_the_blocking_clients_call_and_it_can_be_closed() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a program of its own
     hung_up: list[bytes] = []
 
     def interrupt() -> None:
