@@ -26,6 +26,7 @@ from answerback.mcp.backend import (
     LateAnswerBatch,
 )
 from answerback.mcp.cancellation import CANCELLED
+from answerback.mcp.messages import InputLines
 from answerback.mcp.server import CallOptions, OptionsSource, build_mcp_server
 from answerback.mcp.tasks import Context
 from answerback_client import (
@@ -51,7 +52,9 @@ async def serve_on_streams(url: str, token: str | None, options: CallOptions) ->
     """Serve one client on standard input and output, until it ends them."""
     async with AsyncClient(url, token, patience=_PATIENCE) as client:
         server = build_bridge(client, lambda ctx: replace(options, caller=_caller(ctx)))
-        async with stdio_server() as (incoming, outgoing):
+        lines = InputLines()
+        async with stdio_server(lines) as (incoming, outgoing):  # type: ignore[arg-type]  # it is only iterated
+            lines.answer = outgoing.send
             await server.run(incoming, outgoing, server.create_initialization_options())
 
 

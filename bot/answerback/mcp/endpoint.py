@@ -17,11 +17,11 @@ from aiohttp import web
 from aiohttp_asgi.resource import ASGIContext, ScopeDict
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
-from answerback.core.strict_json import MAX_BODY, is_all_encodable
+from answerback.core.strict_json import MAX_BODY
 from answerback.mcp.backend import AskBackend, ServiceBackend
 from answerback.mcp.cancellation import (
     CANCELLED,
@@ -32,11 +32,11 @@ from answerback.mcp.cancellation import (
     client_name_in,
     new_session_id,
 )
+from answerback.mcp.messages import read_message
 from answerback.mcp.server import PROGRESS_INTERVAL, CallOptions, build_mcp_server
 from answerback.mcp.tasks import Context
 from answerback.mcp.tools import DEFAULT_WAIT, AskingTool, parse_asking_tools, parse_wait
 from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, parse_query, read_body
-from answerback.service.json_bodies import parse_json
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
 
@@ -120,7 +120,7 @@ class McpEndpoint:
         offered = _parse("tools", parse_asking_tools, query.tools)
         wait = _parse("wait", parse_wait, query.wait)
         body = await read_body(request)
-        message = _read_message(body)
+        message = read_message(body)
         params = message.get("params")
         session, name = request.headers.get(SESSION_HEADER), agent.name if agent else None
         if message.get("method") == CANCELLED and isinstance(params, dict):
@@ -169,21 +169,6 @@ def _parse(name: str, parse: Callable[[str | None], T], value: str | None) -> T:
         return parse(value)
     except ValueError as error:
         raise ProblemError(400, "Bad query", f"{name}: {error}") from error
-
-
-def _read_message(body: bytes) -> dict[str, JsonValue]:
-    """The message in a body; empty if it is none, which the SDK then reports.
-
-    Raises:
-        ProblemError: 400; it is not JSON, or contains something that is not text. The SDK takes the last of two keys
-            that are equal, and numbers that JSON does not have.
-    """
-    message = parse_json(body)
-    if not is_all_encodable(message):
-        # The SDK refuses it only in the older revisions, and without a reason.
-        detail = "The body contains half a surrogate pair, which is not valid text."
-        raise ProblemError(400, "Malformed JSON", detail)
-    return message if isinstance(message, dict) else {}
 
 
 class _Exchange(ASGIContext):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -184,6 +185,34 @@ async def test_the_bridge_offers_the_selected_tools(tmp_path: Path) -> None:
         async with Client(stdio_client(bridge)) as mcp:
             names = [tool.name for tool in (await mcp.list_tools()).tools]
     assert names == ["question", *PENDING]
+
+
+@pytest.mark.rule("MCP-5", "MCP-8")
+async def test_the_bridge_answers_a_message_that_http_would_refuse_with_why() -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "answerback.cli.main", "mcp", "--url", "http://127.0.0.1:1"),
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    async with asyncio.timeout(WAIT):
+        for message, request_id, why in (
+            ('"id": 1, "method": "ping", "method": "tools/list"', 1, 'key "method" occurs twice'),
+            ('"id": "a", "method": "ping", "params": {"a": NaN}', "a", "NaN is not a JSON value"),
+            ('"id": 3, "method": "ping", "params": {"a": "\\ud800"}', 3, "half a surrogate pair"),
+            ('"id": "\\ud800", "method": "ping"', None, "half a surrogate pair"),
+            ('"method" "ping"', None, "not valid JSON"),
+            ('"method": "ping", "params": 1e999', None, "larger than a double"),
+            ('"id": 4, "method": "ping"', 4, ""),
+        ):
+            process.stdin.write(f'{{"jsonrpc": "2.0", {message}}}\n'.encode())
+            answer = json.loads(await process.stdout.readline())
+            assert answer["id"] == request_id
+            assert why in answer.get("error", {"message": ""})["message"]
+        process.stdin.close()
+        assert await process.wait() == 0
 
 
 def test_a_bridge_with_an_unknown_tool_fails_at_once() -> None:
