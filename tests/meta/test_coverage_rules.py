@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import cache
 
 import pytest
 
@@ -23,6 +24,7 @@ def _report() -> tuple[dict[str, list[str]], str]:
 RULES = [rule for name in ("exclude_lines", "partial_branches") for rule in _report()[0][name]]
 
 
+@cache
 def _lines() -> list[tuple[str, str]]:
     """Return every line of the packages, with its location."""
     return [

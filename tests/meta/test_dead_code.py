@@ -94,7 +94,7 @@ def unused(definitions: list[Definition], live: set[str]) -> list[str]:
     """Return the definitions that no code in use names."""
     waiting = definitions
     while reached := [each for each in waiting if each.live or each.name in live]:
-        waiting = [each for each in waiting if each not in reached]
+        waiting = [each for each in waiting if not (each.live or each.name in live)]
         live = live.union(*(each.uses for each in reached))
     return [f"{each.place}: {each.name}" for each in waiting]
 

@@ -25,6 +25,7 @@ class Finder:
         return None
 
 sys.meta_path.insert(0, Finder())
+sys.modules["rfc3987_syntax"] = None  # jsonschema would compile this grammar for a second
 PORT = {
     "id": "port", "text": "Which port?", "answer_type": "schema",
     "schema": {"type": "object", "properties": {"port": {"type": "integer"}}},

@@ -7,8 +7,6 @@ import os
 import pty
 import shlex
 import stat
-import subprocess
-import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +22,8 @@ from answerback.agents.connect.known_agents import AGENTS
 from answerback.agents.connect.settings_entries import ConnectError
 from answerback.cli import main
 from answerback.cli.connect import command
-from tests.meta.project import PYTHONPATH, RECIPES
+from tests.acceptance.forked_process import forked
+from tests.meta.project import RECIPES
 
 CASES = Path(__file__).parents[4] / "data" / "cases"
 Connect = Callable[..., Any]
@@ -369,24 +368,17 @@ def test_a_failed_write_leaves_the_file_and_no_temporary_file(
 
 
 @pytest.mark.parametrize(("typed", "changed"), [("y", True), ("n", False)])
-def test_in_a_terminal_it_asks_for_confirmation(
+async def test_in_a_terminal_it_asks_for_confirmation(
     home: Path, project: Path, typed: str, changed: bool
 ) -> None:
     terminal, far = pty.openpty()
     try:
         os.write(terminal, f"{typed}\n".encode())
-        done = subprocess.run(
-            [sys.executable, "-m", "answerback.cli.main", "connect", "cursor"],
-            env={**os.environ, "PYTHONPATH": PYTHONPATH},
-            stdin=far,
-            capture_output=True,
-            text=True,
-            timeout=250,
-            check=False,
-        )
+        process = await forked("connect", "cursor", stdin=far)
+        _, err = await process.communicate()
     finally:
         os.close(terminal)
         os.close(far)
-    assert "Make this change?" in done.stderr
+    assert "Make this change?" in err.decode()
     assert (home / ".cursor" / "mcp.json").exists() is changed
-    assert (done.returncode == 0) is changed
+    assert (process.returncode == 0) is changed

@@ -192,7 +192,7 @@ def _write(random: Random, targets: Sequence[Target], dotfiles: Path) -> None:
 
 @pytest.mark.rule("CONNECT-1")
 @pytest.mark.parametrize(("agent", "scope"), BOTH)
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32))
 def test_connecting_twice_and_removing_restores_every_file(
     agent: str, scope: Scope, seed: int

@@ -17,6 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp_types import ElicitResult
 
 from answerback.core.headline import headline_of
+from tests import matrix
 from tests.acceptance.process import PATIENCE
 from tests.meta.project import PYTHONPATH
 from tests.unit.bot.agent_support import Served, served
@@ -90,12 +91,16 @@ def text(result: Any) -> str:
     return found
 
 
-BOTH = pytest.mark.parametrize("mode", ["legacy", "auto"])
-TRANSPORTS = pytest.mark.parametrize("transport", ["stdio", "http"])
+MODES = ("legacy", "auto")
+WAYS = [("legacy", "stdio"), ("legacy", "http"), ("auto", "stdio"), ("auto", "http")]
+DENIALS = [
+    (value("deny"), "The user denied this call."),
+    (REPLY, "Ask Ada."),
+    (END, "ended the turn"),
+]
 
 
-@BOTH
-@TRANSPORTS
+@pytest.mark.parametrize(("mode", "transport"), matrix.every(3, WAYS))
 @pytest.mark.rule("GATEWAY-1", "GATEWAY-6")
 async def test_calls_pass_or_wait_for_people_and_the_servers_question_goes_to_people(
     service: Served, tmp_path: Path, mode: str, transport: str
@@ -126,14 +131,15 @@ async def test_calls_pass_or_wait_for_people_and_the_servers_question_goes_to_pe
         assert text(await moving) == "Lämp is on floor 3."
 
 
-@BOTH
 @pytest.mark.rule("GATEWAY-2")
 @pytest.mark.parametrize(
-    ("action", "said"),
-    [(value("deny"), "The user denied this call."), (REPLY, "Ask Ada."), (END, "ended the turn")],
+    ("action", "said", "mode"),
+    matrix.every(
+        2, [(*each, mode) for n, each in enumerate(DENIALS) for mode in MODES[:: (-1) ** n]]
+    ),
 )
 async def test_a_call_that_people_deny_is_not_made(
-    service: Served, tmp_path: Path, mode: str, action: dict[str, Any], said: str
+    service: Served, tmp_path: Path, action: dict[str, Any], said: str, mode: str
 ) -> None:
     async with connected(service, tmp_path, mode, "stdio") as client:
         calling = asyncio.create_task(client.call_tool("move", {"thing": "Lamp"}))
