@@ -25,7 +25,7 @@ from answerback.service.json_bodies import parse_model
 class BatchItem(Wire):
     """An ask, and the revision that the person saw."""
 
-    id: str
+    id: Annotated[str, Field(max_length=200)]
     revision: Annotated[int, Field(strict=True)]
 
 

@@ -60,7 +60,7 @@ async def test_a_submission_is_invalid(service: Served, changed: dict[str, Any])
     assert await status_of(service, "/v1/asks", {**ASK, **changed}) == 422
 
 
-async def test_an_action_and_an_explanation_are_invalid(service: Served) -> None:
+async def test_an_action_an_explanation_and_a_batch_are_invalid(service: Served) -> None:
     assert await status_of(service, "/v1/asks", ASK) == 201
     path = f"/v1/asks/{(await service.newest()).id}"
     for action in (
@@ -71,6 +71,8 @@ async def test_an_action_and_an_explanation_are_invalid(service: Served) -> None
     ):
         assert await status_of(service, f"{path}/actions", action, **service.acting) == 422
     assert await status_of(service, f"{path}/context", {"text": HALF}) == 422
+    batch = {"decision": "deny", "asks": [{"id": HALF, "revision": 1}]}
+    assert await status_of(service, "/v1/batches", batch, **service.acting) == 422
 
 
 @pytest.mark.parametrize(
