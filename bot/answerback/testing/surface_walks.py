@@ -66,7 +66,7 @@ class WalksContract:
     @settings(
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],
-        max_examples=20,
+        max_examples=12,
         deadline=None,
         derandomize=True,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests import matrix
 from tests.fakes.discord.rules import CHECKBOXES, RADIO, STRING_SELECT
 from tests.fakes.discord.visible_message import NotPossibleError
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig, run_surface
@@ -31,7 +32,10 @@ QUESTIONS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.fixture(params=MODES)
+pytest_generate_tests = matrix.in_one_of(MODES, "up")
+
+
+@pytest.fixture
 async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
     mode: Mode = request.param
     async with rig(tmp_path, mode) as made:

@@ -9,6 +9,7 @@ import pytest
 
 from answerback.core.labels import Labels
 from answerback_discord.components import ButtonStyle
+from tests import matrix
 from tests.fakes.discord.visible_message import Sight
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 from tests.unit.adapters.discord.sight import remove_escapes
@@ -17,7 +18,10 @@ LABELS = Labels()
 QUESTIONS = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
 
 
-@pytest.fixture(params=MODES)
+pytest_generate_tests = matrix.in_one_of(MODES, "up")
+
+
+@pytest.fixture
 async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
     mode: Mode = request.param
     async with rig(tmp_path, mode) as made:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from answerback.core.labels import Labels
+from tests import matrix
 from tests.fakes.discord.interactions import COMMAND, COMPONENT, MODAL_SUBMIT, Interaction
 from tests.fakes.discord.rules import STRING_SELECT
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
@@ -18,7 +19,10 @@ LABELS = Labels()
 GO: dict[str, Any] = {"id": "go", "text": "Go on?", "answer_type": "boolean"}
 
 
-@pytest.fixture(params=MODES)
+pytest_generate_tests = matrix.in_one_of(MODES, "up")
+
+
+@pytest.fixture
 async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
     mode: Mode = request.param
     async with rig(tmp_path, mode) as made:

@@ -22,6 +22,7 @@ from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback_discord import inbox, inbox_view, slash_commands
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.command_use import INBOX
+from tests import matrix
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import Sight
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
@@ -31,7 +32,10 @@ LABELS = Labels()
 COMMANDS = "/applications/*/commands"
 
 
-@pytest.fixture(params=MODES)
+pytest_generate_tests = matrix.in_one_of(MODES, "up")
+
+
+@pytest.fixture
 async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
     mode: Mode = request.param
     async with rig(tmp_path, mode) as made:

@@ -11,6 +11,7 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.dialects import registry
+from tests import matrix
 from tests.fakes.discord.rules import CHECKBOXES, RADIO
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 from tests.unit.adapters.discord.sight import remove_escapes
@@ -19,7 +20,10 @@ LABELS = Labels()
 CARDS = "**Cards** in a grid\n\n```html\n<article>*</article>\n```\n\n- wide\n- [docs](https://example.com/a)"
 
 
-@pytest.fixture(params=MODES)
+pytest_generate_tests = matrix.in_one_of(MODES, "up")
+
+
+@pytest.fixture
 async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
     mode: Mode = request.param
     async with rig(tmp_path, mode) as made:

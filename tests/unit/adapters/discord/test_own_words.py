@@ -12,13 +12,17 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.dialects import registry
 from answerback.service.submission_request import Submission
+from tests import matrix
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 
 LABELS = Labels()
 OPTIONS = [{"label": label, "description": f"about {label}"} for label in ("A", "B", "C")]
 
 
-@pytest.fixture(params=MODES)
+pytest_generate_tests = matrix.in_one_of(MODES, "up")
+
+
+@pytest.fixture
 async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
     mode: Mode = request.param
     async with rig(tmp_path, mode) as made:

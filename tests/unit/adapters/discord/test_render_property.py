@@ -73,7 +73,7 @@ def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
         assert sight.strip_layout(text) in shown, text
 
 
-@MANY
+@settings(max_examples=settings().max_examples // 2)
 @given(INVISIBLE_TEXTS.filter(lambda text: bool(text.strip())))
 def test_invisible_texts_are_within_discords_rules(text: str) -> None:
     view = view_of(ask_of(Form(questions=(question(AnswerType.TEXT, text=text[:20_000]),))))

@@ -11,6 +11,7 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from tests import matrix
 from tests.fakes.discord import interactions
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.world import Message
@@ -23,7 +24,10 @@ LABELS = Labels()
 CHANGED = LABELS.selection_changed.format(submit="Submit")
 
 
-@pytest.fixture(params=MODES)
+pytest_generate_tests = matrix.in_one_of(MODES, "up")
+
+
+@pytest.fixture
 async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
     mode: Mode = request.param
     async with rig(tmp_path, mode) as made:

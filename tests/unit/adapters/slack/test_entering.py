@@ -22,6 +22,7 @@ from answerback.core.walker import Person
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack import modals
 from answerback_slack.parse import Submission
+from tests import matrix
 from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.state import initial
 from tests.fakes.slack.visible_message import controls_of
@@ -191,7 +192,10 @@ def two_of(ask: Ask) -> Ask:
     return ask_of(Form(questions=(question, question.model_copy(update={"id": "r"}))))
 
 
-@pytest.fixture(params=MODES)
+pytest_generate_tests = matrix.in_one_of(MODES, "up")
+
+
+@pytest.fixture
 async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
     async with rig(tmp_path, request.param) as made:
         yield made

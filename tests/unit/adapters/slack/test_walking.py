@@ -10,6 +10,7 @@ import pytest
 
 from answerback.core.ask import Status
 from answerback.core.view import view_of
+from tests import matrix
 from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -22,7 +23,10 @@ ENV = {
 NOTE = {"id": "note", "text": "A note for the log?", "answer_type": "text"}
 
 
-@pytest.fixture(params=MODES)
+pytest_generate_tests = matrix.in_one_of(MODES, "up")
+
+
+@pytest.fixture
 async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
     async with rig(tmp_path, request.param) as made:
         yield made
