@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from email.utils import formatdate
@@ -17,12 +15,6 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.ports.store_values import DeliveryState
 from answerback.service.submission_request import Agent
-from answerback.webhooks.address_policy import (
-    MAX_LOOKUPS,
-    AddressRules,
-    BoundedResolver,
-    GuardedResolver,
-)
 from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits
 from answerback.webhooks.sender import WebhookSender, parse_retry_after
 from tests.fakes.receiver import Receiver, never, receiving, status
@@ -302,94 +294,3 @@ async def test_an_agent_cannot_distinguish_closed_ports_odd_ports_and_private_ad
         lines = [(await box.lines(ask))[0] for ask in asks]
     assert [(one.last_error, one.last_status) for one in found] == [("refused", None)] * 5
     assert [(line["error"], line["status"]) for line in lines] == [("refused", None)] * 5
-
-
-# --- names ---------------------------------------------------------------------------------------
-
-
-async def test_hanging_lookups_do_not_delay_other_lookups(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    release, asked = threading.Event(), []
-    real = socket.getaddrinfo
-
-    def getaddrinfo(host: str, *rest: Any, **more: Any) -> Any:
-        if host.startswith("hangs"):
-            asked.append(host)
-            assert release.wait(WAIT)
-            raise socket.gaierror("no answer")
-        return real(host, *rest, **more)
-
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    inner = BoundedResolver()
-    resolver = GuardedResolver(AddressRules(), inner)
-    hanging = [
-        asyncio.ensure_future(resolver.resolve(f"hangs{n % 40}.example", 80)) for n in range(80)
-    ]
-    async with asyncio.timeout(WAIT):
-        (one,) = await inner.resolve("127.0.0.1", 8080)
-    assert (one["host"], one["port"]) == ("127.0.0.1", 8080)
-    hanging[0].cancel()
-    release.set()
-    outcomes = await asyncio.gather(*hanging, return_exceptions=True)
-    assert isinstance(outcomes[0], asyncio.CancelledError)
-    assert all(isinstance(outcome, OSError) for outcome in outcomes[1:])
-    assert len(asked) == 40, "callers that look up the same host share one lookup"
-    with pytest.raises(OSError, match="label"):
-        await inner.resolve("a" * 70 + ".example", 80)
-    await resolver.close()
-
-
-@pytest.mark.rule("WEBHOOK-6")
-async def test_no_number_of_hanging_lookups_takes_all_threads_or_delays_a_host_that_was_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    release, asked = threading.Event(), []
-    real = socket.getaddrinfo
-
-    def getaddrinfo(host: str, *rest: Any, **more: Any) -> Any:
-        if host.startswith("hangs"):
-            asked.append(host)
-            assert release.wait(WAIT)
-            raise socket.gaierror("no answer")
-        return real("127.0.0.1", *rest, **more)
-
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    resolver = BoundedResolver(max_known=1)
-    for host in ("forgotten.example", "good.example"):
-        await resolver.resolve(host)
-    count = 3 * MAX_LOOKUPS
-    hanging = [
-        asyncio.ensure_future(resolver.resolve(f"hangs{n // 2}.example")) for n in range(count)
-    ]
-    async with asyncio.timeout(WAIT):
-        found = [await resolver.resolve("good.example") for _ in range(3)]
-    assert {one["host"] for (one,) in found} == {"127.0.0.1"}
-    late = asyncio.ensure_future(resolver.resolve("forgotten.example"))
-    for waiting in hanging[-100:]:
-        waiting.cancel()
-    running = [each for each in threading.enumerate() if each.name.startswith("resolve hangs")]
-    release.set()
-    assert len(running) == MAX_LOOKUPS
-    outcomes = await asyncio.gather(*hanging, return_exceptions=True)
-    assert all(isinstance(outcome, OSError) for outcome in outcomes[:-100])
-    async with asyncio.timeout(WAIT):
-        await late
-    assert len(asked) == (count - 100) // 2, "whose caller has left is not looked up any more"
-
-
-async def test_a_lookup_without_a_thread_fails_and_the_next_one_does_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    resolver = BoundedResolver()
-
-    def start(_: object) -> None:
-        raise RuntimeError("can't start new thread")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", start)
-        for _ in range(MAX_LOOKUPS + 1):
-            with pytest.raises(OSError, match="start new thread"):
-                await resolver.resolve("127.0.0.1")
-    (one,) = await resolver.resolve("127.0.0.1")
-    assert one["host"] == "127.0.0.1"
