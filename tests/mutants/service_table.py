@@ -300,6 +300,34 @@ SERVICE = (
                 "if False:",
                 f"{_UNIT}/workers/test_shared_work.py",
             ),
+            (
+                "while not tried or self._is_to_be_sent_again(stored):",
+                "while not tried:",
+                f"{_UNIT}/webhooks/test_delivery_trouble.py",
+            ),
+            (
+                "if self._is_to_be_sent_again(stored):",
+                "if False:",
+                f"{_UNIT}/webhooks/test_delivery_trouble.py",
+            ),
         )
+    ),
+    *(
+        Mutant(
+            f"{_SERVICE}/remote_changes.py",
+            line,
+            "pass",
+            (f"{_UNIT}/service/test_remote_changes.py",),
+        )
+        for line in (
+            "self._lost.set()  # also its surface's followers have to look",
+            "lost |= self._lost.is_set()",
+        )
+    ),
+    Mutant(
+        "bot/answerback/workers/message_queues.py",
+        "self._start_queue(queue, ask_id, retry)",
+        "self._start_queue(queue, ask_id, Retry(retry.seconds))",
+        (f"{_UNIT}/workers/test_message_queues.py",),
     ),
 )

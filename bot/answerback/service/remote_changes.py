@@ -84,19 +84,22 @@ class RemoteChangeListener:
             for ask_id in changed:
                 self._on_remote_change(ask_id)
                 followed = not self._signals.followed.isdisjoint({ask_id} | self._surfaces)
-                if followed or self._presence.has_waiter(ask_id):
-                    await self._wake(ask_id)
+                awaited = followed or self._presence.has_waiter(ask_id)
+                if awaited and not await self._wake(ask_id):
+                    self._lost.set()  # also its surface's followers have to look
 
     async def poll_missed_changes(self) -> None:
         """Find changes without a notification; runs until cancelled."""
+        lost = False
         while True:
-            lost = False
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._every):
-                    lost = await self._lost.wait()
+                    await self._lost.wait()
+            lost |= self._lost.is_set()  # also if it was set just as the time was up
             self._lost.clear()
             try:
                 await self._poll(lost=lost)
+                lost = False
             except StoreError as error:
                 extra = {"action": "hearing"}
                 logger.warning(
@@ -134,16 +137,18 @@ class RemoteChangeListener:
             }
         return outdated
 
-    async def _wake(self, ask_id: str) -> None:
+    async def _wake(self, ask_id: str) -> bool:
+        """Notify of an ask that was changed; return whether it could be read."""
         try:
             ask = await self._store.asks.get(ask_id)
-        except StoreError as error:  # the next poll finds it
+        except StoreError as error:
             extra = {"action": "hearing", "ask_id": ask_id}
             logger.warning("Could not read what another process changed: %s", error, extra=extra)
-            return
+            return False
         if ask is not None:
             self._signals.notify(ask)
             await self._presence.handle_remote_change(ask)
+        return True
 
     async def _wake_surfaces(self) -> None:
         """Make the followers of all asks of a surface look at them again."""

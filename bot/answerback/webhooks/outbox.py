@@ -68,6 +68,13 @@ class DispatchLimits(NamedTuple):
     """Seconds until a database that failed is used again."""
 
 
+class _Held(NamedTuple):
+    """A delivery in memory, as it was last claimed, and the time after which its claim must be renewed before use."""
+
+    stored: StoredDelivery
+    used_by: float
+
+
 _Receiver = tuple[str | None, str]
 """An agent's name and a URL."""
 
@@ -104,8 +111,8 @@ class WebhookDispatcher:
     _endpoints: dict[_Receiver, _Endpoint] = field(default_factory=dict)
     _held_by: Counter[str | None] = field(default_factory=Counter)
     """How many deliveries of each agent are in memory."""
-    _held: dict[str, float] = field(default_factory=dict)
-    """The ids of the deliveries in memory, and the time after which each claim must be renewed before use."""
+    _held: dict[str, _Held] = field(default_factory=dict)
+    """The deliveries in memory, by id."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -172,8 +179,8 @@ class WebhookDispatcher:
 
     def _enqueue(self, stored: StoredDelivery, now: float, used_by: float) -> StoredDelivery | None:
         """Queue a delivery unless it is queued; if it cannot be sent now, return it with a later time."""
-        if stored.delivery.id in self._held:  # its claim had expired, and has been renewed
-            self._held[stored.delivery.id] = used_by
+        if stored.delivery.id in self._held:  # its claim had expired, or it is to be sent again
+            self._held[stored.delivery.id] = _Held(stored, used_by)
             return None
         receiver = (stored.delivery.agent, stored.delivery.url)
         endpoint = self._endpoint(receiver)
@@ -186,7 +193,7 @@ class WebhookDispatcher:
                 _MAX_REQUEUE_SPREAD,
             )
             return replace(stored, next_at=now + _REQUEUE_DELAY + spread * random.random())
-        self._held[stored.delivery.id] = used_by
+        self._held[stored.delivery.id] = _Held(stored, used_by)
         self._held_by[stored.delivery.agent] += 1
         endpoint.waiting.append(stored)
         self._start(receiver, endpoint)
@@ -226,40 +233,50 @@ class WebhookDispatcher:
         self._wake.set()
 
     async def _try(self, stored: StoredDelivery, receiver: _Receiver, endpoint: _Endpoint) -> None:
-        since = asyncio.get_running_loop().time()
+        delivery, tried = stored.delivery, False
         try:
-            if not await self._still_claimed(stored):
-                return
-            now = self.clock.now()
-            if (pause := endpoint.closed_until - self.clock.monotonic()) > 0:
-                later = replace(stored, next_at=now + pause + _REQUEUE_DELAY * random.random())
-                await self._save_result(later, [])
-                return
-            sent = await self._send(stored, now, since)
-            if sent is None:
-                return
-            at = self.clock.now()
-            if sent.retry_after is not None:
-                until = self.clock.monotonic() + sent.retry_after
-                endpoint.closed_until = max(endpoint.closed_until, until)
-            result = self._delivery_after(stored, sent, at)
-            _log(result, sent)
-            if result.state is DeliveryState.DELIVERED and stored.delivery.brings_outcome:
-                await self.save_seen([stored.delivery.ask_id], SeenState.SEEN)
-            # A notification is not an event of the ask.
-            lines = [] if stored.delivery.is_push else [_entry(result, sent, at)]
-            await self._save_result(result, lines)
+            while not tried or self._is_to_be_sent_again(stored):
+                stored, tried = self._held[delivery.id].stored, True
+                await self._attempt(stored, endpoint)
         finally:
-            del self._held[stored.delivery.id]
-            self._held_by -= Counter({stored.delivery.agent: 1})
+            del self._held[delivery.id]
+            self._held_by -= Counter({delivery.agent: 1})
             endpoint.running -= 1
             self._start(receiver, endpoint)
             if not endpoint.running:
                 endpoint.postponed_count = 0
 
+    def _is_to_be_sent_again(self, stored: StoredDelivery) -> bool:
+        """Whether somebody has asked for that, and it was claimed again, since a delivery was claimed as it is here."""
+        return self._held[stored.delivery.id].stored.updated_at != stored.updated_at
+
+    async def _attempt(self, stored: StoredDelivery, endpoint: _Endpoint) -> None:
+        since = asyncio.get_running_loop().time()
+        if not await self._still_claimed(stored):
+            return
+        now = self.clock.now()
+        if (pause := endpoint.closed_until - self.clock.monotonic()) > 0:
+            later = replace(stored, next_at=now + pause + _REQUEUE_DELAY * random.random())
+            await self._save_result(stored, later, [])
+            return
+        sent = await self._send(stored, now, since)
+        if sent is None:
+            return
+        at = self.clock.now()
+        if sent.retry_after is not None:
+            until = self.clock.monotonic() + sent.retry_after
+            endpoint.closed_until = max(endpoint.closed_until, until)
+        result = self._delivery_after(stored, sent, at)
+        _log(result, sent)
+        if result.state is DeliveryState.DELIVERED and stored.delivery.brings_outcome:
+            await self.save_seen([stored.delivery.ask_id], SeenState.SEEN)
+        # A notification is not an event of the ask.
+        lines = [] if stored.delivery.is_push else [_entry(result, sent, at)]
+        await self._save_result(stored, result, lines)
+
     async def _still_claimed(self, stored: StoredDelivery) -> bool:
         """Whether the claim, renewed if necessary, lasts until the attempt ends; if not, another process sends it."""
-        if self.clock.monotonic() < self._held[stored.delivery.id]:
+        if self.clock.monotonic() < self._held[stored.delivery.id].used_by:
             return True
         try:
             return await self.outbox.renew(stored.delivery.id, self.claim)
@@ -309,7 +326,9 @@ class WebhookDispatcher:
         pause = RETRY_DELAYS[tries - 1] * self.jitter()
         return replace(attempted, next_at=at + max(pause, sent.retry_after or 0.0))
 
-    async def _save_result(self, result: StoredDelivery, entries: Iterable[RecordEntry]) -> None:
+    async def _save_result(
+        self, stored: StoredDelivery, result: StoredDelivery, entries: Iterable[RecordEntry]
+    ) -> None:
         """Store a result, however long the database takes: losing it would send the webhook again and again."""
         lines = [(result.delivery.ask_id, entry) for entry in entries]
         extra = {"action": "delivery_unmarked", "ask_id": result.delivery.ask_id}
@@ -320,7 +339,10 @@ class WebhookDispatcher:
             if result.next_at is not None:
                 result = replace(result, next_at=result.next_at - clock_steps.measure_set_back())
             try:
-                await self.outbox.save_results([result], lines, self.claim.holder)
+                if self._is_to_be_sent_again(stored):
+                    await self.outbox.save_results([], lines)
+                else:
+                    await self.outbox.save_results([result], lines, self.claim.holder)
                 return
             except StoreError as error:
                 logger.warning("A webhook's result is not stored yet: %s", error, extra=extra)

@@ -37,6 +37,8 @@ class Retry:
     """Whether a request for the ask does not shorten the delay."""
 
 
+IMMEDIATELY: Final = Retry()
+
 ShowAttempt = Callable[[str, int], Awaitable[Retry | None]]
 """Makes one attempt at an ask (its id, and its number of consecutive failures); None: nothing remains to be done."""
 
@@ -107,30 +109,30 @@ class MessageQueues:
         queue.waiting.append(ask_id)
         self._queue_by_ask[ask_id] = queue
 
-    def _start_queue(self, queue: _Queue, ask_id: str, wait: float = 0.0) -> None:
+    def _start_queue(self, queue: _Queue, ask_id: str, after: Retry = IMMEDIATELY) -> None:
         self._append(queue, ask_id)
-        self._spawn(self._run(queue, wait), f"show {queue.place or ask_id}")
+        self._spawn(self._run(queue, after), f"show {queue.place or ask_id}")
 
     def _spawn(self, work: Coroutine[object, object, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _run(self, queue: _Queue, wait: float) -> None:
-        await _pause(queue, wait)
+    async def _run(self, queue: _Queue, after: Retry) -> None:
+        await _pause(queue, after)
         while queue.waiting:
             ask_id = queue.waiting[0]
             queue.wake.clear()  # before the attempt: a request during it may bring a newer state
             retry = await self.attempt(ask_id, queue.failures)
             if retry is None and queue.wake.is_set():
-                retry = Retry()
+                retry = IMMEDIATELY
             if retry is None or (queue.place is not None and not retry.limited):
                 self._finish_first(queue)
                 if retry is not None:
                     self._requeue_alone(ask_id, retry)
                 continue
             queue.failures = queue.failures + 1 if retry.failed else 0
-            await _pause(queue, retry.seconds, firm=retry.firm)
+            await _pause(queue, retry)
 
     def _finish_first(self, queue: _Queue) -> None:
         """Remove the first ask, which has had its turn."""
@@ -145,7 +147,7 @@ class MessageQueues:
     def _requeue_alone(self, ask_id: str, retry: Retry) -> None:
         """Give an ask its own queue, so that it does not delay the others of its place."""
         queue = _Queue(None, failures=int(retry.failed))
-        self._start_queue(queue, ask_id, retry.seconds)
+        self._start_queue(queue, ask_id, retry)
 
     async def _run_refill(self) -> None:
         try:
@@ -155,15 +157,15 @@ class MessageQueues:
             logger.warning("Could not look for more asks to show: %s", error, extra=extra)
 
 
-async def _pause(queue: _Queue, seconds: float, *, firm: bool = False) -> None:
+async def _pause(queue: _Queue, retry: Retry) -> None:
     """Wait. A request for the ask ends the delay if the ask has its own queue, unless the delay is firm."""
-    if seconds <= 0:
+    if retry.seconds <= 0:
         return
-    if firm or queue.place is not None:
-        await asyncio.sleep(seconds)
+    if retry.firm or queue.place is not None:
+        await asyncio.sleep(retry.seconds)
         return
     with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(retry.seconds):
             await queue.wake.wait()
 
 

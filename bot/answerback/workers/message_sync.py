@@ -38,11 +38,16 @@ from answerback.service.asks_in_place import decide_outdated
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.service.service import Service
 from answerback.workers.late_edits import CallLater, LateEdits
-from answerback.workers.message_queues import MAX_QUEUED, MessageQueues, Retry, place_key
+from answerback.workers.message_queues import (
+    IMMEDIATELY,
+    MAX_QUEUED,
+    MessageQueues,
+    Retry,
+    place_key,
+)
 
 logger = logging.getLogger(__name__)
 
-_IMMEDIATELY: Final = Retry()
 _REFILL_LIMIT: Final = 1_000
 _SUSPEND_SECONDS: Final = 600.0
 """Seconds for which sweeps skip an ask whose problem only the operator can fix."""
@@ -168,7 +173,7 @@ class MessageSync:
             async with self._slots:
                 retry = None if self._stopping else await self._show_latest(ask_id)
                 # The ask has changed since it was shown; other processes would show it only seconds later.
-                while self._stopping and retry in (_IMMEDIATELY, self._outrun):
+                while self._stopping and retry in (IMMEDIATELY, self._outrun):
                     await asyncio.sleep(retry.seconds)
                     retry = await self._show_latest(ask_id)
                 return retry
@@ -230,8 +235,8 @@ class MessageSync:
         if isinstance(retired, BaseException):
             raise retired
         if retired:
-            return shown or _IMMEDIATELY
-        return None if shown == _IMMEDIATELY else shown
+            return shown or IMMEDIATELY
+        return None if shown == IMMEDIATELY else shown
 
     async def _update_current_message(
         self, ask: Ask, surface: Surface, since: float
@@ -300,7 +305,7 @@ class MessageSync:
             if ask.id in self._late_edits:  # also for the next process, if this one ends before
                 await self.service.store.asks.change(ask.id, decide_outdated)
             return None
-        return self._outrun if outrun else _IMMEDIATELY
+        return self._outrun if outrun else IMMEDIATELY
 
     def _hold_message_claim(self, ask: Ask, since: float) -> AbstractAsyncContextManager[None]:
         """Limit how long a show takes, also to the time for which the message's claim, made at ``since``, is held."""
@@ -341,7 +346,7 @@ class MessageSync:
         if latest.destination == ask.destination:
             shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
             await self.service.store.asks.save_shown(ask.id, shown, latest)
-        return _IMMEDIATELY
+        return IMMEDIATELY
 
     async def _retire_old_message(self, ask: Ask, left: AbandonedMessage, since: float) -> bool:
         """Turn the message at a place that the ask has left into a note, as far as possible.

@@ -229,6 +229,32 @@ async def test_an_unreadable_store_is_read_again_later(
     assert caplog.text.count("the server is starting") == 2
 
 
+@pytest.mark.rule("CLAIM-9")
+@pytest.mark.parametrize("failing", ["page", "get"])
+async def test_a_follower_of_a_surface_is_woken_although_the_store_fails_at_first(
+    pair: tuple[Process, Process], monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    ann, ben = pair
+    real, failures = getattr(ben.store.asks, failing), [StoreError("the server is starting")]
+
+    async def later(*args: Any, **kwargs: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return await real(*args, **kwargs)
+
+    monkeypatch.setattr(ben.store.asks, failing, later)
+    async with ben.listening(AT_ONCE):
+        with ben.service.follow("web") as follower:
+            ben.store.changes.deaf = failing == "page"
+            ask = (await ann.service.submit(ask_user(to="web"))).ask
+            if ben.store.changes.deaf:
+                ben.store.changes.said(None)
+            async with asyncio.timeout(WAIT):
+                result = await follower.next_commit()
+    assert result == ask
+    assert not failures
+
+
 async def test_a_change_of_an_unknown_ask_wakes_nobody(pair: tuple[Process, Process]) -> None:
     ann, ben = pair
     async with ben.listening() as hearing:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from answerback.api.deliveries import send_again
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
@@ -245,6 +246,33 @@ async def test_deliveries_in_memory_also_wait_when_a_receiver_asks_for_a_pause(
         receiver.always = None
         await box.clock.advance(70)
         await receiver.until(LIMITS.in_flight + len(asks))
+
+
+@pytest.mark.rule("WEBHOOK-5")
+@pytest.mark.parametrize(("code", "state"), [(204, "delivered"), (500, "pending"), (410, "dead")])
+async def test_a_webhook_that_is_redelivered_during_an_attempt_is_sent_again_after_it(
+    box: Outbox, receiver: Receiver, code: int, state: str
+) -> None:
+    ending = asyncio.Event()
+
+    async def slow(_: Any) -> web.StreamResponse:
+        await ending.wait()
+        return web.Response(status=code)
+
+    receiver.answers = [slow]
+    changed, claimed = box.store.outbox.changed, box.store.outbox.claimed
+    async with box.draining():
+        ask = await box.answered(receiver.url)
+        await receiver.until(1)
+        await box.clock.advance(1)
+        await send_again(box.service, await box.delivery(ask))
+        async with asyncio.timeout(WAIT), changed:
+            await changed.wait_for(lambda: len(claimed) == 2)
+        ending.set()
+        await receiver.until(2)
+        stored = await box.wait_for_tries(ask, 1)
+    assert stored.state is DeliveryState.DELIVERED
+    assert [line["state"] for line in await box.lines(ask)] == [state, "delivered"]
 
 
 async def test_stopping_lets_a_running_attempt_end(box: Outbox, receiver: Receiver) -> None:

@@ -83,12 +83,13 @@ async def test_a_request_during_the_last_attempt_leads_to_another() -> None:
     assert script.attempts == [("a", 0), ("a", 0)]
 
 
-async def test_a_firm_delay_is_not_shortened_by_a_request() -> None:
+@pytest.mark.parametrize("place", [None, "place"])
+async def test_a_firm_delay_is_not_shortened_by_a_request(place: str | None) -> None:
     script = Script()
     queue = MessageQueues(script.attempt, script.refill)
     script.results = {"a": [Retry(0.05, firm=True)]}
     began = asyncio.get_running_loop().time()
-    queue.add("a", None)
+    queue.add("a", place)
     await script.until(1)
     await asyncio.sleep(0)
     queue.add("a", None)
