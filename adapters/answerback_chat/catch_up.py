@@ -71,6 +71,7 @@ class MissedMessageReader(Generic[Place]):
         self._newest = 0.0
         self._saved = 0.0
         self._gap = True
+        self._connected = False
         self._again = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._unconfirmed = False
@@ -89,16 +90,17 @@ class MissedMessageReader(Generic[Place]):
 
     def mark_disconnected(self) -> None:
         """Record that messages no longer arrive."""
-        self._gap = True
+        self._gap, self._connected = True, False
 
     def mark_resumed(self) -> None:
         """Record that messages arrive again, and that the platform itself delivers those of the gap."""
+        self._connected = True
         if self._task is None or self._task.done():
             self._gap = False
 
     def start_catching_up(self) -> None:
         """Record that messages arrive again, and read those of the gap in the background."""
-        self._reads_left = _MAX_UNCONFIRMED_READS
+        self._reads_left, self._connected = _MAX_UNCONFIRMED_READS, True
         self._begin()
 
     def read_one(self, ask: Ask) -> None:
@@ -112,6 +114,7 @@ class MissedMessageReader(Generic[Place]):
             task.add_done_callback(self._reading.discard)
 
     def _begin(self) -> None:
+        self._cancel_unconfirmed_read()  # what it would read is read now
         self._gap = True
         self._again.set()
         if self._task is None or self._task.done():
@@ -121,8 +124,7 @@ class MissedMessageReader(Generic[Place]):
 
     async def stop(self) -> None:
         """Cancel reading; the next start catches up."""
-        if self._later is not None:
-            self._later.cancel()
+        self._cancel_unconfirmed_read()
         tasks = [*self._reading, *([] if self._task is None else [self._task])]
         for task in tasks:
             task.cancel()
@@ -145,8 +147,9 @@ class MissedMessageReader(Generic[Place]):
                 continue
             if self._again.is_set():
                 continue
-            self._gap = False
-            if complete:
+            # What is typed after the connection was lost is read after the next one.
+            self._gap = not self._connected
+            if complete and not self._gap:
                 with contextlib.suppress(StoreError):  # the next message saves it
                     await self._save()
             self._schedule_unconfirmed_read()
@@ -156,6 +159,10 @@ class MissedMessageReader(Generic[Place]):
         if self._unconfirmed and self._reads_left:
             self._reads_left -= 1
             self._later = asyncio.get_running_loop().call_later(_UNCONFIRMED_PAUSE, self._begin)
+
+    def _cancel_unconfirmed_read(self) -> None:
+        if self._later is not None:
+            self._later.cancel()
 
     async def _read_all(self) -> bool:
         """Read every place; return whether all of them could be read."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any, Final
 
 from answerback.core.errors import StoreError
@@ -57,6 +58,7 @@ class LeaderLease:
         self._beginning: set[asyncio.Task[None]] = set()
         """The task that began the work last; none before the lease was first held."""
         self._renewing = BackgroundTasks()
+        self._stopping = asyncio.Event()
 
     @property
     def is_shared(self) -> bool:
@@ -77,6 +79,7 @@ class LeaderLease:
         if self._shared is None:
             await self._begin()
             return
+        self._stopping.clear()
         await self._take_or_renew(self._shared)
         self._renewing.spawn(f"lease {self._name}", self._run(self._shared))
         if self._beginning:
@@ -87,7 +90,9 @@ class LeaderLease:
         if self._shared is None:
             await self._end()
             return
-        await self._renewing.stop(0)
+        self._stopping.set()
+        # A renewal in progress could come after the release.
+        await self._renewing.stop(_END_TIMEOUT)
         if self._epoch:
             await self._lose()
             try:
@@ -96,10 +101,12 @@ class LeaderLease:
                 self._warn("released", error)
 
     async def _run(self, shared: SharedLeases) -> None:
-        while True:
-            await asyncio.sleep(
-                self._seconds / RENEWALS if self._epoch else min(_STANDBY_INTERVAL, self._seconds)
-            )
+        while not self._stopping.is_set():
+            pause = self._seconds / RENEWALS if self._epoch else _STANDBY_INTERVAL
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(pause, self._seconds)):
+                    await self._stopping.wait()
+                    return
             await self._take_or_renew(shared)
 
     async def _take_or_renew(self, shared: SharedLeases) -> None:

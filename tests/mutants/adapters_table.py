@@ -1,9 +1,10 @@
-"""Changes of what the platforms' errors mean."""
+"""Changes of what the platforms' errors mean, and of how their connections are followed."""
 
 from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
+_CHAT = "tests/unit/adapters/chat"
 _SLACK_ERRORS = "adapters/answerback_slack/errors.py"
 _DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
 _SLACK = ("tests/unit/adapters/slack/test_errors.py",)
@@ -49,6 +50,19 @@ ADAPTERS = (
             ('"group chat was deleted"', '"group chat was removed"'),
             ('"user is deactivated":', '"user was deactivated":'),
             ("if isinstance(error, BadRequest) else DestinationGoneError", ""),
+        )
+    ),
+    # What is done at a stop, and when a connection is lost.
+    *(
+        Mutant(f"adapters/answerback_chat/{name}.py", line, mutant, (f"{_CHAT}/test_{name}.py",))
+        for name, line, mutant in (
+            (
+                "leader_lease",
+                "await self._renewing.stop(_END_TIMEOUT)",
+                "await self._renewing.stop(0)",
+            ),
+            ("catch_up", "self._gap = not self._connected", "self._gap = False"),
+            ("catch_up", "self._cancel_unconfirmed_read()  # what", "pass  # what"),
         )
     ),
 )

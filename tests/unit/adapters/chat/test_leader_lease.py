@@ -32,6 +32,9 @@ class FaultyLeases(MemoryLeases):
 
     def __init__(self, database: MemoryDatabase) -> None:
         super().__init__(database)
+        self.gate = asyncio.Event()
+        """While it is not set, no lease is taken or renewed."""
+        self.gate.set()
         self.takes = asyncio.Queue[str]()
         """Who has tried to take or renew a lease."""
 
@@ -42,6 +45,11 @@ class FaultyLeases(MemoryLeases):
             await asyncio.Event().wait()
         if self.failing:
             raise StoreError("the server is starting")
+        # As in PostgreSQL, a statement that has begun is run to its end.
+        return await asyncio.shield(asyncio.create_task(self._take(name, claim)))
+
+    async def _take(self, name: str, claim: Claim) -> int | None:
+        await self.gate.wait()
         return await super().take(name, claim)
 
     async def release(self, name: str, holder: str) -> None:
@@ -170,6 +178,24 @@ async def test_a_process_that_stops_before_it_started_leaves_the_lease_to_its_ho
     await ann.leading.start()
     await ben.leading.stop()
     assert (ann.leading.is_held, ann.calls, ben.calls) == (True, ["began"], [])
+
+
+@pytest.mark.rule("CLAIM-10")
+async def test_a_process_that_stops_during_a_renewal_leaves_the_lease_to_others(
+    leases: FaultyLeases,
+) -> None:
+    ann = Holder(leases, "ann", LASTING)
+    await ann.leading.start()
+    leases.gate.clear()
+    async with asyncio.timeout(WAIT):
+        for _ in range(2):
+            await leases.takes.get()
+    stopping = asyncio.create_task(ann.leading.stop())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    leases.gate.set()
+    await stopping
+    assert await leases.take(LEASE, Claim("ben", 1.0)) == 2
 
 
 async def test_stopping_does_not_wait_for_a_callback_that_hangs(
