@@ -121,4 +121,10 @@ AGENTS = (
             ("held[ask_id] -= 1", "held[ask_id] = 0"),
         )
     ),
+    Mutant(
+        "bot/answerback/agents/bridges/pending_requests.py",
+        "if self._by_key.get(key) is pending:",
+        "if key in self._by_key:",
+        ("tests/unit/bot/agents/bridges/test_pending_requests.py",),
+    ),
 )

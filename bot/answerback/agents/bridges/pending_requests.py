@@ -65,7 +65,8 @@ class PendingRequests:
             if ask is not None:
                 pending.is_answered = True
                 await answer(ask)
-            self._by_key.pop(key, None)
+            if self._by_key.get(key) is pending:  # the server may ask the same again by now
+                del self._by_key[key]
 
         pending.task = self.tasks.create_task(forwarded())
 
@@ -79,9 +80,9 @@ class PendingRequests:
     async def drop(self, key: str) -> None:
         """Stop to wait, and leave the ask open: its answer comes late. One that is there already is still sent."""
         if (pending := self._by_key.get(key)) is not None and not pending.is_answered:
+            del self._by_key[key]
             pending.task.cancel()
             await asyncio.wait([pending.task])
-            self._by_key.pop(key, None)
 
     def end(self) -> None:
         """Stop to wait for all: the server has ended."""
