@@ -325,6 +325,12 @@ SERVICE = (
         )
     ),
     Mutant(
+        f"{_SERVICE}/waiters.py",
+        "ask = follower.newest(ask)",
+        "pass",
+        (f"{_UNIT}/service/test_agent_presence.py",),
+    ),
+    Mutant(
         "bot/answerback/workers/message_queues.py",
         "self._start_queue(queue, ask_id, retry)",
         "self._start_queue(queue, ask_id, Retry(retry.seconds))",

@@ -71,6 +71,11 @@ class Follower:
         ask, self._latest = self._latest, None
         return ask if ask is not None and condition(ask) else None
 
+    def newest(self, ask: Ask) -> Ask:
+        """The ask after the last commit that was not taken yet, or an ask that was read if that is newer."""
+        latest = self._latest
+        return ask if latest is None or latest.revision < ask.revision else latest
+
     def wake(self, ask: Ask) -> None:
         """Note a commit, and wake the waiter."""
         if self._latest is None or ask.revision >= self._latest.revision:

@@ -48,6 +48,8 @@ class Waiters:
         with self.commits.signals.follow(ask_id) as follower:
             ask = await self._read(ask_id, known)
             del known  # a caller may wait for hours, and holds no ask meanwhile
+            if ask is not None:
+                ask = follower.newest(ask)  # it may have been committed while it was read
             if ask is None or not ask.open or self.stopping:
                 return ask
             follower.known = max(ask.revision, follower.known or 0)

@@ -69,6 +69,31 @@ class StoredPresence:
 
 
 @pytest.mark.rule("WAITING-1")
+async def test_an_agent_that_comes_back_at_the_moment_at_which_it_counts_as_gone_counts_as_waiting(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    await service.set_attended(ask.id, attended=True)
+    read = service.store.asks.get
+
+    async def read_late(ask_id: str) -> Ask | None:
+        """Read the ask as it is just before it is stored that nobody waits."""
+        found = await read(ask_id)
+        await service.set_attended(ask_id, attended=False)
+        return found
+
+    monkeypatch.setattr(service.store.asks, "get", read_late)
+    with service.follow(ask.id) as follower:
+        call = asyncio.create_task(service.wait(ask.id, WAIT))
+        shown = await follower.wait_until(lambda latest: not latest.unattended, WAIT / 2)
+        assert shown is not None
+        monkeypatch.undo()
+        service.stop_waiting()
+        await call
+
+
+@pytest.mark.rule("WAITING-1")
 async def test_people_see_when_nobody_waits_any_more_and_when_somebody_does_again(
     parts: Parts,
 ) -> None:
