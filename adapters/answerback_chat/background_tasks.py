@@ -25,7 +25,8 @@ class BackgroundTasks:
 
     def spawn(self, what: str, work: Coroutine[Any, Any, object]) -> None:
         """Start ``work``; a failure is logged under ``what``."""
-        if self._limit is not None and len(self._tasks) >= self._limit:
+        # One that has just ended is still in the set until its callback is called.
+        if self._limit is not None and sum(not t.done() for t in self._tasks) >= self._limit:
             work.close()  # it never starts, so nothing would await it
             extra = {"action": "dropped"}
             logger.error("Too many background tasks: a %s was dropped", what, extra=extra)

@@ -26,3 +26,19 @@ async def test_a_task_beyond_the_limit_is_dropped_and_logged(
     await tasks.stop(5)
     assert done == ["first"]
     assert "Too many background tasks: a second was dropped" in caplog.text
+
+
+async def test_a_task_that_has_just_ended_does_not_count() -> None:
+    tasks, ending, done = BackgroundTasks(limit=1), asyncio.Event(), asyncio.Event()
+
+    async def first() -> None:
+        ending.set()
+
+    async def second() -> None:
+        done.set()
+
+    tasks.spawn("first", first())
+    await ending.wait()  # the callbacks of the first task come next
+    tasks.spawn("second", second())
+    await tasks.stop(5)
+    assert done.is_set()
