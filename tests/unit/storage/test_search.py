@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 import sys
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 import psycopg
@@ -122,8 +123,12 @@ async def test_erased_words_are_in_no_file(tmp_path: Path) -> None:
 
 
 def test_sqlite_indexes_every_word_whole(tmp_path: Path) -> None:
-    """Its own idea of what a word is must part none that `split_words` leaves whole."""
-    characters = (chr(n) for n in range(sys.maxunicode + 1) if not 0xD800 <= n < 0xE000)
+    """Its own idea of what a word is must part none that `split_words` leaves whole.
+
+    Unicode assigns nothing in the planes 4 to 13, and 15 and 16 are for private use: of those, a sample is enough.
+    """
+    assigned = chain(range(0xD800), range(0xE000, 0x40000), range(0xE0000, 0xF0000))
+    characters = map(chr, chain(assigned, range(0x40000, sys.maxunicode + 1, 97)))
     indexed = {f"a{word}a" for each in characters for word in split_words(each)}
     with closing(sqlite3.connect(tmp_path / "a.db")) as db:
         db.execute(schema.SEARCHED[0])

@@ -94,7 +94,8 @@ async def run_town(port: int) -> AsyncIterator[Town]:
 
 
 def _check(asks: list[Ask], allow: bool) -> str:
-    assert check_view(inbox_view.build_home_view(asks, (), LABELS, following="x" * 30)) == []
+    if allow:  # the Home tab is the same for both
+        assert check_view(inbox_view.build_home_view(asks, (), LABELS, following="x" * 30)) == []
     verb = Verb.ALLOW_SEVERAL if allow else Verb.DENY_SEVERAL
     modal = inbox_view.batch_modal(asks, verb, LABELS)
     assert modal is None or check_view(modal) == []
