@@ -145,6 +145,8 @@ class UpdatePoller:
 
     def _begin(self, updates: JsonValue) -> None:
         """Handle the updates that are not being handled yet, all at once: the order is kept where it matters."""
+        # What has failed is among them again; until then it is kept, so that no later one is confirmed.
+        self._handling = {n: task for n, task in self._handling.items() if not _has_failed(task)}
         for update in objects_of(updates):
             number = update.get("update_id")
             is_handled = number in self._handling
@@ -161,9 +163,9 @@ class UpdatePoller:
             task = self._handling[number]
             if not task.done():
                 return True
-            del self._handling[number]
-            if task.cancelled() or not task.result():
+            if _has_failed(task):
                 return False
+            del self._handling[number]
             self._next = number + 1
         return True
 
@@ -179,3 +181,7 @@ class UpdatePoller:
         if not self._connected:
             self._connected = True
             self._on_connected()
+
+
+def _has_failed(task: asyncio.Task[bool]) -> bool:
+    return task.done() and (task.cancelled() or not task.result())

@@ -65,4 +65,10 @@ ADAPTERS = (
             ("catch_up", "self._cancel_unconfirmed_read()  # what", "pass  # what"),
         )
     ),
+    Mutant(
+        "adapters/answerback_telegram/connection.py",
+        "if _has_failed(task):",
+        "if _has_failed(task) and self._handling.pop(number):",
+        ("tests/unit/adapters/telegram/test_polling.py",),
+    ),
 )

@@ -20,6 +20,7 @@ from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.connection import UpdatePoller
 from tests.fakes.long_timeouts import HASTY
 from tests.fakes.telegram.server import FakeTelegram
+from tests.service_support import WAIT
 from tests.unit.adapters.telegram.rig import rig
 from tests.unit.adapters.telegram.test_places_and_faults import GO, live, retry_quickly, send_click
 
@@ -46,19 +47,37 @@ class Handler:
 
 
 @asynccontextmanager
-async def polling(telegram: FakeTelegram) -> AsyncIterator[tuple[Handler, UpdatePoller]]:
+async def polling(
+    telegram: FakeTelegram, handler: Handler | None = None, first_pause: float = 0.01
+) -> AsyncIterator[tuple[Handler, UpdatePoller]]:
     """Run a poller."""
     async with aiohttp.ClientSession() as http:
-        handler, calls = Handler(), TelegramApi(http, telegram.token, telegram.url)
+        handler = handler or Handler()
+        calls = TelegramApi(http, telegram.token, telegram.url)
         outage = Outage(logging.getLogger("test"), "Telegram")
         poller = UpdatePoller(
-            calls, handler.handle, outage, lambda: handler.leads, lambda: None, 0.01
+            calls, handler.handle, outage, lambda: handler.leads, lambda: None, first_pause
         )
         await poller.start()
         try:
             yield handler, poller
         finally:
             await poller.stop()
+
+
+async def test_what_could_not_be_stored_is_not_confirmed_by_a_stop() -> None:
+    handler = Handler()
+    handler.failures = [StoreError("the disk is full")]
+    async with FakeTelegram() as telegram:
+        first, second = [await telegram.send_update({"message": {}}, odd=True) for _ in range(2)]
+        async with polling(telegram, handler, first_pause=3_600.0):
+            async with asyncio.timeout(WAIT):
+                while second not in handler.seen:
+                    handler.called.clear()
+                    await handler.called.wait()
+            for _ in range(20):  # the poller waits before it asks for both again
+                await asyncio.sleep(0)
+        assert not telegram.is_handled(first)
 
 
 async def test_what_could_not_be_stored_is_handled_again_before_anything_after_it_is_confirmed(
