@@ -242,7 +242,7 @@ async def test_with_tokens_the_key_can_read_and_act_but_is_not_an_agents_token(
         assert (await api.act(ask, action="end_turn"))[0] == 200
         body = {"name": "ask_user", "arguments": TEXT}
         async with api.http.post("/v1/asks", json=body, headers=api.person) as response:
-            assert response.status == 401
+            assert response.status == 403
 
 
 @pytest.mark.rule("ACT-5")
