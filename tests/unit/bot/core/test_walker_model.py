@@ -146,5 +146,5 @@ class WalkedForms(RuleBasedStateMachine):
         assert _WALK.validate_json(_WALK.dump_json(self.walk)) == self.walk
 
 
-WalkedForms.TestCase.settings = settings(max_examples=100, stateful_step_count=12, deadline=None)
+WalkedForms.TestCase.settings = settings(max_examples=400, stateful_step_count=12, deadline=None)
 TestWalkedForms = pytest.mark.timeout(600)(WalkedForms.TestCase)
