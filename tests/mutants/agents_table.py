@@ -15,7 +15,7 @@ _CROSSED = (
 )
 _BACKENDS = (f"{_MCP_TESTS}/test_mcp_backends.py",)
 _TASKS = (f"{_MCP_TESTS}/test_mcp_tasks.py",)
-_LATE = (f"{_UNIT}/api/test_late_answers.py",)
+_LATE = tuple(f"{_UNIT}/api/test_{name}.py" for name in ("late_answers", "concurrent_late_answers"))
 _LATE_MCP = (f"{_MCP_TESTS}/test_late_answers_mcp.py",)
 
 AGENTS = (
@@ -119,6 +119,7 @@ AGENTS = (
             ("await asyncio.wait([*self._lost])", "pass"),
             ("if not ask.open and not self._is_lost:", "if not ask.open:"),
             ("held[ask_id] -= 1", "held[ask_id] = 0"),
+            ("self._held_for(name, kinds) | released", "self._held_for(name, kinds)"),
         )
     ),
     Mutant(

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -41,6 +42,8 @@ class LateAnswerTracker:
         self._held: dict[HoldKey, Counter[str]] = {}
         """The asks whose outcome a response is reporting, or will report once they end."""
         self._released = asyncio.Event()
+        self._released_during: list[set[str]] = []
+        """For each list that is being read, the asks that were released meanwhile."""
         self._lost: set[asyncio.Future[None]] = set()
         """The responses that turned out not to have arrived, until their outcomes count as unseen again."""
 
@@ -57,12 +60,22 @@ class LateAnswerTracker:
         kinds = (SeenState.SEEN,) if after is not None else (SeenState.SEEN, SeenState.LISTED)
         while True:
             query = LateAnswerQuery(name, conversation, after, self._held_for(name, kinds), limit)
-            owed = await self._late_answers.list_owed(query, self._clock.now())
-            # What another call has listed in the meantime is in its response.
-            held = self._held_for(name, kinds)
-            unseen = [late for late in owed if late.ask.id not in held]
+            with self._noting_released() as released:
+                owed = await self._late_answers.list_owed(query, self._clock.now())
+            # What another call has listed in the meantime is, or was, in its response.
+            elsewhere = self._held_for(name, kinds) | released
+            unseen = [late for late in owed if late.ask.id not in elsewhere]
             if unseen or not owed:
                 return unseen
+
+    @contextmanager
+    def _noting_released(self) -> Iterator[set[str]]:
+        released: set[str] = set()
+        self._released_during.append(released)
+        try:
+            yield released
+        finally:
+            self._released_during = [each for each in self._released_during if each is not released]
 
     def _held_for(self, name: str, kinds: Sequence[SeenState]) -> frozenset[str]:
         held = (self._held.get((name, kind), ()) for kind in kinds)
@@ -132,6 +145,8 @@ class LateAnswerTracker:
             del held[ask_id]
         if not held:
             del self._held[hold_key]
+        for released in self._released_during:
+            released.add(ask_id)
         # Wakes all that wait now; a new event, as some may have to wait for another release.
         self._released.set()
         self._released = asyncio.Event()

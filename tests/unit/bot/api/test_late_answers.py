@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import socket
 import struct
@@ -60,13 +59,6 @@ async def test_an_answer_nobody_waited_for_is_returned_once(api: Served) -> None
     assert body["next"] == 1
     assert await get_late(api, "?conversation=c1") == {"answers": [], "next": None}
     assert len(await ids(api)) == 1
-
-
-@pytest.mark.rule("LATE-1")
-async def test_of_calls_at_the_same_time_one_gets_an_answer(api: Served) -> None:
-    asks = [(await answered_ask(api))["id"] for _ in range(3)]
-    lists = await asyncio.gather(*(ids(api, "?limit=2") for _ in range(8)))
-    assert sorted(itertools.chain(*lists)) == sorted(asks)
 
 
 @pytest.mark.rule("LATE-3")
