@@ -25,8 +25,7 @@ class BackgroundTasks:
 
     def spawn(self, what: str, work: Coroutine[Any, Any, object]) -> None:
         """Start ``work``; a failure is logged under ``what``."""
-        # One that has just ended is still in the set until its callback is called.
-        if self._limit is not None and sum(not t.done() for t in self._tasks) >= self._limit:
+        if self._is_full():
             work.close()  # it never starts, so nothing would await it
             extra = {"action": "dropped"}
             logger.error("Too many background tasks: a %s was dropped", what, extra=extra)
@@ -42,6 +41,12 @@ class BackgroundTasks:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _is_full(self) -> bool:
+        if self._limit is None or len(self._tasks) < self._limit:
+            return False
+        # One that has just ended is still in the set until its callback is called.
+        return sum(not task.done() for task in self._tasks) >= self._limit
 
     async def _run(self, what: str, work: Coroutine[Any, Any, object]) -> None:
         try:

@@ -14,6 +14,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from answerback.ports.person_key import hash_of
 from tests import postgres
 from tests.acceptance.forked_process import forked
 from tests.acceptance.process import PATIENCE, command, run, serving
@@ -79,6 +80,17 @@ async def test_serve_ends_with_one_sentence_if_its_database_cannot_be_used(
     assert sentence in err
     assert len(err.splitlines()) == 1
     assert "right" not in err
+
+
+@pytest.mark.rule("CLI-1")
+async def test_serve_says_that_other_machines_can_reach_it(tmp_path: Path) -> None:
+    environment = {
+        "ANSWERBACK_SERVER__HOST": "0.0.0.0",
+        "ANSWERBACK_AGENTS__CI__TOKEN_HASH": hash_of("ci"),
+    }
+    async with serving(tmp_path, environment) as (process, url):
+        assert url.startswith("http://127.0.0.1:")
+        assert await process.line() == "and on every other address of this machine"
 
 
 async def wait_for_callers(http: aiohttp.ClientSession, count: int) -> None:

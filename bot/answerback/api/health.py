@@ -33,10 +33,11 @@ async def readyz(call: Call) -> web.Response:
         async with asyncio.timeout(_READY_TIMEOUT):
             await call.api.store.check()
     except StoreError as error:
-        logger.warning("Not ready: %s", error, extra={"action": "not_ready"})
         failures["database"] = str(error)
     except TimeoutError:
         failures["database"] = f"The database did not answer within {_READY_TIMEOUT:g} seconds."
+    for message in failures.values():  # surfaces log their own
+        logger.warning("Not ready: %s", message, extra={"action": "not_ready"})
     for name, surface in call.api.surfaces.items():
         if (reason := surface.unready_reason()) is not None:
             failures[name] = reason

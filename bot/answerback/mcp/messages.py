@@ -56,5 +56,5 @@ def _id_of(line: bytes) -> RequestId | None:
         found = json.loads(line)["id"]
     except (ValueError, RecursionError, LookupError, TypeError):
         return None
-    is_id = isinstance(found, int) or (isinstance(found, str) and is_encodable(found))
+    is_id = type(found) is int or (isinstance(found, str) and is_encodable(found))
     return found if is_id else None

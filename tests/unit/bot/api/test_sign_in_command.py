@@ -148,6 +148,13 @@ def own(url: str) -> Json:
     }
 
 
+@pytest.mark.rule("ONBOARD-12")
+async def test_no_token_is_fetched_where_others_could_read_it(home: Path) -> None:
+    url = "http://ask.example.com"
+    done = await run("connect", "claude", "--sign-in", "--yes", "--url", url)
+    assert (done.exit_code, "is not encrypted" in done.output) == (2, True), done.output
+
+
 BEGUN: tuple[int, Json] = (
     200,
     {

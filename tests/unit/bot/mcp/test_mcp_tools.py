@@ -203,6 +203,7 @@ async def test_the_bridge_answers_a_message_that_http_would_refuse_with_why() ->
             ('"id": "a", "method": "ping", "params": {"a": NaN}', "a", "NaN is not a JSON value"),
             ('"id": 3, "method": "ping", "params": {"a": "\\ud800"}', 3, "half a surrogate pair"),
             ('"id": "\\ud800", "method": "ping"', None, "half a surrogate pair"),
+            ('"id": true, "id": true', None, 'key "id" occurs twice'),
             ('"method" "ping"', None, "not valid JSON"),
             ('"method": "ping", "params": 1e999', None, "larger than a double"),
             ('"id": 4, "method": "ping"', 4, ""),

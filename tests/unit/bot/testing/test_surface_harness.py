@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from answerback.core.ask import Destination
 from answerback.core.errors import RateLimitedError
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
-from answerback.testing.example_asks import new_ask
+from answerback.testing import surface_harness
+from answerback.testing.example_asks import FORM, new_ask
 from answerback.testing.surface_harness import SurfaceHarness
 from answerback.workers.message_sync import MessageSync
 from tests.service_support import FakeSurface
@@ -21,3 +23,18 @@ async def test_a_reminder_waits_until_the_platform_accepts_calls() -> None:
     service = Service(MemoryStore(), SystemClock(), {"chat": chat}, known_surfaces=frozenset())
     await SurfaceHarness(service, MessageSync(service)).remind(new_ask(), 0)
     assert chat.reminders == [("ask_1", 0)]
+
+
+async def test_what_is_not_shown_in_time_fails_with_what_is_known_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(surface_harness, "SHOWN_WITHIN", 0.05)
+    chat = FakeSurface()
+    chat.failures.append(RateLimitedError("slow down", retry_after=300))
+    store = MemoryStore()
+    await store.open()
+    service = Service(store, SystemClock(), {"chat": chat}, known_surfaces=frozenset())
+    harness = SurfaceHarness(service, MessageSync(service))
+    with pytest.raises(AssertionError, match=r"limited.*ask_0"):
+        await harness.create_ask(FORM, Destination(surface="chat", channel="C1"))
+    await harness.stop_showing()
