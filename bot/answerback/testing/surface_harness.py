@@ -27,8 +27,6 @@ from answerback.testing.manual_timers import ManualTimers
 from answerback.workers.message_sync import MessageSync, SyncPace
 
 _NUMBERS = count(1)
-SHOWN_WITHIN = 120.0
-"""Seconds for which a test waits for messages to be up to date, rather than for ever."""
 SWEEP = 100
 """How many asks are brought up to date after a start."""
 
@@ -43,6 +41,8 @@ class SurfaceHarness:
     """The harnesses of other processes on the same store."""
     timers: ManualTimers = field(default_factory=ManualTimers)
     """The timers of the message sync."""
+    patience: float = 120.0
+    """Seconds for which a test waits for messages to be up to date."""
 
     @property
     def store(self) -> Store:
@@ -64,7 +64,7 @@ class SurfaceHarness:
         """Return the current ask once all messages are up to date; fail if they are not in time."""
         syncs = [each.message_sync for each in (self, *self.other_replicas)]
         try:
-            async with asyncio.timeout(SHOWN_WITHIN):
+            async with asyncio.timeout(self.patience):
                 while any(sync.pending_count for sync in syncs):
                     for sync in syncs:
                         await sync.wait_until_idle()
@@ -72,7 +72,7 @@ class SurfaceHarness:
             stored = await self.store.asks.get(ask_id)
             state = [(sync.pending_count, {**sync.show_counts}) for sync in syncs]
             raise AssertionError(
-                f"After {SHOWN_WITHIN} s not all is shown: {state}, {stored}"
+                f"After {self.patience} s not all is shown: {state}, {stored}"
             ) from None
         stored = await self.store.asks.get(ask_id)
         assert stored is not None

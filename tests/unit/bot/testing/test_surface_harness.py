@@ -8,7 +8,6 @@ from answerback.core.ask import Destination
 from answerback.core.errors import RateLimitedError
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
-from answerback.testing import surface_harness
 from answerback.testing.example_asks import FORM, new_ask
 from answerback.testing.surface_harness import SurfaceHarness
 from answerback.workers.message_sync import MessageSync
@@ -25,16 +24,13 @@ async def test_a_reminder_waits_until_the_platform_accepts_calls() -> None:
     assert chat.reminders == [("ask_1", 0)]
 
 
-async def test_what_is_not_shown_in_time_fails_with_what_is_known_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(surface_harness, "SHOWN_WITHIN", 0.05)
+async def test_what_is_not_shown_in_time_fails_with_what_is_known_of_it() -> None:
     chat = FakeSurface()
     chat.failures.append(RateLimitedError("slow down", retry_after=300))
     store = MemoryStore()
     await store.open()
     service = Service(store, SystemClock(), {"chat": chat}, known_surfaces=frozenset())
-    harness = SurfaceHarness(service, MessageSync(service))
+    harness = SurfaceHarness(service, MessageSync(service), patience=0.05)
     with pytest.raises(AssertionError, match=r"limited.*ask_0"):
         await harness.create_ask(FORM, Destination(surface="chat", channel="C1"))
     await harness.stop_showing()
