@@ -196,6 +196,8 @@ def nothing_of_ours_blocks_the_loop() -> Iterator[None]:
         function.can_block_predicate = either(function.can_block_predicate)
     # When measuring, coverage takes its own lock the first time our code enters a file.
     calls.functions["threading.Lock.acquire"].can_block_in("coverage/collector.py", "lock_data")
+    # The loop has ended, and waits for its threads.
+    calls.functions["threading.Lock.acquire"].can_block_in("asyncio/runners.py", "close")
     calls.activate()
     yield
     calls.deactivate()

@@ -119,7 +119,8 @@ AGENTS = (
             ("await asyncio.wait([*self._lost])", "pass"),
             ("if not ask.open and not self._is_lost:", "if not ask.open:"),
             ("held[ask_id] -= 1", "held[ask_id] = 0"),
-            ("self._held_for(name, kinds) | released", "self._held_for(name, kinds)"),
+            ("each for key, each in released if key in keys", "each for _, each in released"),
+            ("released.add((hold_key, ask_id))", "pass"),
         )
     ),
     Mutant(

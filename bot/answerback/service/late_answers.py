@@ -42,8 +42,8 @@ class LateAnswerTracker:
         self._held: dict[HoldKey, Counter[str]] = {}
         """The asks whose outcome a response is reporting, or will report once they end."""
         self._released = asyncio.Event()
-        self._released_during: list[set[str]] = []
-        """For each list that is being read, the asks that were released meanwhile."""
+        self._released_during: list[set[tuple[HoldKey, str]]] = []
+        """For each list that is being read, the asks that were released meanwhile, as they were held."""
         self._lost: set[asyncio.Future[None]] = set()
         """The responses that turned out not to have arrived, until their outcomes count as unseen again."""
 
@@ -63,14 +63,17 @@ class LateAnswerTracker:
             with self._noting_released() as released:
                 owed = await self._late_answers.list_owed(query, self._clock.now())
             # What another call has listed in the meantime is, or was, in its response.
-            elsewhere = self._held_for(name, kinds) | released
+            keys = {(name, kind) for kind in kinds}
+            elsewhere = self._held_for(name, kinds) | {
+                each for key, each in released if key in keys
+            }
             unseen = [late for late in owed if late.ask.id not in elsewhere]
             if unseen or not owed:
                 return unseen
 
     @contextmanager
-    def _noting_released(self) -> Iterator[set[str]]:
-        released: set[str] = set()
+    def _noting_released(self) -> Iterator[set[tuple[HoldKey, str]]]:
+        released: set[tuple[HoldKey, str]] = set()
         self._released_during.append(released)
         try:
             yield released
@@ -146,7 +149,7 @@ class LateAnswerTracker:
         if not held:
             del self._held[hold_key]
         for released in self._released_during:
-            released.add(ask_id)
+            released.add((hold_key, ask_id))
         # Wakes all that wait now; a new event, as some may have to wait for another release.
         self._released.set()
         self._released = asyncio.Event()

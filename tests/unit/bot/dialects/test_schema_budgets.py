@@ -12,7 +12,7 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.json_schema import metaschemas, schemas, validators
 from answerback.core.json_schema.schemas import Budget, InvalidSchemaError, SchemaTooLargeError
 from answerback.dialects import registry
-from tests.timing import BLOCKED, seconds
+from tests.timing import BLOCKED, seconds, slowdown
 
 
 def resident() -> int:
@@ -53,7 +53,7 @@ def call(*of: Any) -> dict[str, Any]:
 @pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("pattern", [r"\p{L}{90}", "(a|b|cd){20000}"])
 def test_a_hundred_costly_patterns_share_one_budget(pattern: str, compiling: list[float]) -> None:
-    before = resident()
+    before, slower = resident(), slowdown()
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call(
             "ask_user", call(*({"pattern": pattern, "title": str(n)} for n in range(100)))
@@ -62,7 +62,8 @@ def test_a_hundred_costly_patterns_share_one_budget(pattern: str, compiling: lis
     assert problem.code in {"too_long", "invalid_schema"}
     assert problem.pointer == "/questions/99/schema"
     assert max(compiling) < BLOCKED
-    assert sum(compiling) < 2.0
+    # Each is too short to be corrected by itself.
+    assert sum(compiling) / max(slower, slowdown()) < 2.0
     assert resident() - before < 100 * 2**20
 
 
