@@ -19,6 +19,7 @@ from answerback.ports.surface import Acted, Actor
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import PersonSettings
 from answerback.service.question_routing import ToolRule
+from answerback_storage.maintenance import SqlMaintenance
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.personal_links_file import PersonalLinksFile
 from answerback_web.plugin import WebSettings
@@ -231,12 +232,16 @@ async def test_a_clock_set_back_revives_no_expired_grant_before_anybody_noticed(
 
 
 @pytest.mark.rule("GRANT-7")
+@pytest.mark.parametrize("ended", [True, False], ids=["all ended", "all about to be ended"])
 @pytest.mark.parametrize("ahead", [-100.0, 100.0], ids=["before the last line", "after it"])
 async def test_a_clock_set_back_while_no_service_ran_revives_none(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, ahead: float
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, ahead: float, ended: bool
 ) -> None:
     def set_clock(seconds: float) -> None:
         monkeypatch.setattr(SystemClock, "now", lambda _self: time.time() + seconds)
+
+    async def wait(*_: object) -> None:
+        await asyncio.Event().wait()
 
     async with serving(serve) as api:
         await grant(api)
@@ -250,6 +255,8 @@ async def test_a_clock_set_back_while_no_service_ran_revives_none(
 
             await until(is_noted)
     set_clock(ahead)
+    if not ended:
+        monkeypatch.setattr(SqlMaintenance, "shift_schedule", wait)
     async with serving(serve, tokens=tokens) as api:
         assert (await submit(api))["status"] == "open"
     async with serving(serve, tokens=tokens) as api:
