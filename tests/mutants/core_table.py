@@ -67,6 +67,12 @@ CORE = (
             ("self.grant.number and not self.erased_at", "self.grant.number"),
         )
     ),
+    Mutant(
+        f"{_CORE}/ask.py",
+        "times.append(self.created_at - self.set_back)",
+        "times.append(self.created_at)",
+        (f"{_UNIT}/webhooks/test_clock_set.py",),
+    ),
     # Grants: what is certainly the same, and for how long.
     *(
         Mutant(f"{_CORE}/grants.py", line, mutant, _GRANTS)

@@ -216,7 +216,7 @@ class Ask(StrictDataclass):
             return None
         times = [self.expires_at, self.presence_lapses_at, self.escalates_at]
         if self.inquiring:
-            times.append(self.created_at)
+            times.append(self.created_at - self.set_back)
         if (number := self.reminded - self.reminded_before) < len(reminders := self.reminders):
             times.append(self.created_at - self.set_back + reminders[number])
         return min((at for at in times if at is not None), default=None)

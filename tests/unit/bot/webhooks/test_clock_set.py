@@ -20,8 +20,15 @@ from answerback.webhooks.outbox import RETRY_DELAYS, DispatchLimits
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from tests.fakes.receiver import receiving, status
-from tests.service_support import WAIT
-from tests.unit.bot.background_support import ended, reopen_store, running, submit
+from tests.service_support import WAIT, ask_user
+from tests.unit.bot.background_support import (
+    ScriptedInquiry,
+    ended,
+    inquiry_rules,
+    reopen_store,
+    running,
+    submit,
+)
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.outbox_support import outbox
 
@@ -43,6 +50,16 @@ async def test_a_reminder_is_sent_on_time_although_the_clock_was_set_back(
         await parts.clock.set(-DAY)
         await parts.clock.advance(61)
         await parts.chat.until(lambda: len(parts.chat.reminders) == 2)
+
+
+@pytest.mark.rule("DATA-15")
+async def test_an_inquiry_does_not_wait_for_a_clock_that_was_set_back(parts: Parts) -> None:
+    rules, call = inquiry_rules()
+    before = parts.service(rules, inquiry=True)
+    ask = (await before.submit(ask_user().model_copy(update=call))).ask
+    await parts.clock.set(-DAY)
+    async with running(parts, rules, ScriptedInquiry(answer=True)) as (service, _):
+        assert (await ended(service, ask)).status is Status.ANSWERED
 
 
 async def until_rescheduled(parts: Parts, ask: Ask) -> None:
