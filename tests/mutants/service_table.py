@@ -13,6 +13,13 @@ _AUTHORIZED = (f"{_UNIT}/api/test_tokens.py", f"{_UNIT}/api/test_actions.py")
 _ADDRESSES = (f"{_UNIT}/service/test_callbacks.py", f"{_UNIT}/webhooks/test_webhook_isolation.py")
 
 SERVICE = (
+    # Notifying: an ask that moves leaves a surface.
+    Mutant(
+        f"{_SERVICE}/notify.py",
+        "self._surfaces if ask.escalated else (ask.destination.surface,)",
+        "(ask.destination.surface,)",
+        ("tests/unit/adapters/web/test_people.py",),
+    ),
     # Acting: late, stale, foreign and repeated actions.
     Mutant(
         f"{_SERVICE}/act_or_refuse.py",

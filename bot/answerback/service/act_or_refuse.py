@@ -65,7 +65,10 @@ class ChangeCommitter:
     """Makes the receipts of asks that end; None: there are to be none."""
     push_surface: str | None
     """Where people have themselves notified; None: nowhere."""
-    signals: Signals = field(default_factory=Signals)
+    signals: Signals = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.signals = Signals(self.surfaces)
 
     async def change(
         self, ask_id: str, decide: Callable[[Ask, float], Change | None]

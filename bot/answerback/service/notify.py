@@ -6,7 +6,7 @@ Nothing is kept for asks without a waiting caller.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator, KeysView
+from collections.abc import Callable, Collection, Coroutine, Iterator, KeysView
 from types import TracebackType
 from typing import Any, Generic, ParamSpec
 
@@ -94,9 +94,14 @@ class Follower:
 
 
 class Signals:
-    """All followers in this process, by what they follow: an ask's id, or a surface's name."""
+    """All followers in this process, by what they follow: an ask's id, or a surface's name.
 
-    def __init__(self) -> None:
+    Args:
+        surfaces: the surfaces' names.
+    """
+
+    def __init__(self, surfaces: Collection[str] = ()) -> None:
+        self._surfaces = surfaces
         self._followers: dict[str, set[Follower]] = {}
         self.count = 0
         """How many followers there are."""
@@ -130,7 +135,9 @@ class Signals:
 
     def notify(self, ask: Ask) -> None:
         """Notify the followers of an ask, and of its surface, of a commit."""
-        for what in (ask.id, ask.destination.surface):
+        # An escalated ask may have left any of the surfaces.
+        surfaces = self._surfaces if ask.escalated else (ask.destination.surface,)
+        for what in (ask.id, *surfaces):
             for follower in self._followers.get(what, ()):
                 follower.wake(ask)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.actions import Answer
+from answerback.core.ask import Destination
 from answerback.core.intents import Intent
 from answerback.core.labels import Labels
 from answerback.core.people import People
@@ -20,6 +21,7 @@ from answerback.ports.person_key import operator_holder
 from answerback.ports.surface import Acted, Actor
 from answerback_web.page_access import PageLinks
 from tests.browser.site import INBOX, KEY, OPERATOR, SECRET, Site, site
+from tests.service_support import WAIT, escalate_to
 from tests.unit.adapters.web.examples import TEXT, path
 from tests.unit.adapters.web.reader import Document, Reader, reader
 
@@ -196,4 +198,20 @@ async def test_the_inbox_moves_with_what_happens_on_the_persons_other_surfaces(
         assert events is not None
         waits = asyncio.create_task(far.open(html.unescape(events[1])))
         await shared.ask(TEXT, to="chat:C1", responders=["U1"])
+        assert "moved" in (await waits).text
+
+
+@pytest.mark.rule("WEB-3")
+async def test_the_inbox_moves_when_an_ask_is_escalated_to_another_surface(
+    shared: Site, far: Reader
+) -> None:
+    ask = await shared.ask(TEXT, responders=["alice"])
+    inbox = await far.open("/?key=abp_alice")
+    events = re.search(r'data-events="([^"]+)"', inbox.markup)
+    assert events is not None
+    waits = asyncio.create_task(far.open(html.unescape(events[1])))
+    async with asyncio.timeout(WAIT):
+        while not shared.service.signals.count:  # noqa: ASYNC110 - counted, not signalled
+            await asyncio.sleep(0.005)
+        await escalate_to(shared.service, ask, Destination(surface="chat", channel="C1"))
         assert "moved" in (await waits).text
