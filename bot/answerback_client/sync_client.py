@@ -6,9 +6,11 @@ import asyncio
 import functools
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from answerback_client.async_client import PATIENCE, AsyncClient
+from answerback_client.models import ClientError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,7 +40,9 @@ class Client:
     ) -> None:
         self._client = AsyncClient(url, token, patience=patience)
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._submitting = threading.Lock()
+        """Held while a call is handed to the client's thread, and while that is ended."""
+        self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
     def __enter__(self) -> Self:
@@ -48,13 +52,23 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connections and end the client's thread."""
-        if self._loop.is_closed():
-            return
-        self._run(self._client.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        """Close the connections and end the client's thread; what still waits in other threads fails."""
+        with self._submitting:
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(self._loop.stop)
+                self._thread.join()
+
+    def _serve(self) -> None:
+        """Run the calls until the client is closed."""
+        self._loop.run_forever()
+        self._loop.run_until_complete(self._end(asyncio.all_tasks(self._loop)))
         self._loop.close()
+
+    async def _end(self, calls: set[asyncio.Task[object]]) -> None:
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        await self._client.close()
 
     ask = _blocking(AsyncClient.ask)
     submit = _blocking(AsyncClient.submit)
@@ -83,7 +97,11 @@ class Client:
                 task.cancel()
 
         try:
-            return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
+            with self._submitting:
+                result = asyncio.run_coroutine_threadsafe(call(), self._loop)
+            return result.result()
+        except CancelledError:
+            raise ClientError("The client was closed before the call had ended.") from None
         except KeyboardInterrupt:
             # Not by cancelling the future: the signal may arrive once the call is running, before we have its future.
             asyncio.run_coroutine_threadsafe(give_up(), self._loop)

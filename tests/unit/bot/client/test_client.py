@@ -367,3 +367,21 @@ def test_ctrl_c_cancels_the_blocking_clients_call_and_it_can_be_closed() -> None
         person.join(WAIT)
         client.close()
     assert hung_up == [b""]
+
+
+def test_calls_in_other_threads_fail_once_the_blocking_client_is_closed() -> None:
+    failed = threading.Event()
+
+    def wait(blocking: Client) -> None:
+        with pytest.raises(ClientError, match="closed"):
+            blocking.wait("ask_1")
+        failed.set()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = Client(f"http://127.0.0.1:{server.getsockname()[1]}")
+        threading.Thread(target=wait, args=[client], daemon=True).start()
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65_536)  # the call is running, and never answered
+            client.close()
+            assert failed.wait(WAIT)
