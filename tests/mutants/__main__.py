@@ -7,16 +7,18 @@ words select those whose file or line has one of them. The tests first have to p
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.meta.project import ROOT, files
 from tests.mutants.mutant import Mutant
@@ -27,6 +29,58 @@ _TIMEOUT = 600
 _RESULTS: Final = {0: "SURVIVED", 1: "noticed", 5: "SURVIVED"}
 """What pytest's exit status says about a mutant: no test failed, some did, none ran. Others say nothing about it."""
 _NOTHING: Final = "NO RESULT"
+_LIBRARIES: Final = (
+    "aiohttp.web",
+    "blockbuster",
+    "hypothesis.strategies",
+    "inline_snapshot",
+    "jsonschema_rs",
+    "psycopg",
+    "pydantic_settings",
+    "pytest_asyncio",
+    "rich",
+    "sqlite_utils",
+    "syrupy",
+)
+"""What nearly all tests import, and no mutant changes."""
+
+
+class Checkout(NamedTuple):
+    """A copy of the project, and the process that runs pytest in it."""
+
+    path: Path
+    pytest: subprocess.Popen[str]
+
+    def run(self, tests: Sequence[str], timeout: float) -> tuple[int | None, str]:
+        """Return pytest's exit status, None if it took too long, and the first line that says what failed."""
+        to, answers = self.pytest.stdin, self.pytest.stdout
+        if to is None or answers is None:
+            raise AssertionError("both are pipes")
+        # Plain, because pytest rewrites no assertions of libraries that are imported already.
+        arguments = ("-q", "-x", "-p", "no:cacheprovider", "--assert=plain", *tests)
+        to.write(json.dumps([timeout, *arguments]) + "\n")
+        to.flush()
+        status, output = json.loads(answers.readline())
+        # Captured logs have lines that begin with ERROR, too.
+        beginnings = ("FAILED ", "ERROR tests", "ERROR: ")
+        lines = output.splitlines()
+        return status, next((line for line in lines if line.startswith(beginnings)), "")
+
+
+@contextmanager
+def checkout_in(path: Path, libraries: Sequence[str] = ()) -> Iterator[Checkout]:
+    """Start the process that runs pytest in a checkout, with libraries that it imports before all tests."""
+    # The processes that tests start must import the changed copy, not what is installed.
+    paths = os.pathsep.join(str(path / each) for each in (".", "bot", "adapters", "storage"))
+    with subprocess.Popen(
+        [sys.executable, "-P", ROOT / "tests/mutants/forks.py", *libraries],
+        cwd=path,
+        env={**os.environ, "PYTHONPATH": paths},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield Checkout(path, process)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -41,14 +95,19 @@ def main(arguments: Sequence[str]) -> int:
     if not chosen:
         sys.exit("No mutant has one of these words in its file or line.")
     workers = len(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory() as folder:
-        copies: SimpleQueue[Path] = SimpleQueue()
-        for number in range(workers):
-            copies.put(_copy(Path(folder) / str(number)))
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        checkouts = [
+            stack.enter_context(checkout_in(_copy(folder / str(number)), _LIBRARIES))
+            for number in range(workers)
+        ]
+        copies: SimpleQueue[Checkout] = SimpleQueue()
+        for checkout in checkouts:
+            copies.put(checkout)
         if "--quick" not in arguments:
-            verify_passing(chosen, Path(folder) / "0")
-        with ThreadPoolExecutor(workers) as pool:
-            results = [*pool.map(lambda mutant: _in_a_copy(mutant, copies), chosen)]
+            verify_passing(chosen, checkouts[0])
+        pool = stack.enter_context(ThreadPoolExecutor(workers))
+        results = [*pool.map(lambda mutant: _in_a_copy(mutant, copies), chosen)]
     wrong = sum(result != "noticed" for result in results)
     sys.stdout.write(f"{len(chosen)} mutants, {wrong} survived or without a result\n")
     return int(wrong > 0)
@@ -65,7 +124,7 @@ def _copy(target: Path) -> Path:
     return target
 
 
-def _in_a_copy(mutant: Mutant, copies: SimpleQueue[Path]) -> str:
+def _in_a_copy(mutant: Mutant, copies: SimpleQueue[Checkout]) -> str:
     copy = copies.get()
     try:
         result, reason = tried(mutant, copy)
@@ -76,48 +135,27 @@ def _in_a_copy(mutant: Mutant, copies: SimpleQueue[Path]) -> str:
     return result
 
 
-def tried(mutant: Mutant, checkout: Path) -> tuple[str, str]:
+def tried(mutant: Mutant, checkout: Checkout) -> tuple[str, str]:
     """Return what the tests of a mutant say about it, and the first line in which they say so."""
-    file = checkout / mutant.file
+    file = checkout.path / mutant.file
     original = file.read_text("utf-8")
     try:
         file.write_text(original.replace(mutant.line, mutant.mutant), "utf-8")
-        ran = _run(mutant.tests, checkout, _TIMEOUT)
-    except subprocess.TimeoutExpired:  # neither noticed nor survived: it has to be run again
-        return _NOTHING, f"{_TIMEOUT} s"
+        status, reason = checkout.run(mutant.tests, _TIMEOUT)
     finally:
         file.write_text(original, "utf-8")
-    return _RESULTS.get(ran.returncode, _NOTHING), _reason(ran)
+    if status is None:  # neither noticed nor survived: it has to be run again
+        return _NOTHING, f"{_TIMEOUT} s"
+    result = _RESULTS.get(status, _NOTHING)
+    return (_NOTHING if result == "noticed" and not reason else result), reason
 
 
-def verify_passing(mutants: Iterable[Mutant], checkout: Path) -> None:
+def verify_passing(mutants: Iterable[Mutant], checkout: Checkout) -> None:
     """Exit if one of their tests fails without a mutant: it would seem to notice them all."""
     tests = sorted({test for mutant in mutants for test in mutant.tests})
-    ran = _run(tests, checkout, len(tests) * _TIMEOUT)
-    if ran.returncode:
-        sys.exit(f"Without any mutant: {_reason(ran)}")
-
-
-def _run(tests: Sequence[str], checkout: Path, timeout: float) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-    # The processes that tests start must import the changed copy, not what is installed.
-    path = os.pathsep.join(str(checkout / each) for each in (".", "bot", "adapters", "storage"))
-    return subprocess.run(
-        command,
-        cwd=checkout,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=timeout,
-    )
-
-
-def _reason(ran: subprocess.CompletedProcess[str]) -> str:
-    lines = (ran.stdout + ran.stderr).splitlines()
-    # Captured logs have lines that begin with ERROR, too.
-    beginnings = ("FAILED ", "ERROR tests", "ERROR: ")
-    return next((line for line in lines if line.startswith(beginnings)), "")
+    status, reason = checkout.run(tests, len(tests) * _TIMEOUT)
+    if status != 0:
+        sys.exit(f"Without any mutant: {reason}")
 
 
 if __name__ == "__main__":

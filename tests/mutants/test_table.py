@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.meta.project import ROOT
-from tests.mutants.__main__ import tried, verify_passing
+from tests.mutants.__main__ import checkout_in, tried, verify_passing
 from tests.mutants.mutant import Mutant
 from tests.mutants.table import MUTANTS
 
@@ -39,8 +39,9 @@ def test_pytest_knows_every_test_that_a_mutant_names() -> None:
         ("return 2", "test_none.py", "SURVIVED"),
         ("return 2", "test_part.py::test_misspelt", "NO RESULT"),
         ("return (", "test_part.py", "NO RESULT"),
+        ("return 2", "test_exit.py", "NO RESULT"),
     ],
-    ids=["noticed", "survived", "no test", "no such test", "not Python"],
+    ids=["noticed", "survived", "no test", "no such test", "not Python", "no test failed"],
 )
 def test_only_a_test_that_fails_notices_a_mutant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mutant: str, test: str, result: str
@@ -49,10 +50,14 @@ def test_only_a_test_that_fails_notices_a_mutant(
     part = tmp_path / "part.py"
     part.write_text("def it():\n    return 1\n")
     (tmp_path / "test_none.py").touch()
+    (tmp_path / "test_exit.py").write_text(
+        "import pytest\n\n\ndef test_it(): pytest.exit('Why?', 1)\n"
+    )
     (tmp_path / "test_part.py").write_text(
         "import part\n\n\ndef test_it():\n    assert part.it() == 1\n"
     )
-    assert tried(Mutant("part.py", "return 1", mutant, (test,)), tmp_path)[0] == result
+    with checkout_in(tmp_path) as checkout:
+        assert tried(Mutant("part.py", "return 1", mutant, (test,)), checkout)[0] == result
     assert "return 1\n" in part.read_text()
 
 
@@ -63,7 +68,22 @@ def test_a_test_that_fails_without_a_mutant_is_reported(
     (tmp_path / "test_part.py").write_text(
         "def test_it(): pass\ndef test_other(): raise ValueError\n"
     )
-    verify_passing([Mutant("part.py", "", "", ("test_part.py::test_it",))], tmp_path)
-    failing = Mutant("part.py", "", "", ("test_part.py",))
-    with pytest.raises(SystemExit, match=r"Without any mutant: FAILED test_part\.py::test_other"):
-        verify_passing([failing], tmp_path)
+    with checkout_in(tmp_path) as checkout:
+        verify_passing([Mutant("part.py", "", "", ("test_part.py::test_it",))], checkout)
+        failing = Mutant("part.py", "", "", ("test_part.py",))
+        with pytest.raises(
+            SystemExit, match=r"Without any mutant: FAILED test_part\.py::test_other"
+        ):
+            verify_passing([failing], checkout)
+
+
+def test_tests_that_take_too_long_say_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    (tmp_path / "test_part.py").write_text(
+        "import threading\n\n\ndef test_it(): threading.Event().wait()\ndef test_other(): pass\n"
+    )
+    with checkout_in(tmp_path) as checkout:
+        assert checkout.run(["test_part.py"], 0.5) == (None, "")
+        assert checkout.run(["test_part.py::test_other"], 60.0) == (0, "")
