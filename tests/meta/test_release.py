@@ -17,7 +17,6 @@ def _check(folder: Path) -> subprocess.CompletedProcess[str]:
         [folder / ".ci" / "release", "--check"],
         capture_output=True,
         text=True,
-        timeout=30,
         check=False,
     )
 

@@ -45,7 +45,6 @@ def build(into: Path) -> tuple[Path, Path]:
             *("--no-build-isolation", "--wheel-dir", str(into), str(source), str(source / CLIENT)),
         ],
         check=True,
-        timeout=50,
     )
     (service,) = into.glob("answerback-*.whl")
     (client,) = into.glob("answerback_client-*.whl")
@@ -70,7 +69,6 @@ def environment(target: Path, wheels: Iterable[Path], wanted: Iterable[str]) -> 
             *("--offline", "--no-cache", "--no-deps", *map(str, wheels)),
         ],
         check=True,
-        timeout=50,
     )
     return target / "bin"
 

@@ -100,6 +100,7 @@ async def test_signing_in_goes_with_connecting_alone(more: str) -> None:
 async def test_a_token_never_travels_in_the_clear() -> None:
     done = await run("connect", "claude", "--sign-in", "--yes", "--url", "http://ask.example.com")
     assert done.exit_code == 2
+    assert "is not encrypted" in done.output
     assert "Use https://" in done.output
 
 
@@ -148,13 +149,6 @@ def own(url: str) -> Json:
     }
 
 
-@pytest.mark.rule("ONBOARD-12")
-async def test_no_token_is_fetched_where_others_could_read_it(home: Path) -> None:
-    url = "http://ask.example.com"
-    done = await run("connect", "claude", "--sign-in", "--yes", "--url", url)
-    assert (done.exit_code, "is not encrypted" in done.output) == (2, True), done.output
-
-
 BEGUN: tuple[int, Json] = (
     200,
     {
@@ -177,6 +171,7 @@ SHORT: tuple[int, Json] = (200, {**BEGUN[1], "expires_in": "soon"})
         (lambda url: {**own(url), "issuer": "https://x.example"}, (), "calls itself https://x"),
         (lambda url: {**own(url), "token_endpoint": "https://x.example/t"}, (), "nothing was sent"),
         (lambda url: {"issuer": url}, (), "nothing was sent"),
+        (own, ("hang up",), "cannot be reached"),
         (own, ("junk",), "does not answer as an Answerback"),
         (own, ((400, {"error": "x", "error_description": "No \x1b[2J"}),), "refused it: No"),
         (own, (BEGUN, (400, {"error": "access_denied"})), "It was denied"),
