@@ -13,6 +13,13 @@ _AUTHORIZED = (f"{_UNIT}/api/test_tokens.py", f"{_UNIT}/api/test_actions.py")
 _ADDRESSES = (f"{_UNIT}/service/test_callbacks.py", f"{_UNIT}/webhooks/test_webhook_isolation.py")
 
 SERVICE = (
+    # Showing: what another process may still change.
+    Mutant(
+        "bot/answerback/workers/message_sync.py",
+        "self._started or ask.shown_revision < ask.revision - 1",
+        "self._started",
+        (f"{_UNIT}/workers/test_lost_claims.py",),
+    ),
     # Notifying: an ask that moves leaves a surface.
     Mutant(
         f"{_SERVICE}/notify.py",

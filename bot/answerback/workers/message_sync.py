@@ -101,8 +101,9 @@ class MessageSync:
         if self._stopping:
             return
         self._suspended.pop(ask.id, None)
-        if ask.updated_at < self._started > self.service.clock.now() - self.pace.show_timeout:
-            self._late_edits.expect(ask)  # by the process before this one
+        was_outdated = ask.updated_at < self._started or ask.shown_revision < ask.revision - 1
+        if was_outdated and ask.id not in self._queues:
+            self._expect_former_edit(ask)
         if ask.id in self._updating_elsewhere and self._updating_elsewhere[ask.id] == ask.message:
             return
         self._queues.add(ask.id, place_key(ask.destination) if ask.message is None else None)
@@ -136,9 +137,14 @@ class MessageSync:
                 continue
             # While it was read, a show may have begun and failed for a reason that only the operator can fix.
             if ask is not None and not self._is_handled(ask_id):
-                if self.service.claim is not SOLE_CLAIM:
-                    self._late_edits.expect(ask)  # by the process from which this one takes over
+                self._expect_former_edit(ask)
                 self.request_sync(ask)
+
+    def _expect_former_edit(self, ask: Ask) -> None:
+        """Note that an edit by another process, or by the one before this one, may be on its way to a message."""
+        is_early = self._started > self.service.clock.now() - self.pace.show_timeout
+        if is_early or self.service.claim is not SOLE_CLAIM:
+            self._late_edits.expect(ask)
 
     def _is_handled(self, ask_id: str) -> bool:
         """Whether an ask is waiting here to be shown, now or once more, is being shown, or is suspended."""
@@ -169,6 +175,7 @@ class MessageSync:
 
     async def _attempt(self, ask_id: str, failures: int) -> Retry | None:
         self._updating_elsewhere.pop(ask_id, None)
+        wait = Backoff(self.pace.first_pause, self.pace.max_pause).delay_after(failures)
         try:
             async with self._slots:
                 retry = None if self._stopping else await self._show_latest(ask_id)
@@ -185,9 +192,8 @@ class MessageSync:
             self._suspend(ask_id)
             return None
         except (PlatformUnavailableError, TimeoutError):
-            return Retry(self._pause_after(failures), failed=True)
+            return Retry(wait, failed=True)
         except (PlatformError, StoreError) as error:
-            wait = self._pause_after(failures)
             self._warn(ask_id, error, wait)
             return Retry(wait, failed=True)
         except Exception:  # a defect in rendering must not stop the other asks in a queue
@@ -197,9 +203,6 @@ class MessageSync:
     @property
     def _outrun(self) -> Retry:
         return Retry(self.pace.outrun, firm=True)
-
-    def _pause_after(self, failures: int) -> float:
-        return Backoff(self.pace.first_pause, self.pace.max_pause).delay_after(failures)
 
     def _suspend(self, ask_id: str) -> None:
         """Make sweeps skip an ask; if there are very many, the oldest are retried sooner."""

@@ -100,6 +100,34 @@ async def test_a_message_taken_over_is_shown_once_more_when_its_last_edit_can_no
 
 
 @pytest.mark.rule("CLAIM-4")
+async def test_a_click_on_a_message_that_a_dead_process_was_editing_is_not_undone_by_that_edit(
+    store: Store,
+) -> None:
+    processes = Processes(store)
+    ann, anns = processes.start(Claim("ann", SHORT_LEASE))
+    ben, bens = processes.start(BEN)
+    chat = processes.chat
+    ask = (await ann.submit(ask_user(boolean("a"), boolean("b"), boolean("c")))).ask
+    await anns.wait_until_idle()
+    chat.hold = asyncio.Event()
+    await ann.act(ask.id, Answer(value=True), actor())
+    await chat.until(lambda: chat.shows == 2)
+    await anns.stop(0)  # the process is frozen: its edit is with the platform
+    chat.hold = None
+    async with asyncio.timeout(WAIT):
+        while await store.claims.claim_message(ask.id, BEN) is None:  # noqa: ASYNC110 nothing signals that a lease expired
+            await asyncio.sleep(0.01)
+    await ben.act(ask.id, Answer(value=True), actor())
+    await chat.until(lambda: chat.messages[ask.id].revision == 3)
+    await bens.wait_until_idle()
+    shows = chat.shows
+    processes.timers.run_all()  # the platform may have carried it out in the meantime
+    await bens.wait_until_idle()
+    assert (chat.shows, chat.messages[ask.id].revision) == (shows + 1, 3)
+    await bens.stop()
+
+
+@pytest.mark.rule("CLAIM-4")
 async def test_a_reminder_whose_claim_expired_is_abandoned_and_sent_by_another_process(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
