@@ -15,6 +15,8 @@ from contextlib import suppress
 from itertools import chain
 from typing import Final
 
+from pydantic import JsonValue
+
 from answerback.core.ask import ANYONE, Ask
 from answerback.core.errors import (
     PlatformError,
@@ -202,6 +204,8 @@ class HomeTabs:
                 raise
             except PlatformError as error:
                 self._log_rejection(error)
+            except Exception:  # a defect in one Home must not stop the others
+                logger.exception("Publishing a Home tab failed", extra={"action": "home"})
 
     def _next(self) -> str | None:
         now = time.monotonic()
@@ -224,10 +228,12 @@ class HomeTabs:
     async def _publish(self, user: str) -> None:
         person = Person(surface="slack", user_id=user)
         pages = await self._pages(user)
-        depth = len(pages)
+        before: JsonValue = [*pages]
         page = await self._read_page(person, pages)
-        if len(pages) < depth:
-            await self._asks.save_draft(_key(user), [*pages])
+        left: JsonValue = [*pages]
+        if left != before:
+            # Unless they have turned to another page meanwhile, which is published next.
+            await self._asks.change_draft(_key(user), lambda now: left if now == before else now)
         recent = () if pages else await self._asks.list_answered_by(person, inbox_view.RECENT_SIZE)
         rows, following = page.rows, page.after
         others = (

@@ -12,6 +12,13 @@ _TELEGRAM = ("tests/unit/adapters/telegram/test_errors.py",)
 _DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
 
 ADAPTERS = (
+    # Home tabs: what a person did meanwhile counts.
+    Mutant(
+        "adapters/answerback_slack/inbox.py",
+        "lambda now: left if now == before else now",
+        "lambda now: left",
+        ("tests/unit/adapters/slack/test_home_races.py",),
+    ),
     # Platforms' errors: each documented code, and what it causes.
     Mutant(
         "adapters/answerback_slack/errors.py",
