@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Final
 
 from answerback.core.ask import RecordEntry
+from answerback.ports.message_state import keep_intervals
 from answerback.ports.store import Maintenance
 from answerback.ports.store_values import DeliveryState
 from answerback_storage import rows
@@ -96,7 +96,7 @@ class SqlMaintenance(Part[SqlDatabase], Maintenance):
                     [ask_id for (ask_id,) in due[first : first + STEP]]
                 ):
                     if not at - rows.CLOCK_CHANGE_WINDOW <= old.created_at <= at:
-                        await tx.update(old, replace(old, set_back=old.set_back + seconds))
+                        await tx.update(old, keep_intervals(old, seconds))
             entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
             await tx.add_lines([(None, entry)])
 

@@ -68,6 +68,12 @@ CORE = (
         )
     ),
     Mutant(
+        "bot/answerback/ports/message_state.py",
+        "replace(kept, expires_at=ask.expires_at - set_back)",
+        "kept",
+        (f"{_UNIT}/webhooks/test_clock_set.py",),
+    ),
+    Mutant(
         f"{_CORE}/ask.py",
         "times.append(self.created_at - self.set_back)",
         "times.append(self.created_at)",

@@ -208,6 +208,20 @@ class MaintenanceContract:
         assert (counted["pending"], counted["delivered"], counted["dead"]) == (1, 1, 1)
 
     @pytest.mark.rule("DATA-15")
+    async def test_an_ask_expires_no_later_because_the_clock_is_set_back(
+        self, store: Store
+    ) -> None:
+        for number, message in ((1, {"id": "1"}), (2, None)):
+            ask = new_ask(number, expires_at=1_060.0, message=message, shown_revision=1)
+            await store.asks.create(Write(ask), None)
+        await store.maintenance.shift_schedule(500.0, 510.0)
+        assert await store.claims.next_due(0.0) == 560.0
+        found = await store.asks.get("ask_1")
+        assert found is not None
+        assert found.expires_at == 560.0
+        assert await store.messages.list_outdated(9) == ["ask_1"], "it says when it closes"
+
+    @pytest.mark.rule("DATA-15")
     async def test_setting_the_clock_back_reschedules_pending_work_once(self, store: Store) -> None:
         assert await store.record.last_time() is None
         reminded = {"remind_after": (60.0,)}

@@ -78,6 +78,18 @@ def mark_outdated(ask: Ask) -> Ask:
     return replace(ask, missed=ask.missed + 1, shown_revision=shown)
 
 
+def keep_intervals(ask: Ask, set_back: float) -> Ask:
+    """Return an open ask whose deadlines are as far away as before the clock was set back by so many seconds.
+
+    Its message says when it closes, so it is shown again.
+    """
+    kept = replace(ask, set_back=ask.set_back + set_back)
+    if ask.expires_at is None:
+        return kept
+    kept = replace(kept, expires_at=ask.expires_at - set_back)
+    return mark_outdated(kept) if ask.message is not None else kept
+
+
 def replace_channel_id(ask: Ask, old: str, new: str) -> Ask:
     """Return the ask with its channel's id replaced. A message that is being shown meanwhile still belongs to it."""
     if ask.message is None:

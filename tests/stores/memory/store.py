@@ -18,6 +18,7 @@ from answerback.ports.late_answers import (
     LateAnswerStore,
     SeenState,
 )
+from answerback.ports.message_state import keep_intervals
 from answerback.ports.push import PushSubscription, PushSubscriptions
 from answerback.ports.store import AccountLinkStore, Maintenance, Record, Store
 from answerback.ports.store_values import ChangedAsks, DeliveryState, StoredEntry
@@ -269,7 +270,7 @@ class MemoryMaintenance(Part[MemoryDatabase], Maintenance):
                 ask.next_due() is not None
                 and not at - rows.CLOCK_CHANGE_WINDOW <= ask.created_at <= at
             ):
-                self._db.save(replace(ask, set_back=ask.set_back + seconds))
+                self._db.save(keep_intervals(ask, seconds))
         tables.sign_ins.clear()
         for key, token in tables.agent_tokens.items():
             tables.agent_tokens[key] = replace(token, until=token.until - seconds)

@@ -71,6 +71,17 @@ async def until_rescheduled(parts: Parts, ask: Ask) -> None:
 
 
 @pytest.mark.rule("DATA-15")
+async def test_an_ask_expires_on_time_although_the_clock_was_set_back(parts: Parts) -> None:
+    async with running(parts) as (service, _):
+        ask = await submit(service, expires_in=60)
+        await parts.clock.advance(50)
+        await parts.clock.set(-DAY)
+        await until_rescheduled(parts, ask)
+        await parts.clock.advance(11)
+        assert (await ended(service, ask)).status is Status.EXPIRED
+
+
+@pytest.mark.rule("DATA-15")
 async def test_a_clock_set_back_while_no_service_ran_is_detected_at_the_start(
     parts: Parts, tmp_path: Path
 ) -> None:
