@@ -19,6 +19,13 @@ _LATE = tuple(f"{_UNIT}/api/test_{name}.py" for name in ("late_answers", "concur
 _LATE_MCP = (f"{_MCP_TESTS}/test_late_answers_mcp.py",)
 
 AGENTS = (
+    # MCP: a cancellation that is there before its call.
+    Mutant(
+        "bot/answerback/mcp/cancellation.py",
+        "if key in self._early:",
+        "if False:",
+        _CANCELLED,
+    ),
     # MCP: what a cancelled call, a task or a waiting call reports.
     *(
         Mutant(f"{_MCP}/{file}.py", line, mutant, tests)

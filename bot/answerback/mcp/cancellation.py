@@ -28,6 +28,8 @@ SESSION_HEADER: Final = "Mcp-Session-Id"
 CANCELLED: Final = "notifications/cancelled"
 _CROSSING_SECONDS: Final = 10.0
 """Seconds after its response for which a call can be cancelled: the two may cross."""
+_MAX_EARLY: Final = 1_000
+"""Cancellations without a call that are remembered at a time, at most."""
 _KEY_PREFIX: Final = "mcp call "
 _MAX_CLIENT_NAME: Final = 100
 
@@ -51,12 +53,15 @@ class CancellableCalls:
 
     Args:
         changes: tells the other processes of cancellations, as one of them may hold the call.
-        crossing: seconds after its response for which a call can be cancelled.
+        crossing: seconds after its response for which a call can be cancelled, and for which a cancellation that may
+            have overtaken its call is remembered.
     """
 
     def __init__(self, changes: RemoteChanges, crossing: float = _CROSSING_SECONDS) -> None:
         self._changes, self._crossing = changes, crossing
         self._calls: dict[str, CancellableCall] = {}
+        self._early: set[str] = set()
+        """The keys of cancellations without a call, which may be on its way."""
         self._cancelling: set[asyncio.Task[None]] = set()
         changes.listen(self._handle_announcement)
 
@@ -67,6 +72,9 @@ class CancellableCalls:
             yield
             return
         self._calls[key] = call
+        if key in self._early:
+            self._early.remove(key)
+            self._handle_announcement(key)
         try:
             yield
         finally:
@@ -77,16 +85,27 @@ class CancellableCalls:
         if key is None:
             return
         if (call := self._calls.pop(key, None)) is None:
+            self._remember(key)
             self._changes.announce(key)
         else:
             await call.cancel()
 
     def _handle_announcement(self, name: str | None) -> None:
         """Cancel a call whose cancellation reached another process."""
-        if name is not None and (call := self._calls.pop(name, None)) is not None:
+        if name is None or not name.startswith(_KEY_PREFIX):
+            return
+        if (call := self._calls.pop(name, None)) is None:
+            self._remember(name)
+        else:
             task = asyncio.create_task(call.cancel(), name="cancelling an MCP call")
             self._cancelling.add(task)
             task.add_done_callback(self._cancelling.discard)
+
+    def _remember(self, key: str) -> None:
+        """Remember a cancellation for a while, as its call may have yet to arrive."""
+        if len(self._early) < _MAX_EARLY:
+            self._early.add(key)
+            asyncio.get_running_loop().call_later(self._crossing, self._early.discard, key)
 
     def _forget(self, key: str, call: CancellableCall) -> None:
         if self._calls.get(key) is call:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -30,6 +31,36 @@ async def test_a_call_that_was_answered_a_while_ago_is_not_cancelled() -> None:
     await _forgotten()
     await calls.cancel(key)
     assert not third.scope.cancel_called
+
+
+@pytest.mark.rule("MCP-14")
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_a_cancellation_that_overtakes_its_call_cancels_it(
+    monkeypatch: pytest.MonkeyPatch, *, elsewhere: bool
+) -> None:
+    changes, listeners = MemoryStore().changes, list[Callable[[str | None], None]]()
+    monkeypatch.setattr(changes, "listen", listeners.append)
+    calls, call = CancellableCalls(changes), CancellableCall(None)
+    key = call_key(None, "session", 1)
+    if elsewhere:
+        listeners[0](key)
+    else:
+        await calls.cancel(key)
+    with calls.track(key, call):
+        await asyncio.sleep(0)
+    assert call.scope.cancel_called
+
+
+async def test_a_thousand_cancellations_without_a_call_are_remembered() -> None:
+    calls = CancellableCalls(MemoryStore().changes)
+    keys = [call_key(None, "session", number) for number in range(1_001)]
+    for key in keys:
+        await calls.cancel(key)
+    for key, remembered in ((keys[999], True), (keys[1_000], False)):
+        call = CancellableCall(None)
+        with calls.track(key, call):
+            await asyncio.sleep(0)
+        assert call.scope.cancel_called is remembered
 
 
 async def _forgotten() -> None:
