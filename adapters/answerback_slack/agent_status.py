@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import Final, NamedTuple
+from weakref import WeakValueDictionary
 
 from answerback.core.actions import EndTurn
 from answerback.core.ask import Ask, Status, Thread
@@ -81,6 +82,7 @@ class AgentSessions:
         self._turns: dict[AgentSession, object] = {}
         """The task that may set a session's status, represented by its token: always the latest one."""
         self._processing: set[AgentSession] = set()
+        self._locks: WeakValueDictionary[AgentSession, asyncio.Lock] = WeakValueDictionary()
 
     async def stop(self) -> None:
         """Cancel running work, and end the ``processing`` status of the sessions that this process would have ended."""
@@ -154,13 +156,17 @@ class AgentSessions:
         method = self._calls.client.agents_sessions_setStatus
 
         async def set_status() -> None:
-            if self._turns.get(session) is not turn:
-                return
-            if status is SessionStatus.PROCESSING:
-                self._processing.add(session)  # a call that a stop interrupts may be carried out
-            else:
-                self._processing.discard(session)
-            await self._calls.call(method, channel_id=channel, thread_ts=thread, status=status)
+            # Of two calls at a time, Slack could carry out the earlier one last.
+            async with self._locks.setdefault(session, asyncio.Lock()):
+                if self._turns.get(session) is not turn:
+                    return
+                if status is SessionStatus.PROCESSING:
+                    self._processing.add(
+                        session
+                    )  # a call that a stop interrupts may be carried out
+                else:
+                    self._processing.discard(session)
+                await self._calls.call(method, channel_id=channel, thread_ts=thread, status=status)
 
         try:
             await retry(set_status)

@@ -12,6 +12,13 @@ _TELEGRAM = ("tests/unit/adapters/telegram/test_errors.py",)
 _DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
 
 ADAPTERS = (
+    # Agent sessions: one status at a time.
+    Mutant(
+        "adapters/answerback_slack/agent_status.py",
+        "async with self._locks.setdefault(session, asyncio.Lock()):",
+        "async with asyncio.Lock():",
+        ("tests/unit/adapters/slack/test_agent_status.py",),
+    ),
     # Home tabs: what a person did meanwhile counts.
     Mutant(
         "adapters/answerback_slack/inbox.py",

@@ -169,6 +169,21 @@ async def test_a_status_that_slack_refuses_is_logged_and_the_next_one_is_set(
 
 
 @pytest.mark.rule("SLACK-12")
+async def test_a_status_on_its_way_is_not_overtaken_by_a_later_one(up: Rig) -> None:
+    first = await up.submit(APPLY)
+    thread = up.live(first).ts
+    await until(up, thread, "suspended")
+    hangs = up.slack.faults.add("agents.sessions.setStatus", hang=True)
+    await answered(up, first)
+    await up.slack.until(lambda: hangs.hits)
+    await up.submit(APPLY, to=f"slack:{CHANNEL}/{thread}")
+    elsewhere = up.live(await up.submit(APPLY)).ts
+    await until(up, elsewhere, "suspended")
+    hangs.release()
+    await until(up, thread, "suspended", "processing", "suspended")
+
+
+@pytest.mark.rule("SLACK-12")
 async def test_a_delayed_status_does_not_overwrite_a_later_one(up: Rig) -> None:
     up.slack.faults.add("agents.sessions.setStatus", times=1, status=429, retry_after=3)
     ask = await up.submit(APPLY)
