@@ -161,9 +161,8 @@ class AgentSessions:
                 if self._turns.get(session) is not turn:
                     return
                 if status is SessionStatus.PROCESSING:
-                    self._processing.add(
-                        session
-                    )  # a call that a stop interrupts may be carried out
+                    # A call that a stop interrupts may be carried out.
+                    self._processing.add(session)
                 else:
                     self._processing.discard(session)
                 await self._calls.call(method, channel_id=channel, thread_ts=thread, status=status)
