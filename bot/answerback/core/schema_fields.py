@@ -158,56 +158,55 @@ def _whole_field(schema: Mapping[str, JsonValue]) -> tuple[Field] | None:
 
 def _field(root: Mapping[str, JsonValue], name: str, node: JsonValue, required: bool) -> Field:
     node, nullable = _resolve(root, node)
-    field = Field(
+    types, null_type = _types(node)
+    bounds: Mapping[str, JsonValue] = node
+    choices = _choices(node, types)
+    if choices is None:
+        kind, choices = _plain_kind(root, node, types)
+    else:
+        kept = tuple(choice for choice in choices if choice.value is not None)
+        null_type = len(kept) < len(choices)
+        kind, choices, bounds = FieldKind.CHOICE, kept, {}
+    if kind in {FieldKind.CHOICE, FieldKind.CHOICES} and not choices:
+        raise _NotFlatError
+    return Field(
         name=name,
         title=_text_if_not_blank(node.get("title")) or name,
         description=_text_if_not_blank(node.get("description")),
         required=required,
-        kind=FieldKind.TEXT,
+        kind=kind,
+        nullable=nullable or null_type,
+        choices=choices,
         default=node.get("default"),
+        min_length=_integer(bounds.get("minLength")),
+        max_length=_integer(bounds.get("maxLength")),
+        pattern=_text(bounds.get("pattern")),
+        minimum=_bound(bounds.get("minimum")),
+        maximum=_bound(bounds.get("maximum")),
+        exclusive_minimum=_bound(bounds.get("exclusiveMinimum")),
+        exclusive_maximum=_bound(bounds.get("exclusiveMaximum")),
+        min_items=_integer(bounds.get("minItems")) or 0,
+        max_items=_integer(bounds.get("maxItems")),
+        example=_example(bounds.get("examples")),
     )
-    types, null_type = _types(node)
-    choices = _choices(node, types)
-    if choices is not None:
-        kept = tuple(choice for choice in choices if choice.value is not None)
-        null_type = len(kept) < len(choices)
-        field = replace(field, kind=FieldKind.CHOICE, choices=kept)
-    else:
-        field = _typed_field(root, field, node, types)
-    if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES} and not field.choices:
-        raise _NotFlatError
-    return replace(field, nullable=nullable or null_type)
 
 
-def _typed_field(
-    root: Mapping[str, JsonValue], field: Field, node: Mapping[str, JsonValue], types: list[str]
-) -> Field:
-    """Complete a field of a single plain type with its bounds."""
+def _plain_kind(
+    root: Mapping[str, JsonValue], node: Mapping[str, JsonValue], types: list[str]
+) -> tuple[FieldKind, tuple[Choice, ...]]:
+    """Return the kind of a field of a single plain type, and the choices of a list."""
     if len(types) != 1 or types[0] not in _KINDS or _UNREPRESENTABLE & node.keys():
         raise _NotFlatError
     kind = _KINDS[types[0]]
     if kind is FieldKind.TEXT:
-        kind = _FORMATS.get(str(node.get("format")), FieldKind.TEXT)
-    elif kind is FieldKind.CHOICES:
-        item, null_item = _resolve(root, node.get("items"))
-        choices = _choices(item, _types(item)[0])
-        if choices is None or null_item:
-            raise _NotFlatError
-        field = replace(field, choices=choices)
-    return replace(
-        field,
-        kind=kind,
-        min_length=_integer(node.get("minLength")),
-        max_length=_integer(node.get("maxLength")),
-        pattern=_text(node.get("pattern")),
-        minimum=_bound(node.get("minimum")),
-        maximum=_bound(node.get("maximum")),
-        exclusive_minimum=_bound(node.get("exclusiveMinimum")),
-        exclusive_maximum=_bound(node.get("exclusiveMaximum")),
-        min_items=_integer(node.get("minItems")) or 0,
-        max_items=_integer(node.get("maxItems")),
-        example=_example(node.get("examples")),
-    )
+        return _FORMATS.get(str(node.get("format")), kind), ()
+    if kind is not FieldKind.CHOICES:
+        return kind, ()
+    item, null_item = _resolve(root, node.get("items"))
+    choices = _choices(item, _types(item)[0])
+    if choices is None or null_item:
+        raise _NotFlatError
+    return kind, choices
 
 
 def _example(examples: JsonValue) -> str | None:
