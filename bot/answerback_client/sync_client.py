@@ -98,6 +98,9 @@ class Client:
 
         try:
             with self._submitting:
+                if self._loop.is_closed():
+                    work.close()
+                    raise ClientError("The client is closed. Create another.")
                 result = asyncio.run_coroutine_threadsafe(call(), self._loop)
             return result.result()
         except CancelledError:

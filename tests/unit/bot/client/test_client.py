@@ -385,3 +385,11 @@ def test_calls_in_other_threads_fail_once_the_blocking_client_is_closed() -> Non
             connection.recv(65_536)  # the call is running, and never answered
             client.close()
             assert failed.wait(WAIT)
+
+
+def test_a_blocking_client_that_is_closed_says_so() -> None:
+    client = Client("http://127.0.0.1:1")
+    client.close()
+    client.close()
+    with pytest.raises(ClientError, match="is closed"):
+        client.wait("ask_1")
