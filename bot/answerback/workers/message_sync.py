@@ -175,7 +175,6 @@ class MessageSync:
 
     async def _attempt(self, ask_id: str, failures: int) -> Retry | None:
         self._updating_elsewhere.pop(ask_id, None)
-        wait = Backoff(self.pace.first_pause, self.pace.max_pause).delay_after(failures)
         try:
             async with self._slots:
                 retry = None if self._stopping else await self._show_latest(ask_id)
@@ -191,10 +190,10 @@ class MessageSync:
             self._warn(ask_id, error, _SUSPEND_SECONDS)
             self._suspend(ask_id)
             return None
-        except (PlatformUnavailableError, TimeoutError):
-            return Retry(wait, failed=True)
-        except (PlatformError, StoreError) as error:
-            self._warn(ask_id, error, wait)
+        except (PlatformError, StoreError, TimeoutError) as error:
+            wait = Backoff(self.pace.first_pause, self.pace.max_pause).delay_after(failures)
+            if not isinstance(error, PlatformUnavailableError | TimeoutError):
+                self._warn(ask_id, error, wait)
             return Retry(wait, failed=True)
         except Exception:  # a defect in rendering must not stop the other asks in a queue
             logger.exception("Showing failed", extra={"action": "show_failed", "ask_id": ask_id})
