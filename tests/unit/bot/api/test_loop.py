@@ -79,12 +79,11 @@ async def read_everything(api: Served, ask: Json) -> None:
 async def shortest_maximum(durations: list[float], work: Callable[[], Awaitable[None]]) -> float:
     """The CPU time of the longest callback: the minimum over several tries, to exclude disturbances."""
     found = float("inf")
-    for _ in range(4):
-        before = slowdown()
+    for attempt in range(4):
         durations.clear()
         await work()
         taken = max(durations)
-        found = min(found, taken / max(before, slowdown()))
+        found = min(found, taken / slowdown(attempt * taken))
         if found < BLOCKED:
             break
     return found
