@@ -143,9 +143,12 @@ def actions_block(block_id: str, elements: Sequence[Block]) -> Block:
     return {"type": "actions", "block_id": block_id, "elements": list(elements)}
 
 
-def option_object(text: str, value: str, description: str | None = None) -> Block:
-    """An option of a menu, checkboxes or radio buttons; ``value`` is an index, never the text."""
-    made: Block = {"text": plain_text(text, limits.OPTION_TEXT), "value": value}
+def option_object(label: str, value: str, description: str | None = None) -> Block:
+    """An option of a menu, checkboxes or radio buttons; ``value`` is an index, never the label.
+
+    ``label`` must come from `one_line`: to make a thousand labels visible once more would take as long as all the rest.
+    """
+    made: Block = {"text": _plain(label, limits.OPTION_TEXT), "value": value}
     if description and description.strip():
         made["description"] = plain_text(description, limits.OPTION_DESCRIPTION)
     return made

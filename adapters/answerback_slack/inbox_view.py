@@ -122,7 +122,7 @@ def batch_modal(asks: Sequence[Ask], verb: Verb, labels: Labels) -> Block | None
         boxes: Block = {
             "type": "checkboxes",
             "action_id": str(verb),
-            "options": [option_object(decision, "0")],
+            "options": [option_object(one_line(decision), "0")],
         }
         blocks += [paragraph(f"{number}. {_headline(row.text)}"), *(row.shown or ())]
         label = text_fitting.shorten(one_line(asker), _ASKER_ROOM)

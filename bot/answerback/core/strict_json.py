@@ -103,6 +103,9 @@ _DECODER: Final = json.JSONDecoder(
 )
 
 
+_SCALARS: Final = (str, int, float, type(None))
+
+
 class Size(NamedTuple):
     """The size of a JSON value."""
 
@@ -124,10 +127,10 @@ def size(value: object, limit: int) -> Size:
         levels.append(len(layer))
         below: list[object] = []
         for node in layer:
-            if isinstance(node, (dict, Mapping)):
-                below.extend(node.values())
-            elif isinstance(node, list):
+            if isinstance(node, list):
                 below.extend(node)
+            elif not isinstance(node, _SCALARS) and isinstance(node, Mapping):
+                below.extend(node.values())
         if not below:
             return Size(level, tuple(levels))
         layer = below

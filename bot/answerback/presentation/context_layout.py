@@ -161,10 +161,12 @@ class _Cut:
             yield Item(item.number, tuple(self.blocks(item.blocks)))
 
     def _text(self, text: str) -> str:
-        shown = shorten(text, max(self._remaining, 1))
-        self.whole &= shown == text
-        self._remaining -= utf16_length(text) + 1
-        return shown
+        length, room = utf16_length(text), max(self._remaining, 1)
+        self._remaining -= length + 1
+        if length <= room:
+            return text
+        self.whole = False
+        return shorten(text, room)
 
     def _spans(self, spans: Spans) -> Spans:
         fitted: list[Span] = []
@@ -174,7 +176,8 @@ class _Cut:
                 break
             if span.link is not None:
                 self._remaining -= utf16_length(span.link)
-            fitted.append(span._replace(text=self._text(span.text)))
+            text = self._text(span.text)
+            fitted.append(span if text is span.text else span._replace(text=text))
         return tuple(fitted)
 
     def _code(self, text: str) -> str:

@@ -85,13 +85,8 @@ def count_fitting(text: str, limit: int) -> int:
     start = text[: max(limit, 1)]
     if utf16_length(start) == len(start):
         return len(start)
-    at = count = 0
-    for char in start:
-        count += 2 if char > "\uffff" else 1
-        if count > limit:
-            break
-        at += 1
-    return max(at, 1)
+    units = start.encode("utf-16-le", "surrogatepass")[: 2 * limit]
+    return max(len(units.decode("utf-16-le", "ignore")), 1)
 
 
 def divide_budget(wanted: Sequence[int], total: int) -> list[int]:
