@@ -171,16 +171,16 @@ async def _endings_in_slack(figures: Figures) -> None:
             up, _, public, _ = await stack.enter_async_context(running)
             servers[kind] = up, int(public.rpartition(":")[2])
         for number in range(ROUNDS + 1):
-            for kind in ("none", "receipt") if number % 2 else ("receipt", "none"):
-                up, port = servers[kind]
-                before, times = up.processor, []
-                for clicker in clickers[number * ENDINGS : (number + 1) * ENDINGS]:
+            before = {kind: up.processor for kind, (up, _) in servers.items()}
+            times: dict[str, list[float]] = {kind: [] for kind in alone}
+            for n, clicker in enumerate(clickers[number * ENDINGS : (number + 1) * ENDINGS]):
+                for kind in in_turn(n):
                     clicker.revision = 1  # the other service has its own ask of this number
-                    times += await hammer(port, [clicker], 0)
-                await asyncio.sleep(LINKED + 2 * SLACK_SECONDS)
-                if number:  # the first round warms up
-                    alone[kind].append(median(times))
-                    used[kind].append((up.processor - before) / ENDINGS)
+                    times[kind] += await hammer(servers[kind][1], [clicker], 0)
+            await asyncio.sleep(LINKED + 2 * SLACK_SECONDS)
+            for kind, (up, _) in servers.items() if number else ():  # the first round warms up
+                alone[kind].append(median(times[kind]))
+                used[kind].append((up.processor - before[kind]) / ENDINGS)
     _report_endings(figures, "in Slack", alone, used)
 
 
@@ -204,19 +204,28 @@ async def _endings_by_api(figures: Figures) -> None:
             http = aiohttp.ClientSession(url, headers=bearer(folder))
             servers[kind] = up, await stack.enter_async_context(http)
         for number in range(ROUNDS + 1):
-            for kind in ("none", "receipt") if number % 2 else ("receipt", "none"):
-                up, http = servers[kind]
-                ids = [await submit_approval(http) for _ in range(ENDINGS)]
-                before, times = up.processor, []
-                for ask_id in ids:
+            before = {kind: up.processor for kind, (up, _) in servers.items()}
+            times: dict[str, list[float]] = {kind: [] for kind in alone}
+            for n in range(ENDINGS):
+                for kind in in_turn(n):
+                    _, http = servers[kind]
+                    ask_id = await submit_approval(http)
                     began = time.perf_counter()
                     await allow(http, ask_id)
-                    times.append(time.perf_counter() - began)
-                await asyncio.sleep(LINKED)
-                if number:  # the first round warms up
-                    alone[kind].append(median(times))
-                    used[kind].append((up.processor - before) / ENDINGS)
+                    times[kind].append(time.perf_counter() - began)
+            await asyncio.sleep(LINKED)
+            for kind, (up, _) in servers.items() if number else ():  # the first round warms up
+                alone[kind].append(median(times[kind]))
+                used[kind].append((up.processor - before[kind]) / ENDINGS)
     _report_endings(figures, "by the API", alone, used)
+
+
+def in_turn(number: int) -> tuple[str, str]:
+    """Return which service is clicked first and which second.
+
+    They take turns click by click: a machine that becomes slower for a while must slow both.
+    """
+    return ("none", "receipt") if number % 2 else ("receipt", "none")
 
 
 def _report_endings(

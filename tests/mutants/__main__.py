@@ -26,6 +26,8 @@ from tests.mutants.table import MUTANTS
 
 _TIMEOUT = 600
 """Seconds for the tests of one mutant."""
+_TEST_TIMEOUT = 20
+"""Seconds for one test, unless the mutant is slow: with a mutant, tests often wait for what never happens."""
 _RESULTS: Final = {0: "SURVIVED", 1: "noticed", 5: "SURVIVED"}
 """What pytest's exit status says about a mutant: no test failed, some did, none ran. Others say nothing about it."""
 _NOTHING: Final = "NO RESULT"
@@ -84,7 +86,7 @@ def checkout_in(path: Path, libraries: Sequence[str] = ()) -> Iterator[Checkout]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the chosen mutants, as many at a time as there are processors."""
+    """Run the chosen mutants, one more at a time than there are processors."""
     options = [argument for argument in arguments if not argument.startswith("--")]
     chosen = [
         mutant
@@ -94,7 +96,7 @@ def main(arguments: Sequence[str]) -> int:
     ]
     if not chosen:
         sys.exit("No mutant has one of these words in its file or line.")
-    workers = len(os.sched_getaffinity(0))
+    workers = len(os.sched_getaffinity(0)) + 1  # some tests wait for what never happens
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         checkouts = [
@@ -141,7 +143,8 @@ def tried(mutant: Mutant, checkout: Checkout) -> tuple[str, str]:
     original = file.read_text("utf-8")
     try:
         file.write_text(original.replace(mutant.line, mutant.mutant), "utf-8")
-        status, reason = checkout.run(mutant.tests, _TIMEOUT)
+        limit = () if mutant.slow else ("-o", f"timeout={_TEST_TIMEOUT}")
+        status, reason = checkout.run((*limit, *mutant.tests), _TIMEOUT)
     finally:
         file.write_text(original, "utf-8")
     if status is None:  # neither noticed nor survived: it has to be run again
