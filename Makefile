@@ -57,7 +57,7 @@ test-agents: venv ## Run the tests with real agents and frameworks, installed in
 	@timeout 1200 $(BIN)/python -m $(PYTEST) --numprocesses=auto --maxprocesses=4 --timeout=300 --durations=5 tests/agents tests/recipes/frameworks $(ARGS)
 
 .PHONY: check
-check: style types imports docs audit test mutants-quick test-agents ## Run every check that a change has to pass: what .ci/run runs
+check: style types imports docs audit test mutants-quick ## Run every check that a change has to pass: what .ci/run runs
 
 .PHONY: style
 style: venv ## Check formatting and lint
