@@ -146,7 +146,7 @@ def actions_block(block_id: str, elements: Sequence[Block]) -> Block:
 def option_object(label: str, value: str, description: str | None = None) -> Block:
     """An option of a menu, checkboxes or radio buttons; ``value`` is an index, never the label.
 
-    ``label`` must come from `one_line`: to make a thousand labels visible once more would take as long as all the rest.
+    ``label`` must come from `one_line`. To make a thousand labels visible again would take as long as all the rest.
     """
     made: Block = {"text": _plain(label, limits.OPTION_TEXT), "value": value}
     if description and description.strip():

@@ -86,7 +86,7 @@ def count_fitting(text: str, limit: int) -> int:
     if utf16_length(start) == len(start):
         return len(start)
     units = start.encode("utf-16-le", "surrogatepass")[: 2 * limit]
-    return max(len(units.decode("utf-16-le", "ignore")), 1)
+    return max(len(units.decode("utf-16-le", "ignore")), 1)  # without a last one of which half fits
 
 
 def divide_budget(wanted: Sequence[int], total: int) -> list[int]:
