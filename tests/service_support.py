@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -210,9 +210,11 @@ def ask_user(*questions: dict[str, JsonValue], **envelope: JsonValue) -> Submiss
     return read_submission({key: value for key, value in body.items() if value is not None})
 
 
-async def escalate_to(service: Service, ask: Ask, to: Destination) -> Ask:
-    """Let an ask escalate to another place, as its route might say; its responders stay."""
-    escalation = Escalation(after=1.0, to=to, responders=ask.responders)
+async def escalate_to(
+    service: Service, ask: Ask, to: Destination, responders: Sequence[str] = ()
+) -> Ask:
+    """Let an ask escalate to another place, as its route might say; unless others are named, its responders stay."""
+    escalation = Escalation(after=1.0, to=to, responders=tuple(responders) or ask.responders)
     request = ask.request.model_copy(update={"escalation": escalation})
     done = await service.update(
         ask.id, lambda latest, at: escalate(replace(latest, request=request), at)

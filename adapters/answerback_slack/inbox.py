@@ -79,6 +79,8 @@ class HomeTabs:
         self._opened: dict[str, None] = {}
         self._queue: dict[str, float] = {}
         """People and groups whose Homes have to be published, with the earliest time for each."""
+        self._listed: dict[str, frozenset[str]] = {}
+        """The ids of the asks that each person's Home shows: escalation can take one away from them."""
         self._changed = asyncio.Event()
         self._work = BackgroundTasks()
         self._working = False
@@ -140,9 +142,12 @@ class HomeTabs:
         return left
 
     def refresh_for(self, ask: Ask) -> None:
-        """Refresh the opened Homes of everyone who may answer or confirm an ask that has changed."""
+        """Refresh the opened Homes that show an ask that has changed, and of everyone who may answer or confirm it."""
         for responder in ask.participants:
             self._enqueue(ask.destination.user if responder == ANYONE else responder)
+        for user, listed in self._listed.items():
+            if ask.id in listed:
+                self._enqueue(user)
         self._start_worker()
 
     async def _show_page(self, user: str, pages: list[str]) -> None:
@@ -250,6 +255,7 @@ class HomeTabs:
             following=following,
         )
         await self._calls.call(self._calls.client.views_publish, user_id=user, view=view)
+        self._listed[user] = frozenset(ask.id for ask in rows)
         self._enabled.confirm_supported()
         if any(_is_being_posted(ask, self._now()) for ask in rows):
             self._enqueue(user, _RECHECK_SECONDS)

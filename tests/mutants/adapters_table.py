@@ -26,6 +26,15 @@ ADAPTERS = (
         "lambda now: left",
         ("tests/unit/adapters/slack/test_home_races.py",),
     ),
+    Mutant(
+        "adapters/answerback_slack/inbox.py",
+        "if ask.id in listed:",
+        "if False:",
+        (
+            "tests/unit/adapters/slack/test_inbox.py"
+            "::test_an_open_home_loses_an_ask_that_is_escalated_to_others",
+        ),
+    ),
     # Platforms' errors: each documented code, and what it causes.
     Mutant(
         "adapters/answerback_slack/errors.py",

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Ask, Outcome, Status, Thread
+from answerback.core.ask import Ask, Destination, Outcome, Status, Thread
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType
 from answerback.ports.surface import Surface
@@ -28,7 +28,7 @@ from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.visible_message import Sight, look
-from tests.service_support import WAIT
+from tests.service_support import WAIT, escalate_to
 from tests.surface_setups import create_host
 from tests.unit.adapters.slack.asks import single_question_ask
 from tests.unit.adapters.slack.rig import (
@@ -176,6 +176,16 @@ async def test_group_members_see_the_asks_of_the_group_come_and_go(up: Rig) -> N
     await up.app.service.withdraw(ask.id)
     await until(up, up.ada)
     assert LABELS.inbox_empty in waiting(up, up.bob)
+
+
+@pytest.mark.rule("SLACK-11")
+async def test_an_open_home_loses_an_ask_that_is_escalated_to_others(up: Rig) -> None:
+    up.slack.workspace.add_channel("C0ELSE")
+    ask = await up.submit(question("Apply the migration?"))
+    await opened(up, up.ada, "Apply the migration?")
+    elsewhere = Destination(surface="slack", channel="C0ELSE")
+    await escalate_to(up.app.service, ask, elsewhere, [up.bob.id])
+    await until(up, up.ada)
 
 
 @pytest.mark.rule("SLACK-11")
