@@ -127,15 +127,15 @@ async def test_the_answer_to_a_call_that_the_typescript_client_aborted_is_late(
         script(node, "cancel.mjs", f"{service.url}/mcp", "Which port?") as client,
     ):
 
-        async def is_attended(*, attended: bool) -> bool:
-            asks = (await service.call("GET", "/v1/asks"))["asks"]
-            return [ask["waiting"] for ask in asks] == [attended]
+        async def is_unattended() -> bool:
+            return not (await service.newest())["waiting"]
 
         await client.until("asking")
-        await eventually(lambda: is_attended(attended=True))
+        await eventually(service.has_waiter)
+        assert not await is_unattended()
         await client.proceed()
         await client.until("cancelled")
-        await eventually(lambda: is_attended(attended=False))
+        await eventually(is_unattended)
         ask_id = (await service.newest())["id"]
         await service.answer(ask_id, "8420")
         await client.proceed()

@@ -44,8 +44,9 @@ class Waiters:
             StoreError: the database cannot be read, at the start without ``known`` or at the end.
         """
         condition = _is_news if listens else _has_ended
+        cut_off = self.presence.noting_cut_off(ask_id) if listens else nullcontext()
         # Followed before it is read, so that no commit in between is missed.
-        with self.commits.signals.follow(ask_id) as follower:
+        with self.commits.signals.follow(ask_id) as follower, cut_off:
             ask = await self._read(ask_id, known)
             del known  # a caller may wait for hours, and holds no ask meanwhile
             if ask is not None:

@@ -93,6 +93,36 @@ async def test_an_agent_that_comes_back_at_the_moment_at_which_it_counts_as_gone
         await call
 
 
+@pytest.mark.rule("WAITING-2")
+async def test_a_call_that_is_cut_off_before_it_waits_counts_as_left_soon(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    async with waiting(service, ask):
+        pass
+    reading = asyncio.Event()
+
+    async def read_never(_: str) -> Ask | None:
+        reading.set()
+        await asyncio.Event().wait()
+        raise AssertionError("it is cancelled")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(service.store.asks, "get", read_never)
+        call = asyncio.create_task(service.wait(ask.id, WAIT))
+        await reading.wait()
+        call.cancel()
+        with suppress(asyncio.CancelledError):
+            await call
+    await parts.clock.advance(CUT_OFF_GRACE - 1)
+    await service.presence.run_once()
+    assert not (await now(service, ask)).unattended
+    await parts.clock.advance(1)
+    await service.presence.run_once()
+    assert (await now(service, ask)).unattended
+
+
 @pytest.mark.rule("WAITING-1")
 async def test_people_see_when_nobody_waits_any_more_and_when_somebody_does_again(
     parts: Parts,
