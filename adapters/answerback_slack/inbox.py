@@ -235,6 +235,8 @@ class HomeTabs:
         pages = await self._pages(user)
         before: JsonValue = [*pages]
         page = await self._read_page(person, pages)
+        # Before it is published: a change meanwhile has to publish it again.
+        self._listed[user] = frozenset(ask.id for ask in page.rows)
         left: JsonValue = [*pages]
         if left != before:
             # Unless they have turned to another page meanwhile, which is published next.
@@ -255,7 +257,6 @@ class HomeTabs:
             following=following,
         )
         await self._calls.call(self._calls.client.views_publish, user_id=user, view=view)
-        self._listed[user] = frozenset(ask.id for ask in rows)
         self._enabled.confirm_supported()
         if any(_is_being_posted(ask, self._now()) for ask in rows):
             self._enqueue(user, _RECHECK_SECONDS)
