@@ -17,18 +17,16 @@ class FindingFactory:
         self._platform = platform
 
     def ok(self, what: str) -> Finding:
-        """Return a finding that reports no problem."""
         return Finding(f"{self._platform}: {what}")
 
-    def problem(self, what: str, wrong: str, fix: str) -> Finding:
-        """Return a finding that reports a problem."""
-        return Finding(f"{self._platform}: {what}", wrong, fix)
+    def problem(self, what: str, wrong: str, fix: str, *, warning: bool = False) -> Finding:
+        return Finding(f"{self._platform}: {what}", wrong, fix, warning)
 
-    def call_failed(self, what: str, error: PlatformError) -> Finding:
+    def call_failed(self, what: str, error: PlatformError, *, warning: bool = False) -> Finding:
         """Report a failed call: the error's message says what is wrong and, after a colon, how to fix it."""
         wrong, _, fix = str(error).partition(": ")
         fix = fix[:1].upper() + fix[1:] if fix else "Try again in a minute."
-        return self.problem(what, wrong, fix)
+        return self.problem(what, wrong, fix, warning=warning)
 
     async def check_call(self, what: str, call: Callable[[], Awaitable[object]]) -> Finding:
         """Check whether a call works."""

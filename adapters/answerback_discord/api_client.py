@@ -29,6 +29,7 @@ from answerback.core.errors import (
 from answerback.http.connection_errors import reason_of
 from answerback.ports.backoff import Backoff
 from answerback_chat.call_limits import CallLimits
+from answerback_chat.control_codec import objects_of
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_discord import limits, parse
 from answerback_discord.components import Json
@@ -89,17 +90,13 @@ class DiscordApi:
     ) -> None:
         self._http = http
         self._refused = refused
-        self._url = (api_url or API_URL).rstrip("/")
+        self.url = (api_url or API_URL).rstrip("/")
+        """The base URL of all routes."""
         self._headers = {"Authorization": f"Bot {token}", "User-Agent": USER_AGENT}
         self._buckets: dict[str, _Bucket] = {}
         self.date: str | None = None
         """The time of Discord's last response, by Discord's clock."""
         self._global = CallLimits()
-
-    @property
-    def url(self) -> str:
-        """The base URL of all routes."""
-        return self._url
 
     def raise_if_limited(self, method: str, path: str) -> None:
         """Refuse a request that a known limit rules out, before time is spent rendering it.
@@ -113,6 +110,11 @@ class DiscordApi:
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> JsonValue:
         """Send a GET request; see `request`."""
         return await self.request("GET", path, query=query)
+
+    async def messages_after(self, channel: str, message_id: str) -> list[Json]:
+        """Return a page of a channel's messages after this one; see `request`."""
+        query = {"after": message_id, "limit": str(limits.MESSAGES_PER_PAGE)}
+        return objects_of(await self.get(f"/channels/{channel}/messages", query))
 
     async def request(
         self,
@@ -133,7 +135,7 @@ class DiscordApi:
         try:
             async with self._http.request(
                 method,
-                self._url + path,
+                self.url + path,
                 json=body,
                 params=query,
                 headers=self._headers,
@@ -158,7 +160,7 @@ class DiscordApi:
         self, interaction_id: str, token: str, callback: Json
     ) -> ResponseResult:
         """Respond to an interaction by its callback route, immediately or not at all."""
-        url = f"{self._url}/interactions/{interaction_id}/{token}/callback?with_response=true"
+        url = f"{self.url}/interactions/{interaction_id}/{token}/callback?with_response=true"
         what = f"the answer to interaction {interaction_id}"
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT):
@@ -218,7 +220,7 @@ class DiscordApi:
         async def send() -> None:
             try:
                 async with asyncio.timeout(TIMEOUT):
-                    await self._post(self._url + path, message, what)
+                    await self._post(self.url + path, message, what)
             except aiohttp.ClientConnectorError as error:
                 raise NotDoneError(
                     f"Discord could not be reached for {what}: {reason_of(error)}"
@@ -303,11 +305,6 @@ def _untaken_delay(error: Exception) -> float | None:
     """
     early = isinstance(error, PlatformError) and has_code(error, ErrorCode.UNKNOWN_WEBHOOK)
     return 0.0 if early else min_retry_delay(error)
-
-
-def query_after(message_id: str) -> dict[str, str]:
-    """Return the query for the page of messages after this one."""
-    return {"after": message_id, "limit": str(limits.MESSAGES_PER_PAGE)}
 
 
 def _route(path: str) -> str:

@@ -61,8 +61,6 @@ def link_button(label: str, url: str) -> Json:
 def rows(buttons: Sequence[Json]) -> list[Json]:
     """Arrange buttons in as few rows as possible."""
     size = limits.BUTTONS_PER_ROW
-    if 0 < len(buttons) <= size:
-        return [{"type": ACTION_ROW, "components": [*buttons]}]
     chunks = [buttons[i : i + size] for i in range(0, len(buttons), size)]
     return [{"type": ACTION_ROW, "components": [*chunk]} for chunk in chunks]
 

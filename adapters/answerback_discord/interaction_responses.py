@@ -18,6 +18,7 @@ from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected
 from answerback.presentation.wording import ActedOnVersion
 from answerback_chat.selection_drafts import SelectionDrafts
+from answerback_discord import components as c
 from answerback_discord import limits, private_notes, render
 from answerback_discord.components import Json
 from answerback_discord.option_controls import ListState, initial_page
@@ -140,8 +141,5 @@ class ResponseBuilder:
                 ask,
                 private_notes.message_deleted_note(ask, self._labels),
             )
-        moved_to = private_notes.current_place(ask, self._labels)
-        return update_response(
-            private_notes.moved_message(moved_to, self._labels),
-            instead=private_notes.moved_note(moved_to, self._labels),
-        )
+        moved = private_notes.moved_text(ask, self._labels)
+        return update_response(c.message([c.text(moved)]), instead=private_notes.note(moved))

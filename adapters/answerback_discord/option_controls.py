@@ -52,7 +52,6 @@ class ListState:
 _MAX_SEARCH_WORDS: Final = 20
 """Maximum words of a search; each of them is looked up in every option."""
 _STYLES: Final = {True: ButtonStyle.PRIMARY, False: ButtonStyle.SECONDARY}
-_DEFAULT_STATE: Final = ListState()
 SELECTION_BUDGET: Final = 400
 """Units for the selected options of all pages of a menu, as the message names them."""
 OPTIONS: Final = OptionLimits(
@@ -77,8 +76,7 @@ def button(
     style: ButtonStyle = ButtonStyle.SECONDARY,
 ) -> Json:
     """Render a button of a view; its label is shortened to fit."""
-    custom_id = control_codec.encode(view.ask_id, view.revision, verb, str(argument))
-    return c.button(fit_button(label), custom_id, style)
+    return c.button(fit_button(label), control_id(view, verb, argument), style)
 
 
 def buttons(view: View, planned: Iterable[PlannedButton]) -> list[Json]:
@@ -111,11 +109,6 @@ def indexes_on_page(question: Question, state: ListState) -> tuple[int, ...]:
         return everything[: limits.SELECT_OPTIONS]
     start = state.page * limits.SELECT_OPTIONS
     return everything[start : start + limits.SELECT_OPTIONS]
-
-
-def initial_list_state(prompt: Prompt) -> ListState:
-    """Return the list state of the live message before anyone has used it."""
-    return ListState(page=initial_page(prompt)) if prompt.question.options else _DEFAULT_STATE
 
 
 def initial_page(prompt: Prompt) -> int:

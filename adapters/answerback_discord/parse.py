@@ -257,7 +257,7 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
         message_id=_id(message.get("id")),
         private=isinstance(flags, int) and bool(flags & limits.EPHEMERAL),
         values=texts_of(data["values"]) if "values" in data else (),
-        offered=_offered(menu) if menu else (),
+        offered=tuple(str(each.get("value")) for each in objects_of(menu.get("options"))),
         single=menu.get("min_values") == 1,
         inputs=inputs_of(data["components"]) if "components" in data else {},
     )
@@ -352,10 +352,6 @@ def _menu(message: Mapping[str, JsonValue], custom_id: JsonValue) -> c.Json:
         if component.get("type") == c.STRING_SELECT and component.get("custom_id") == custom_id:
             return component
     return {}
-
-
-def _offered(menu: c.Json) -> tuple[str, ...]:
-    return tuple(str(option.get("value")) for option in objects_of(menu.get("options")))
 
 
 def inputs_of(components: JsonValue) -> dict[str, JsonValue]:

@@ -25,11 +25,10 @@ from answerback.core.view import view_of
 from answerback.ports.surface import RetryLater, Shown
 from answerback.presentation import wording
 from answerback_chat.bot_identity import BotIdentity
-from answerback_chat.control_codec import decode, object_of, objects_of
+from answerback_chat.control_codec import object_of, objects_of
 from answerback_chat.live_message import SINCE, JsonMessages, Save, Uneditable
-from answerback_discord import components as c
 from answerback_discord import limits, parse, people_text, private_notes, render
-from answerback_discord.api_client import DiscordApi, query_after
+from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import ChannelDirectory, ChannelKind, Place
 from answerback_discord.components import Json
 from answerback_discord.errors import ErrorCode, has_code
@@ -230,15 +229,13 @@ class Posting(JsonMessages):
         )
 
     async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
-        body = private_notes.moved_message(
-            private_notes.destination_text(to, self._labels), self._labels
-        )
+        body = private_notes.moved_message(to, self._labels)
         edited = await self._in_open_thread(ref, *_edit_request(ref), body)
         return parse.changed_at(edited) if isinstance(edited, dict) else None
 
     async def _in_thread(self, ref: Json, work: Callable[[str], Awaitable[T]]) -> T:
         """Run ``work`` with a message's thread, or with its channel if the thread was deleted."""
-        where = _thread_or_channel(ref)
+        where = str(ref.get("thread") or ref["channel"])
         try:
             return await work(where)
         except DestinationGoneError:
@@ -282,8 +279,7 @@ class Posting(JsonMessages):
     async def _ours(self, channel: str, after: str) -> AsyncIterator[Json]:
         """Iterate over our own messages in a channel after one of its messages, up to `MAX_PAGES` pages."""
         for _ in range(MAX_PAGES):
-            query = query_after(after)
-            page = objects_of(await self._calls.get(f"/channels/{channel}/messages", query))
+            page = await self._calls.messages_after(channel, after)
             for message in page:
                 if self._is_ours(message):
                     yield message
@@ -296,10 +292,8 @@ class Posting(JsonMessages):
 
     @staticmethod
     def _is_of(ask: Ask, message: Json) -> bool:
-        controls = (
-            decode(part.get("custom_id")) for part in c.iter_components(message.get("components"))
-        )
-        return any(control is not None and control.ask_id == ask.id for control in controls)
+        control = parse.live_message_control(message)
+        return control is not None and control.ask_id == ask.id
 
     async def _list_ours(self, channel: str, after: str) -> list[Json]:
         return [message async for message in self._ours(channel, after)]
@@ -346,11 +340,6 @@ def _post_request(ref: Json) -> tuple[str, str]:
 def _edit_request(ref: Json) -> tuple[str, str]:
     """The method and path of the request that edits a message."""
     return "PATCH", f"/channels/{ref['channel']}/messages/{ref['id']}"
-
-
-def _thread_or_channel(ref: Json) -> str:
-    """The id of the message's thread, or of its channel if it has none."""
-    return str(ref.get("thread") or ref["channel"])
 
 
 def _id_of(sent: JsonValue) -> str:

@@ -188,24 +188,15 @@ def retry_note(sentence: str, again: str, labels: Labels, typed: str = "") -> Js
 
 
 def moved_text(ask: Ask, labels: Labels) -> str:
-    """Return where an ask is now that has moved, as markdown."""
-    return fill(labels.escalated, escape, where=current_place(ask, labels))
-
-
-def current_place(ask: Ask, labels: Labels) -> str:
-    """Return a link to the message of an ask that has moved, or else its destination, as markdown."""
+    """Return where an ask is now that has moved, as markdown: a link to its message, or else its destination."""
     shown = ask.destination.surface == SURFACE and "id" in (ask.message or {})
-    return message_url(ask.message or {}) if shown else destination_text(ask.destination, labels)
+    where = message_url(ask.message or {}) if shown else destination_text(ask.destination, labels)
+    return fill(labels.escalated, escape, where=where)
 
 
-def moved_message(where: str, labels: Labels) -> Json:
-    """Render what a former live message becomes; ``where`` is the new place as markdown of our own."""
-    return c.message([c.text(fill(labels.escalated, escape, where=where))])
-
-
-def moved_note(where: str, labels: Labels) -> Json:
-    """Render a private message that says the same."""
-    return note(fill(labels.escalated, escape, where=where))
+def moved_message(to: Destination, labels: Labels) -> Json:
+    """Render what a former live message becomes."""
+    return c.message([c.text(fill(labels.escalated, escape, where=destination_text(to, labels)))])
 
 
 def destination_text(to: Destination, labels: Labels) -> str:

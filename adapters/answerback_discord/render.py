@@ -21,12 +21,7 @@ from answerback_chat.control_buttons import answer_buttons, more_buttons, walk_b
 from answerback_chat.control_codec import Verb
 from answerback_chat.message_texts import ASIDES_BUDGET
 from answerback_discord import components as c
-from answerback_discord import (
-    form_inputs,
-    long_lists,
-    option_controls,
-    question_context,
-)
+from answerback_discord import form_inputs, long_lists, option_controls, question_context
 from answerback_discord.components import ButtonStyle, Json
 from answerback_discord.markdown_text import shorten, shorten_line
 from answerback_discord.message_layout import FITTER, TEXT_BUDGET
@@ -56,9 +51,8 @@ _COLORS: Final = {
 def message(view: View, labels: Labels, list_state: ListState | None = None) -> Json:
     """Render the live message of a view, as the fields of a post or an edit."""
     if view.prompt is not None:
-        return _render_prompt(
-            view, view.prompt, labels, list_state or option_controls.initial_list_state(view.prompt)
-        )
+        state = list_state or ListState(option_controls.initial_page(view.prompt))
+        return _render_prompt(view, view.prompt, labels, state)
     return (
         _render_record(view, labels)
         if view.outcome

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.ports.commands import COMMAND, Command
-from answerback_chat.control_codec import object_of
+from answerback_chat.control_codec import object_of, objects_of
 from answerback_chat.retry import retry
 from answerback_discord import limits
 from answerback_discord.api_client import DiscordApi
@@ -71,12 +71,9 @@ async def fetch_commands(calls: DiscordApi, application_id: str) -> dict[str, Js
     Raises:
         PlatformError: the lookup failed.
     """
-    listed = await calls.get(_route(application_id))
-    return {
-        str(each.get("name")): each
-        for each in (listed if isinstance(listed, list) else [])
-        if isinstance(each, dict) and each.get("type", _CHAT_INPUT) == _CHAT_INPUT
-    }
+    listed = objects_of(await calls.get(_route(application_id)))
+    ours = (each for each in listed if each.get("type", _CHAT_INPUT) == _CHAT_INPUT)
+    return {str(each.get("name")): each for each in ours}
 
 
 async def register(calls: DiscordApi, wanted: Sequence[Json], application_id: str) -> None:
@@ -118,8 +115,7 @@ def offers(found: Json, wanted: Json) -> bool:
 
 
 def _names(options: JsonValue) -> set[str]:
-    listed = options if isinstance(options, list) else []
-    return {str(each.get("name")) for each in listed if isinstance(each, dict)}
+    return {str(each.get("name")) for each in objects_of(options)}
 
 
 def _is_equal(current: JsonValue, wanted: JsonValue) -> bool:

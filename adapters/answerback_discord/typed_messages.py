@@ -18,6 +18,7 @@ from answerback.presentation.attribution import fill
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.bot_listener import BotMessageListener
+from answerback_chat.control_codec import object_of
 from answerback_discord import parse, private_notes
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import ChannelDirectory, ChannelKind
@@ -77,9 +78,9 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
 
     async def read_shown(self, ask: Ask) -> ShownRevision | None:
         """Fetch the message: the response to a click may have updated it."""
-        channel = (ask.message or {}).get("channel")
-        body = await self._calls.get(f"/channels/{channel}/messages/{_message_id(ask)}")
-        message = body if isinstance(body, dict) else {}
+        live = ask.message or {}
+        path = f"/channels/{live.get('channel')}/messages/{live.get('id')}"
+        message = object_of(await self._calls.get(path))
         control, since = parse.live_message_control(message), parse.changed_at(message)
         if control is None or control.ask_id != ask.id or since is None:
             return None
@@ -90,8 +91,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         ask_id = replied.ask_id
         if not replied.shown:
             path = f"/channels/{replied.channel_id}/messages/{replied.id}"
-            message = await self._calls.get(path)
-            control = parse.live_message_control(message) if isinstance(message, dict) else None
+            control = parse.live_message_control(object_of(await self._calls.get(path)))
             ask_id = control.ask_id if control else None
         return await self._wait_for_message_id(ask_id, replied.id) if ask_id else None
 
@@ -124,10 +124,6 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
     async def _react(self, typed: TypedMessage, mark: str) -> None:
         path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(mark)}/@me"
         await self._calls.request("PUT", path)
-
-
-def _message_id(ask: Ask) -> object:
-    return (ask.message or {}).get("id")
 
 
 def _url_of(typed: TypedMessage) -> str:

@@ -154,8 +154,21 @@ def option_object(label: str, value: str, description: str | None = None) -> Blo
     return made
 
 
-def options_or_groups(options: Sequence[Block]) -> Block:
-    """The options of a menu, checkboxes or radio buttons, split into groups if there are too many for one."""
+def choice(
+    kind: str, action_id: str, options: Sequence[Block], chosen: Iterable[int], placeholder: str
+) -> Block:
+    """A menu, checkboxes or radio buttons, by Slack's name; ``chosen`` are selected initially."""
+    element: Block = {"type": kind, "action_id": action_id, **_options_or_groups(options)}
+    if initial := [options[i] for i in chosen if 0 <= i < len(options)]:
+        several = kind in {"checkboxes", "multi_static_select"}
+        element |= {"initial_options": initial} if several else {"initial_option": initial[0]}
+    if "select" in kind:
+        element["placeholder"] = plain_text(placeholder, limits.PLACEHOLDER)
+    return element
+
+
+def _options_or_groups(options: Sequence[Block]) -> Block:
+    """The options, split into groups if there are too many for one."""
     if len(options) <= limits.MENU_OPTIONS:
         return {"options": [*options]}
     starts = range(0, len(options), limits.MENU_OPTIONS)

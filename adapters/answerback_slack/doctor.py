@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -15,6 +14,7 @@ from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback.ports.commands import COMMAND
 from answerback.ports.plugin import DoctorContext, Finding
+from answerback.ports.store_values import Page
 from answerback.presentation.attribution import utc_time
 from answerback_chat.control_codec import objects_of
 from answerback_chat.doctor_checks import FindingFactory
@@ -102,7 +102,7 @@ def _group(group: str, found: Mapping[str, object] | None) -> Finding:
             " a person on standby as well."
         )
         wrong = "nobody is in it, so questions that only it may answer fail"
-        return replace(_SLACK.problem(what, wrong, fix), warning=True)
+        return _SLACK.problem(what, wrong, fix, warning=True)
     changed = found.get("date_update")
     since = f", last changed {utc_time(changed)}" if isinstance(changed, int) and changed else ""
     return _SLACK.ok(f"{what}, {count} member{'' if count == 1 else 's'}{since}")
@@ -134,28 +134,28 @@ def _commands(granted: Collection[str]) -> Finding:
     what = f"command /{COMMAND}"
     if COMMAND_SCOPE in granted:
         return _SLACK.ok(what)
-    problem = _SLACK.problem(
+    return _SLACK.problem(
         what,
         f"the app lacks the scope {COMMAND_SCOPE}, so people cannot type it",
         "Paste the output of `answerback manifest slack` under App Manifest again, and reinstall the app.",
+        warning=True,
     )
-    return replace(problem, warning=True)
 
 
 async def _home(calls: SlackApi, bot_user: str) -> Finding:
     """Check that the Home tab is on, by publishing the bot's own Home, which nobody sees."""
-    view = inbox_view.build_home_view((), (), Labels())
+    view = inbox_view.build_home_view(Page((), None), (), Labels())
     try:
         await calls.call(calls.client.views_publish, user_id=bot_user, view=view)
     except PlatformError as error:
         if error.code != inbox_view.NOT_ENABLED_CODE:
-            return replace(_SLACK.call_failed("Home tab", error), warning=True)
-        problem = _SLACK.problem(
+            return _SLACK.call_failed("Home tab", error, warning=True)
+        return _SLACK.problem(
             "Home tab",
             "it is off, so people cannot see there what is waiting for them",
             "Switch it on under App Home, and subscribe to the event app_home_opened (the manifest has both).",
+            warning=True,
         )
-        return replace(problem, warning=True)
     return _SLACK.ok("Home tab")
 
 

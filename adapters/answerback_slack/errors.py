@@ -19,6 +19,7 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
+from answerback_chat.control_codec import list_of, object_of
 from answerback_chat.platform_errors import error_table, retry_after_of, without_advice
 
 TABLE: Final = error_table(
@@ -140,10 +141,6 @@ def error_from_exception(method: str, error: SlackApiError) -> PlatformError:
 
 def payload_error_details(data: Mapping[str, object] | None) -> str:
     """Slack's details on what is invalid in our payload, in one line."""
-    if not data:
-        return ""
-    metadata = data.get("response_metadata")
-    details = data.get("errors") or (
-        metadata.get("messages") if isinstance(metadata, dict) else None
-    )
-    return "; ".join(str(each) for each in details) if isinstance(details, list) else ""
+    answer = data or {}
+    messages = object_of(answer.get("response_metadata")).get("messages")
+    return "; ".join(map(str, list_of(answer.get("errors") or messages)))

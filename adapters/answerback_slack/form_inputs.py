@@ -24,10 +24,10 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_slack import limits, option_controls
 from answerback_slack.blocks import (
     Block,
+    choice,
     input_block,
     json_bytes,
     option_object,
-    options_or_groups,
     plain_text,
     section,
     sections,
@@ -218,7 +218,7 @@ def _listed_choices(field: Field) -> str:
 
 def _menu(each: Input, labels: Labels) -> Block:
     """Radio buttons, checkboxes or a menu. An optional single choice is a menu, as only a menu can be cleared."""
-    several, chosen = each.kind is InputKind.SEVERAL, each.start
+    several = each.kind is InputKind.SEVERAL
     made = [
         option_object(choice.label, str(i), None if each.numbered else choice.description)
         for i, choice in enumerate(each.choices)
@@ -227,13 +227,8 @@ def _menu(each: Input, labels: Labels) -> Block:
         kind = "checkboxes" if several else "radio_buttons"
     else:
         kind = "multi_static_select" if several else "static_select"
-    element: Block = {"type": kind, "action_id": ACTION_ID, **options_or_groups(made)}
-    if "select" in kind:
-        element["placeholder"] = plain_text(labels.choose, limits.PLACEHOLDER)
-    if isinstance(chosen, list) and chosen:
-        initial = [made[i] for i in chosen]
-        element |= {"initial_options": initial} if several else {"initial_option": initial[0]}
-    return element
+    chosen = each.start if isinstance(each.start, list) else ()
+    return choice(kind, ACTION_ID, made, chosen, labels.choose)
 
 
 def _text_element(each: Input) -> Block:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import Final
@@ -31,7 +31,7 @@ from answerback.ports.store_values import Page
 from answerback.ports.surface import Asks, Batch
 from answerback.presentation import wording
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.control_codec import BATCH_VERBS
+from answerback_chat.control_codec import BATCH_VERBS, texts_of
 from answerback_slack import inbox_view, parse
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block
@@ -157,10 +157,7 @@ class HomeTabs:
         self._start_worker()
 
     async def _pages(self, user: str) -> list[str]:
-        stored = await self._asks.draft(_key(user))
-        return (
-            [each for each in stored if isinstance(each, str)] if isinstance(stored, list) else []
-        )
+        return [*texts_of(await self._asks.draft(_key(user)))]
 
     def _enqueue(self, responder: str | None, seconds: float | None = None) -> None:
         if responder is None or (len(self._queue) >= _MAX_QUEUED and responder not in self._queue):
@@ -242,23 +239,15 @@ class HomeTabs:
             # Unless they have turned to another page meanwhile, which is published next.
             await self._asks.change_draft(_key(user), lambda now: left if now == before else now)
         recent = () if pages else await self._asks.list_answered_by(person, inbox_view.RECENT_SIZE)
-        rows, following = page.rows, page.after
-        others = (
-            ()
-            if rows
-            else await self._asks.list_open_to_anyone("slack", wording.MAX_OPEN_TO_ANYONE)
-        )
+        others: Sequence[Ask] = ()
+        if not page.rows:
+            others = await self._asks.list_open_to_anyone("slack", wording.MAX_OPEN_TO_ANYONE)
         view = inbox_view.build_home_view(
-            rows,
-            recent,
-            self._labels,
-            open_to_anyone=others,
-            first=not pages,
-            following=following,
+            page, recent, self._labels, open_to_anyone=others, first=not pages
         )
         await self._calls.call(self._calls.client.views_publish, user_id=user, view=view)
         self._enabled.confirm_supported()
-        if any(_is_being_posted(ask, self._now()) for ask in rows):
+        if any(_is_being_posted(ask, self._now()) for ask in page.rows):
             self._enqueue(user, _RECHECK_SECONDS)
 
     async def _read_page(self, person: Person, pages: list[str]) -> Page[Ask]:

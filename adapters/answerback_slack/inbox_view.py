@@ -11,6 +11,7 @@ from typing import Final
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View, view_of
+from answerback.ports.store_values import Page
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.batch_rows import BatchRows
 from answerback.presentation.context_layout import fit_context
@@ -53,13 +54,12 @@ _CONTEXT_BYTES: Final = limits.MODAL_BYTES // PAGE_SIZE - 4_000
 
 
 def build_home_view(
-    waiting: Sequence[Ask],
+    waiting: Page[Ask],
     recent: Sequence[Ask],
     labels: Labels,
     *,
     open_to_anyone: Sequence[Ask] = (),
     first: bool = True,
-    following: str | None = None,
 ) -> Block:
     """Build the view of one page.
 
@@ -68,22 +68,21 @@ def build_home_view(
         recent: the asks that the person answered last.
         open_to_anyone: the asks that wait for nobody in particular; only needed if none wait for the person.
         first: whether this is the first page.
-        following: the cursor of the next page; None if this is the last one.
     """
     blocks = [_heading(labels.inbox_title)]
-    for ask in waiting:
+    for ask in waiting.rows:
         blocks += _waiting_blocks(ask, labels)
-    rows, several = BATCH.of(waiting), []
+    rows, several = BATCH.of(waiting.rows), []
     if any(row.shown is not None for row in rows):
         several.append(_batch_button(labels.allow_several, Verb.ALLOW_SEVERAL, "primary"))
     if rows:
         several.append(_batch_button(labels.deny_several, Verb.DENY_SEVERAL))
     blocks += [actions_block("home.several", several)] if several else []
-    if not waiting:
+    if not waiting.rows:
         empty = wording.empty_inbox(open_to_anyone, labels, escape, place_mrkdwn)
         blocks.append({"type": "section", "text": mrkdwn(empty)})
     turns = [] if first else [button(labels.previous, PREVIOUS_ACTION, PREVIOUS_ACTION)]
-    turns += [button(labels.next, NEXT_ACTION, following)] if following else []
+    turns += [button(labels.next, NEXT_ACTION, waiting.after)] if waiting.after else []
     blocks += [actions_block("home.turn", turns)] if turns else []
     if recent:
         blocks += [{"type": "divider"}, _heading(labels.recently_answered)]

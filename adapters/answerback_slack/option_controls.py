@@ -21,10 +21,10 @@ from answerback_chat.control_codec import Verb
 from answerback_slack import limits
 from answerback_slack.blocks import (
     Block,
+    choice,
     input_block,
     json_bytes,
     option_object,
-    options_or_groups,
     plain_text,
     section,
     text_length,
@@ -146,13 +146,10 @@ def modal_option_inputs(
 def _input(
     kind: str, label: str, options: Sequence[Block], chosen: Sequence[int], block_id: str
 ) -> Block:
-    element: Block = {"type": kind, "action_id": str(Verb.CHOOSE), **options_or_groups(options)}
-    several = kind in {"checkboxes", "multi_static_select"}
-    if initial := [options[i] for i in chosen if 0 <= i < len(options)]:
-        element |= {"initial_options": initial} if several else {"initial_option": initial[0]}
-    if "select" in kind:
-        element["placeholder"] = plain_text(label, limits.PLACEHOLDER)
-    return input_block(label, block_id, element, optional=several)
+    element = choice(kind, str(Verb.CHOOSE), options, chosen, label)
+    return input_block(
+        label, block_id, element, optional=kind in {"checkboxes", "multi_static_select"}
+    )
 
 
 def _options(question: Question, length: int) -> list[Block]:

@@ -16,13 +16,15 @@ from answerback.core.view import Line, Prompt, View
 from answerback.presentation import answer_summary, text_fitting, wording
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import as_json, one_line, visible
-from answerback_chat.control_buttons import answer_buttons, walk_buttons
+from answerback_chat.control_buttons import answer_buttons, more_buttons, walk_buttons
 from answerback_chat.control_codec import Verb
 from answerback_slack import fallback_text, limits, option_controls, people_text
 from answerback_slack.blocks import (
     Block,
+    choice,
     collapsed_container,
     mrkdwn,
+    option_object,
     plain_text,
     small_text,
     text_length,
@@ -242,19 +244,11 @@ def _add_summary(builder: MessageBuilder) -> None:
 def _edit_menu(builder: MessageBuilder) -> Block:
     label = builder.labels.edit
     options = [
-        {
-            "text": plain_text(one_line(line.text), limits.OPTION_TEXT),
-            "value": str(index),
-        }
+        option_object(one_line(line.text), str(index))
         for index, line in enumerate(builder.view.lines)
         if line.editable
     ]
-    menu: Block = {
-        "type": "static_select",
-        "action_id": str(Verb.EDIT),
-        "placeholder": plain_text(label, limits.PLACEHOLDER),
-        "options": options,
-    }
+    menu = choice("static_select", str(Verb.EDIT), options, (), label)
     return {"type": "actions", "block_id": builder.encode_control(Verb.EDIT), "elements": [menu]}
 
 
@@ -281,12 +275,6 @@ def _add_record(builder: MessageBuilder, *, collapse_long_records: bool) -> None
         {"type": "context", "elements": [mrkdwn(people_text.ending_mrkdwn(view, labels))]}
     )
     builder.append_to_small_text(builder.answerer_line())
-    made = []
-    if builder.shortened or view.approval:
-        made.append(builder.control_button(labels.details, Verb.SHOW_IN_FULL))
-    if view.can_revoke:
-        made.append(builder.control_button(labels.revoke, Verb.REVOKE))
-    if view.can_try_again:
-        made.append(builder.control_button(labels.tell_to_try_again, Verb.TRY_AGAIN))
-    if made:
+    planned = more_buttons(view, labels, labels.details if builder.shortened else None)
+    if made := builder.buttons(each._replace(argument="") for each in planned):
         builder.blocks.append(builder.controls_row("full", made))

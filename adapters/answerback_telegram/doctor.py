@@ -48,7 +48,7 @@ def _updates(info: Json, public_url: str | None, *, webhook: bool) -> Finding:
     if registered != expected:
         wrong = f"Telegram sends them to {registered or 'nowhere'}, until the service starts"
         fix = "Start the service: it tells Telegram where updates go."
-        return Finding("Telegram: updates", wrong, fix, warning=True)
+        return _TELEGRAM.problem(what, wrong, fix, warning=True)
     if webhook and (problem := info.get("last_error_message")):
         fix = f"Make {expected} reachable from the internet by HTTPS."
         return _TELEGRAM.problem(what, f"Telegram could not deliver the last one: {problem}", fix)
@@ -58,7 +58,7 @@ def _updates(info: Json, public_url: str | None, *, webhook: bool) -> Finding:
 def _groups(me: Json) -> Finding:
     if me.get("can_join_groups") is False:
         fix = "Send /setjoingroups to @BotFather, choose the bot, and Enable; a direct message needs none of this."
-        return Finding("Telegram: groups", "the bot cannot be added to groups", fix, warning=True)
+        return _TELEGRAM.problem("groups", "the bot cannot be added to groups", fix, warning=True)
     if me.get("can_read_all_group_messages"):
         return _TELEGRAM.ok(
             "groups, with privacy mode off: a message that mentions the bot is read, too"

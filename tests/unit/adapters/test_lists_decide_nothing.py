@@ -40,7 +40,7 @@ def shortened() -> Ask:
 def test_nothing_is_decided_where_only_the_headline_is_shown(place: str) -> None:
     ask = shortened()
     shown: dict[str, object] = {
-        "Slack's Home tab": slack_inbox.build_home_view([ask], [], LABELS),
+        "Slack's Home tab": slack_inbox.build_home_view(Page((ask,), None), [], LABELS),
         "Slack's reminder": reminder(ask, 0, "https://x.example", LABELS),
         "Discord's inbox": discord_inbox.page(Page((ask,), None), LABELS),
     }

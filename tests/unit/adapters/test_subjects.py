@@ -24,7 +24,7 @@ from answerback_web import inbox_view as web_inbox
 LISTS: Final[dict[str, Callable[[Ask], object]]] = {
     "web": lambda ask: web_inbox.inbox_page([ask], ENGLISH, now=1.0, after=None, first=True),
     "Slack's Home tab": lambda ask: slack_home.build_home_view(
-        [ask] if ask.open else [], [] if ask.open else [ask], ENGLISH
+        Page((ask,) if ask.open else (), None), [] if ask.open else [ask], ENGLISH
     ),
     "Slack's fallback text": lambda ask: fallback_text.fallback_text(view_of(ask), ENGLISH),
     "Slack's reminder": lambda ask: slack_notes.reminder(ask, 0, None, ENGLISH),

@@ -105,7 +105,7 @@ def test_the_tool_that_asks_is_named_on_every_surface() -> None:
 @pytest.mark.rule("INBOX-1")
 def test_lists_mark_an_agent_that_has_moved_on_briefly() -> None:
     ask = replace(from_tool("git"), unattended=True)
-    home = json.dumps(slack_home.build_home_view([ask], [], LABELS))
+    home = json.dumps(slack_home.build_home_view(Page((ask,), None), [], LABELS))
     inbox = json.dumps(discord_inbox.page(Page((ask,), None), LABELS))
     for shown in (home, inbox):
         assert "git asked" in shown

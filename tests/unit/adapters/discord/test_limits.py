@@ -22,13 +22,13 @@ from answerback_chat.control_codec import Verb
 from answerback_discord import (
     components,
     form_inputs,
+    limits,
     long_lists,
     modals,
     option_controls,
     posting,
     private_notes,
 )
-from answerback_discord.api_client import query_after
 from answerback_discord.form_inputs import ModalSpec
 from tests.fakes.discord import rules
 from tests.fakes.discord.rules import check_message, check_modal
@@ -265,7 +265,7 @@ def test_the_messages_of_a_page() -> None:
         for each in listing["get"]["parameters"]
         if each["name"] == "limit"
     ]
-    assert query_after("1") == {"after": "1", "limit": str(most)}
+    assert most == limits.MESSAGES_PER_PAGE
 
 
 def test_the_largest_message_has_fewer_components_than_discord_takes() -> None:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 
 from answerback.core.ask import Ask
+from answerback.ports.store_values import Page
 from answerback_chat.control_codec import Verb
 from answerback_slack import inbox_view
 from tests.fakes.slack import home_tab
@@ -95,7 +96,7 @@ async def run_town(port: int) -> AsyncIterator[Town]:
 
 def _check(asks: list[Ask], allow: bool) -> str:
     if allow:  # the Home tab is the same for both
-        assert check_view(inbox_view.build_home_view(asks, (), LABELS, following="x" * 30)) == []
+        assert check_view(inbox_view.build_home_view(Page(tuple(asks), "x" * 30), (), LABELS)) == []
     verb = Verb.ALLOW_SEVERAL if allow else Verb.DENY_SEVERAL
     modal = inbox_view.batch_modal(asks, verb, LABELS)
     assert modal is None or check_view(modal) == []

@@ -20,6 +20,7 @@ from answerback.core.form import AnswerType, Form, Option, Persistence, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Person, Source
+from answerback.ports.store_values import Page
 from answerback.ports.surface import Rejected, RejectReason
 from answerback.presentation.form_spec import Entry
 from answerback_chat.control_codec import Control, Verb
@@ -237,7 +238,7 @@ def test_home(as_json: SnapshotAssertion) -> None:
         replace(single_question_ask(AnswerType.TEXT), expires_at=1_700_003_600.0),
     ]
     done = after(single_question_ask(AnswerType.BOOLEAN), Answer(value=True))
-    view = inbox_view.build_home_view(asks, [done], LABELS, first=False, following="cursor")
+    view = inbox_view.build_home_view(Page(tuple(asks), "cursor"), [done], LABELS, first=False)
     read = json.loads(json.dumps(view))
     assert check_view(read) == []
     SdkView(**read).validate_json()

@@ -16,6 +16,7 @@ import pytest
 from answerback.core.ask import Ask, Destination, Outcome, Status, Thread
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType
+from answerback.ports.store_values import Page
 from answerback.ports.surface import Surface
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.sockets import chat_http_session
@@ -377,5 +378,7 @@ def test_the_largest_home_is_within_slacks_limits() -> None:
     waits = [listed(question, n, f"{URL}{'x' * 2_900}") for n in range(inbox_view.PAGE_SIZE)]
     ended = replace(question, outcome=Outcome(status=Status.FAILED, at=1_700_000_000.0))
     recent = [listed(ended, 100 + n) for n in range(inbox_view.RECENT_SIZE)]
-    view = wire(inbox_view.build_home_view(waits, recent, LABELS, first=False, following="c" * 500))
+    view = wire(
+        inbox_view.build_home_view(Page(tuple(waits), "c" * 500), recent, LABELS, first=False)
+    )
     assert check_view(view, foreign=False) == []
