@@ -20,7 +20,6 @@ from answerback.dialects import results
 from answerback.dialects.approvals import (
     agents,
     codex,
-    codex_permissions,
     frameworks,
     gateways,
     openai,
@@ -37,7 +36,7 @@ VARIANTS: Final[dict[str, Variant]] = {
     "permissionRequest": agents.COPILOT,
     "item/commandExecution/requestApproval": codex.COMMAND,
     "item/fileChange/requestApproval": codex.FILE_CHANGE,
-    "item/permissions/requestApproval": codex_permissions.PERMISSIONS,
+    "item/permissions/requestApproval": codex.PERMISSIONS,
     _MCP_TOOL: codex.MCP_TOOL,
     "session/request_permission": agents.ACP,
     "droid.request_permission": agents.DROID,
@@ -57,7 +56,6 @@ VARIANTS: Final[dict[str, Variant]] = {
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     if (variant := VARIANTS.get(call.tool)) is None:
         name = call.tool[:100]
@@ -96,7 +94,6 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended."""
     variant, answers = VARIANTS[ask.request.name], ask.walk.values
     arguments = ask.request.arguments
     if ask.status is Status.ANSWERED:

@@ -15,7 +15,6 @@ _FIELDS: Final = ("id", "text", *question_reader.FIELDS, "when")
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object(("questions",))
     by_id: dict[str, Question | None] = {}
     questions: list[Question | None] = []
@@ -41,7 +40,6 @@ def parse(call: ArgumentNode) -> Form | None:
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended."""
     if ask.status is not Status.ANSWERED:
         return results.json_result(results.cancelled_fields(ask))
     answers = ask.walk.values

@@ -21,22 +21,14 @@ def _question(node: ArgumentNode, question_id: str) -> Question | None:
     options = choice_forms.read_options(node, min_items=2)
     if text is None or not options:
         return None
-    several = kind is AnswerType.MULTI_SELECT
-    question = Question(
-        id=question_id,
-        text=text,
-        answer_type=kind,
-        options=options,
-        other=True,
-        other_beside=several,
-    )
+    question = choice_forms.choice_question(question_id, text, options, kind)
     # In a single choice, the first option is the agent's recommendation.
-    return question if several else question.with_default(options[0].value)
+    is_single = kind is AnswerType.SELECT
+    return question.with_default(options[0].value) if is_single else question
 
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended."""
     by_id = ask.walk.values
     answers: list[JsonValue] = [_as_array(q, by_id.get(q.id)) for q in ask.form.questions]
     match ask.status:

@@ -45,6 +45,29 @@ def form_of(call: ArgumentNode, *questions: Question | None, **more: Any) -> For
     return Form(questions=valid, **more) if is_whole else None
 
 
+def choice_question(
+    id: str,
+    text: str,
+    options: tuple[Option, ...],
+    kind: AnswerType = AnswerType.SELECT,
+    *,
+    other: bool = True,
+    notes: bool = False,
+    **more: Any,
+) -> Question:
+    """Return a choice of these options, and of free text if ``other`` is allowed; without options, a text."""
+    return Question(
+        id=id,
+        text=text,
+        answer_type=kind if options else AnswerType.TEXT,
+        options=options,
+        other=bool(options) and other,
+        other_beside=bool(options) and kind is AnswerType.MULTI_SELECT,
+        notes=bool(options) and notes,
+        **more,
+    )
+
+
 def require_unique(node: ArgumentNode, key: str, value: str | None, seen: set[str]) -> None:
     """Record a problem if a field that identifies its object is not unique; otherwise add its value to ``seen``."""
     if value in seen:

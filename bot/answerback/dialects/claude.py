@@ -12,7 +12,7 @@ from answerback.core.answers import format_value
 from answerback.core.form import MAX_LABEL, AnswerType, Form, Question
 from answerback.dialects import choice_forms, claude_questions, claude_results, qwen
 from answerback.dialects.call_reader import ArgumentNode
-from answerback.dialects.claude_questions import CHOICE, CLAUDE, OTHERS, Limits
+from answerback.dialects.claude_questions import CHOICE, CLAUDE, KINDS, OTHERS, Limits
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback.dialects.tool_definitions import BY_DIALECT
 
@@ -21,7 +21,6 @@ _CLAUDE_TOOL: Final = "AskUserQuestion"
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     limits = CLAUDE if call.tool == _CLAUDE_TOOL else OTHERS
     title = call.text("title", required=False, blank=True)
@@ -49,13 +48,11 @@ def _question(
         )
         node.fail("duplicate_question", message, "question")
     # Claude's choices always have multiSelect and a header; Kimi's may have neither.
-    kind = claude_questions.read_kind(node)
+    kind = node.choice("kind", KINDS, CHOICE)
     needs_header = limits is CLAUDE and kind == CHOICE and node.has("multiSelect")
     header = node.text("header", required=needs_header, blank=not needs_header)
-    multiple, options = (
-        claude_questions.read_multiple(node),
-        claude_questions.read_options(node, kind, limits),
-    )
+    multiple = claude_questions.read_multiple(node)
+    options = claude_questions.read_options(node, kind, limits)
     schema = claude_questions.read_number(node, kind, header)
     context = claude_questions.read_context(node, title)
     if text is None:

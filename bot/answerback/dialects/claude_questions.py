@@ -11,8 +11,9 @@ from answerback.core.json_schema.schemas import violations
 from answerback.dialects import choice_forms
 from answerback.dialects.call_reader import ArgumentNode
 
-_KINDS: Final = ("choice", "text", "number")
-CHOICE, _, _NUMBER = _KINDS
+KINDS: Final = ("choice", "text", "number")
+"""What a question may ask for."""
+CHOICE, _, _NUMBER = KINDS
 Json = dict[str, JsonValue]
 
 
@@ -31,7 +32,10 @@ OTHERS: Final = Limits(questions=MAX_QUESTIONS, min_options=0, options=MAX_OPTIO
 def read_options(node: ArgumentNode, kind: str | None, limits: Limits) -> tuple[Option, ...]:
     """Read the options of a question; only a choice has any."""
     if kind != CHOICE:
-        _forbid_options(node, kind)
+        child = node.at("options")
+        if child.value not in (None, []):
+            message = f"{child.name} is for the kind choice only; this is {kind}."
+            child.fail("options_forbidden", message)
         return ()
     return choice_forms.read_options(
         node,
@@ -51,24 +55,11 @@ def read_multiple(node: ArgumentNode) -> bool:
     return claude or kimi
 
 
-def read_kind(node: ArgumentNode) -> str | None:
-    """Read what a question asks for: a choice if it does not say."""
-    return node.choice("kind", _KINDS, CHOICE)
-
-
 def read_context(node: ArgumentNode, title: str | None) -> str | None:
     """Read what stands above a question: the title of the form and what explains the question."""
     hints = [node.text(key, required=False, blank=True) for key in ("description", "placeholder")]
     heading = title and title.strip() and choice_forms.heading(title)
     return "\n\n".join(filter(None, [heading, *hints])) or None
-
-
-def _forbid_options(node: ArgumentNode, kind: str | None) -> None:
-    """Record a problem if a question that is not a choice has options."""
-    child = node.at("options")
-    if child.value not in (None, []):
-        message = f"{child.name} is for the kind choice only; this is {kind}."
-        child.fail("options_forbidden", message)
 
 
 def read_number(node: ArgumentNode, kind: str | None, header: str | None) -> Json | None:

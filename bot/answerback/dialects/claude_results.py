@@ -18,7 +18,6 @@ Json = dict[str, JsonValue]
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended."""
     if ask.request.name == qwen.NAME:
         return qwen.render(ask)
     given = [(question, ask.walk.answer(question.id)) for question in ask.form.questions]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.core.ask import Ask, ToolResult
-from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.form import Form, Option
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect
@@ -18,18 +18,12 @@ QUESTION_ID: Final = "answer"
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     text = call.text("question")
     options = _options(call)
-    question = Question(
-        id=QUESTION_ID,
-        text=text or "",
-        answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
-        options=options,
-        other=bool(options),
+    return choice_forms.form_of(
+        call, choice_forms.choice_question(QUESTION_ID, text or "", options)
     )
-    return choice_forms.form_of(call, question)
 
 
 @results.unless_failed

@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, ToolResult
-from answerback.core.form import AnswerType, Form, Question
+from answerback.core.form import Form, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, codex_async, results
 from answerback.dialects.call_reader import ArgumentNode
@@ -24,7 +24,6 @@ _NONE_OF_THE_ABOVE: Final = "None of the above"
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     ids: set[str] = set()
 
     def read(node: ArgumentNode, question_id: str) -> Question | None:
@@ -37,16 +36,13 @@ def parse(call: ArgumentNode) -> Form | None:
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended."""
     if ask.request.name == codex_async.TOOL:
         return codex_async.render_message(ask)
     marker = results.unanswered_text(ask)
-    rows = results.answer_values_per_question(
-        ask, [marker, *codex_async.note_texts(ask.walk.reply)], _rows
-    )
+    unanswered = [marker, *codex_async.note_texts(ask.walk.reply)]
     answers: dict[str, JsonValue] = {
         question.id: {"answers": row}
-        for question, row in zip(ask.form.questions, rows, strict=True)
+        for question, row in results.values_by_question(ask, unanswered, _rows)
     }
     return results.json_result({"answers": answers, **results.reason_field(ask)})
 
@@ -66,14 +62,13 @@ def _question(node: ArgumentNode, fallback: str, ids: set[str]) -> Question | No
     if question_id is None or text is None:
         return None
     return choice_forms.with_recommended_default(
-        Question(
-            id=question_id,
-            text=text,
+        choice_forms.choice_question(
+            question_id,
+            text,
+            options,
+            other=other,
+            notes=True,
             header=choice_forms.read_header(node),
-            answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
-            options=options,
-            other=bool(options) and other,
-            notes=bool(options),
         )
     )
 

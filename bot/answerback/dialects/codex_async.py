@@ -7,7 +7,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import Question
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
 
@@ -20,16 +20,8 @@ def read_question(node: ArgumentNode, question_id: str) -> Question | None:
     options = choice_forms.read_plain_options(node, "options", required=False)
     if text is None:
         return None
-    return Question(
-        id=question_id,
-        text=text,
-        answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
-        options=options,
-        default=options[0].value if options else None,
-        has_default=bool(options),
-        other=bool(options),
-        notes=bool(options),
-    )
+    question = choice_forms.choice_question(question_id, text, options, notes=True)
+    return question.with_default(options[0].value) if options else question
 
 
 def note_texts(text: str | None) -> list[JsonValue]:
@@ -39,10 +31,12 @@ def note_texts(text: str | None) -> list[JsonValue]:
 
 def render_message(ask: Ask) -> ToolResult:
     """Render the user message that follows an asynchronous call, whose own result just said "accepted"."""
-    rows = results.answer_values_per_question(
-        ask, [], lambda each: [*results.answer_values(each), *note_texts(each.note)]
-    )
-    answers: list[JsonValue] = [*rows]
+    rows = [
+        *results.values_by_question(
+            ask, values=lambda each: [*results.answer_values(each), *note_texts(each.note)]
+        )
+    ]
+    answers: list[JsonValue] = [row for _, row in rows]
     structured: dict[str, JsonValue] = {"accepted": True, "answers": answers}
     if ask.status is not Status.ANSWERED:
         structured = {**structured, "cancelled": True, **results.reply_and_reason_fields(ask)}
@@ -50,7 +44,6 @@ def render_message(ask: Ask) -> ToolResult:
             content=results.append_reply(ask, results.unanswered_text(ask)), structured=structured
         )
     paragraphs = [
-        "\n".join([question.text, *map(str, row or ["(no answer)"])])
-        for question, row in zip(ask.form.questions, rows, strict=True)
+        "\n".join([question.text, *map(str, row or ["(no answer)"])]) for question, row in rows
     ]
     return ToolResult(content="\n\n".join(paragraphs), structured=structured)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from answerback.core.ask import Ask, ToolResult
-from answerback.core.form import AnswerType, Form, Question
+from answerback.core.form import AnswerType, Form
 from answerback.dialects import choice_forms, elicitation, elicitation_form, results
 from answerback.dialects.call_reader import ArgumentNode
 from answerback.dialects.dialect import CallRule, Dialect, Shape
@@ -18,26 +18,18 @@ QUESTION_ID: Final = "answer"
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     if call.has("requestedSchema"):
         return elicitation_form.parse_form(call)
     text = call.text("question")
     options = choice_forms.read_plain_options(call, "choices", required=False)
     allow_other = call.flag("allowFreeform", default=True)
-    question = Question(
-        id=QUESTION_ID,
-        text=text or "",
-        answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
-        options=options,
-        other=bool(options) and allow_other,
-    )
+    question = choice_forms.choice_question(QUESTION_ID, text or "", options, other=allow_other)
     return choice_forms.form_of(call, question)
 
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended."""
     (question,) = ask.form.questions
     given = ask.walk.answer(question.id)
     if ask.request.arguments.get("requestedSchema") is not None:

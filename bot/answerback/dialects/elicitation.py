@@ -24,7 +24,6 @@ _MODES: Final = ("form", "url", "openai/form", "openaiForm")
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     match call.choice("mode", _MODES, "form"):
         case None:  # the mode is unknown, and so is what else the call should have
@@ -56,7 +55,6 @@ def _is_web_address(text: str) -> bool:
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended."""
     if ask.status is Status.ANSWERED:
         return results.json_result(_decision(ask))
     refused = ask.status is Status.CANCELLED

@@ -95,13 +95,11 @@ def _question(message: str, sent: ArgumentNode) -> Question | None:
 
 def _clean(schema: JsonValue) -> Json:
     """Return a copy of a schema without null keywords, which count as missing."""
-    if strict_json.size(schema, MAX_SCHEMA_DEPTH).depth > MAX_SCHEMA_DEPTH:  # it will be refused
-        return schema if isinstance(schema, dict) else {}
-    return (
-        _without(schema, lambda key, each: each is None and key != "const")
-        if isinstance(schema, dict)
-        else {}
-    )
+    if not isinstance(schema, dict):
+        return {}
+    if strict_json.size(schema, MAX_SCHEMA_DEPTH).depth > MAX_SCHEMA_DEPTH:
+        return schema  # it will be refused
+    return _without(schema, lambda key, each: each is None and key != "const")
 
 
 def _without(schema: Json, is_dropped: Callable[[str, JsonValue], bool]) -> Json:

@@ -27,7 +27,6 @@ _YES_AND_NO: Final = tuple(Option(value=word, label=word) for word in ("Yes", "N
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended."""
     texts = [_text(question, ask.walk.answer(question.id)) for question in ask.form.questions]
     answers: dict[str, JsonValue] = {str(i): text for i, text in enumerate(texts) if text}
     if ask.status is Status.ANSWERED:
@@ -54,15 +53,9 @@ def _question(node: ArgumentNode, question_id: str) -> Question | None:
     text = text.replace("\\n", "\n")
     if not text.strip():
         node.fail("empty", f"{node.name}.question must not be blank.", "question")
-    return Question(
-        id=question_id,
-        text=text,
-        context=hint or None,
-        header=choice_forms.read_header(node),
-        answer_type=kind,
-        options=options,
-        other=kind is not AnswerType.TEXT,
-        other_beside=kind is AnswerType.MULTI_SELECT,
+    header = choice_forms.read_header(node)
+    return choice_forms.choice_question(
+        question_id, text, options, kind, header=header, context=hint or None
     )
 
 

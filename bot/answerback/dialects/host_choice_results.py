@@ -18,9 +18,10 @@ _ONE: Final = "answer"
 """The id of the question in a call that is one question."""
 
 
-def _values(ask: Ask, open_value: str | None = None) -> list[list[JsonValue]]:
-    """Return the answers as lists, that of the open question with a value in its place."""
-    return results.answer_values_per_question(ask, [] if open_value is None else [open_value])
+def _values(ask: Ask, *, replied: bool = False) -> list[tuple[Question, list[JsonValue]]]:
+    """Return each question with its answer as a list; for the open one, this is the reply if ``replied``."""
+    reply = [ask.walk.reply] if replied and ask.walk.reply is not None else []
+    return [*results.values_by_question(ask, reply)]
 
 
 def _joined(values: list[JsonValue]) -> str:
@@ -36,13 +37,10 @@ def _remarked(ask: Ask, text: str) -> str:
 def openclaw(ask: Ask) -> ToolResult:
     """OpenClaw: the labels by question id, in a list."""
     rows = _values(ask)
-    by_id: Json = {q.id: row for q, row in zip(ask.form.questions, rows, strict=True)}
+    by_id: Json = {question.id: row for question, row in rows}
     if ask.status is Status.ANSWERED:
         structured: Json = {"status": "answered", "answers": {"answers": by_id}}
-        lines = [
-            f"{question.header}: {_joined(row) or '(no answer)'}"
-            for question, row in zip(ask.form.questions, rows, strict=True)
-        ]
+        lines = [f"{question.header}: {_joined(row) or '(no answer)'}" for question, row in rows]
         text = _remarked(ask, "\n".join(lines))
     else:
         answered: Json = {key: row for key, row in by_id.items() if row}
@@ -63,18 +61,19 @@ def deepagents(ask: Ask) -> ToolResult:
         if answered
         else results.unanswered_text(ask).replace("[cancelled by user]", "(cancelled)")
     )
-    texts = [
-        missing if ask.walk.answer(question.id) is None else _joined(row)
-        for question, row in zip(ask.form.questions, _values(ask), strict=True)
+    given = [
+        (question.text, missing if ask.walk.answer(question.id) is None else _joined(row))
+        for question, row in _values(ask)
     ]
     status = "answered" if answered else "cancelled"
-    content = "\n\n".join(
-        f"Q: {question.text}\nA: {text}"
-        for question, text in zip(ask.form.questions, texts, strict=True)
-    )
+    content = "\n\n".join(f"Q: {question}\nA: {answer}" for question, answer in given)
     return ToolResult(
         content=results.append_reply(ask, _remarked(ask, content)),
-        structured={"status": status, "answers": [*texts], **reply_and_reason_fields(ask)},
+        structured={
+            "status": status,
+            "answers": [answer for _, answer in given],
+            **reply_and_reason_fields(ask),
+        },
     )
 
 
@@ -87,7 +86,7 @@ def auggie(ask: Ask) -> ToolResult:
     elif ask.status is Status.ANSWERED or ask.walk.reply or ask.walk.answers:
         text = "\n".join(
             f"{question.text}\t{_joined(row) or '[No answer provided]'}"
-            for question, row in zip(ask.form.questions, _values(ask, ask.walk.reply), strict=True)
+            for question, row in _values(ask, replied=True)
         )
     else:
         text = _declined(ask)
@@ -164,7 +163,7 @@ def hermes(ask: Ask) -> ToolResult:
     """Hermes: the question with its choices and the answer; of several questions, a list of responses."""
     rows = [
         (question, ask.walk.answer(question.id), row)
-        for question, row in zip(ask.form.questions, _values(ask, ask.walk.reply), strict=True)
+        for question, row in _values(ask, replied=True)
     ]
     if ask.form.questions[0].id == _ONE:
         ((question, given, row),) = rows
@@ -202,13 +201,13 @@ def droid(ask: Ask) -> ToolResult:
     if ask.status is not Status.ANSWERED:
         return json_result({"cancelled": True, "answers": [], **reply_and_reason_fields(ask)})
     sent: Any = ask.request.arguments.get("questions") or [ask.request.arguments]
-    asked = zip(sent, ask.form.questions, _values(ask), strict=True)
+    asked = zip(sent, _values(ask), strict=True)
     answers: list[JsonValue] = [
         {
             "index": position if call.get("index") is None else call["index"],
             "question": question.text,
             "answer": _joined(row),
         }
-        for position, (call, question, row) in enumerate(asked, 1)
+        for position, (call, (question, row)) in enumerate(asked, 1)
     ]
     return json_result({"answers": answers})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from answerback.core.ask import Ask, ToolResult
@@ -44,15 +45,8 @@ class Row:
     """The values of ``type``, where a question has one; the first is for free text."""
 
     def parse(self, call: ArgumentNode) -> Form | None:
-        """Parse a call's arguments into a form, or return None if problems were recorded."""
         call.is_object()
-        ids: set[str] = set()
-        context = self._context(call)
-
-        def read(node: ArgumentNode, question_id: str) -> Question | None:
-            question = self._question(node, question_id, ids)
-            return question and question.model_copy(update={"context": context})
-
+        read = partial(self._question, ids=set(), context=self._context(call))
         if call.has("questions") or not call.has(self.text):
             return choice_forms.read_form(call, read)
         return choice_forms.form_of(call, read(call, "answer"))
@@ -65,21 +59,18 @@ class Row:
             return call.text(self.context, required=False, blank=True) or None
         return None
 
-    def _question(self, node: ArgumentNode, fallback: str, ids: set[str]) -> Question | None:
+    def _question(
+        self, node: ArgumentNode, fallback: str, *, ids: set[str], context: str | None
+    ) -> Question | None:
         text = node.text(self.text)
         question_id = node.label(self.key) if self.key and node.has(self.key) else fallback
         choice_forms.require_unique(node, self.key or "", question_id, ids)
         options, multiple = self._options(node)
         if text is None or question_id is None:
             return None
-        question = Question(
-            id=question_id,
-            text=text,
-            header=choice_forms.read_header(node, self.header) if self.header else None,
-            answer_type=AnswerType.TEXT if not options else multiple,
-            options=options,
-            other=bool(options),
-            other_beside=bool(options) and multiple is AnswerType.MULTI_SELECT,
+        header = choice_forms.read_header(node, self.header) if self.header else None
+        question = choice_forms.choice_question(
+            question_id, text, options, multiple, header=header, context=context
         )
         if multiple is AnswerType.SELECT:
             question = choice_forms.with_recommended_default(question)

@@ -6,6 +6,7 @@ extension examples/extensions/question.ts in @earendil-works/pi-coding-agent 1.5
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from pydantic import JsonValue
@@ -19,7 +20,6 @@ from answerback.dialects.tool_definitions import BY_DIALECT
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     if call.has("questions") or not call.has("question"):
         return choice_forms.read_form(call, _question)
     return choice_forms.form_of(call, _question(call, "answer"))
@@ -29,12 +29,12 @@ def parse(call: ArgumentNode) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended, as the host itself would for these answers."""
     reply: list[JsonValue] = [] if ask.walk.reply is None else [ask.walk.reply]
-    rows = results.answer_values_per_question(ask, reply)
-    structured: JsonValue = {"answers": [*rows], **results.reason_field(ask)}
+    rows = [*results.values_by_question(ask, reply)]
+    structured: JsonValue = {"answers": [row for _, row in rows], **results.reason_field(ask)}
     return ToolResult(content=_content(ask, rows), structured=structured)
 
 
-def _content(ask: Ask, rows: list[list[JsonValue]]) -> str:
+def _content(ask: Ask, rows: Sequence[tuple[Question, list[JsonValue]]]) -> str:
     """Return the host's words for answers that its user gave; other words for others."""
     given = {each.question_id: each for each in ask.walk.answers}
     remarks = {
@@ -43,7 +43,7 @@ def _content(ask: Ask, rows: list[list[JsonValue]]) -> str:
     answers = ", ".join(
         f'"{question.text}"="{", ".join(map(str, row)) or "Unanswered"}"'
         + (f" ({remarks[question.id]})" if question.id in remarks else "")
-        for question, row in zip(ask.form.questions, rows, strict=True)
+        for question, row in rows
     )
     if results.end_reason(ask):
         return f"{results.unanswered_text(ask)} {answers}"
@@ -62,14 +62,9 @@ def _question(node: ArgumentNode, question_id: str) -> Question | None:
         node.fail("options_required", message, "options")
     if text is None:
         return None
-    question = Question(
-        id=question_id,
-        text=text,
-        header=choice_forms.read_header(node),
-        answer_type=kind if options else AnswerType.TEXT,
-        options=options,
-        other=bool(options) and custom,
-        other_beside=bool(options) and kind is AnswerType.MULTI_SELECT,
+    header = choice_forms.read_header(node)
+    question = choice_forms.choice_question(
+        question_id, text, options, kind, other=custom, header=header
     )
     return (
         choice_forms.with_recommended_default(question) if kind is AnswerType.SELECT else question

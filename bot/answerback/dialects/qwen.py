@@ -34,6 +34,6 @@ def render(ask: Ask) -> ToolResult:
     if ask.status is not Status.ANSWERED and not is_replied:
         return results.json_result(_DECLINED)
     extra: list[JsonValue] = [results.said(ask)] if is_replied else []
-    rows = results.answer_values_per_question(ask, extra)
-    answers: JsonValue = {str(i): ", ".join(map(str, row)) for i, row in enumerate(rows) if row}
+    rows = enumerate(results.values_by_question(ask, extra))
+    answers: JsonValue = {str(i): ", ".join(map(str, row)) for i, (_, row) in rows if row}
     return results.json_result({"outcome": _ANSWERED, "answers": answers})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -12,7 +11,7 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem
 from answerback.core.form import Form
 from answerback.core.secrecy import is_unconfirmed, without_unconfirmed
-from answerback.dialects import generous_reader, question_results, tool_definitions
+from answerback.dialects import generous_reader, question, tool_definitions
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import Json, first_question
 from answerback.dialects.installed import (
@@ -149,7 +148,7 @@ def render_refusal(error: InvalidCallError) -> ToolResult:
         return ToolResult.model_validate(error.result)
     first = error.problems[0]
     if error.dialect == "question" and (first.pointer, first.code) in _NO_QUESTIONS:
-        return question_results.NO_QUESTIONS
+        return question.NO_QUESTIONS
     content = "\n".join(problem.message for problem in error.problems)
     errors: list[JsonValue] = [problem.model_dump() for problem in error.problems]
     return ToolResult(content=content, structured={"errors": errors}, is_error=True)
@@ -170,34 +169,21 @@ def _unknown(name: str, override: str | None) -> Problem:
     return Problem(pointer=pointer, code="unknown_value", message=message)
 
 
-def _mention_other_dialects(
-    name: str, dialect: str, arguments: Mapping[str, JsonValue], problem: Problem
-) -> Problem:
-    """Add to the problem of a call with an unknown shape which other dialects its name has."""
-    fields = {
-        other: tool_definitions.dialect_field_names(other)
-        for other in dialects_for_tool_name(name)
-        if other != dialect
-    }
-    others = ", ".join(_rank_by_similarity(arguments, fields))
-    message = f"{problem.message} The call was read in the dialect {dialect}; other dialects of {name} are: {others}."
-    return problem.model_copy(update={"message": message})
-
-
-def _rank_by_similarity(arguments: Json, fields: Mapping[str, Collection[str]]) -> list[str]:
-    """Sort dialects by how many fields of a call and its first question they have, at least by a similar name.
-
-    Args:
-        fields: the fields of each dialect.
-    """
+def _mention_other_dialects(name: str, dialect: str, arguments: Json, problem: Problem) -> Problem:
+    """Add to the problem of a call with an unknown shape which other dialects its name has, the most similar first."""
     first = first_question(arguments)
     keys = [*arguments][:_MAX_COMPARED]
     keys += [*first][:_MAX_COMPARED] if isinstance(first, dict) else []
 
-    def count_known(dialect: str) -> int:
-        return sum(bool(did_you_mean(key, fields[dialect])) for key in keys)
+    def count_known(other: str) -> int:
+        """Count the fields that it has, at least by a similar name."""
+        fields = tool_definitions.dialect_field_names(other)
+        return sum(bool(did_you_mean(key, fields)) for key in keys)
 
-    return sorted(fields, key=count_known, reverse=True)
+    named = (other for other in dialects_for_tool_name(name) if other != dialect)
+    others = ", ".join(sorted(named, key=count_known, reverse=True))
+    message = f"{problem.message} The call was read in the dialect {dialect}; other dialects of {name} are: {others}."
+    return problem.model_copy(update={"message": message})
 
 
 call_rules()  # finds the installed dialects once, at import, since that reads the disk

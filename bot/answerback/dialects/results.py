@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Reason, Status, ToolResult
+from answerback.core.form import Question
 from answerback.core.secrecy import is_unconfirmed
 from answerback.core.walker import GivenAnswer, Source
 
@@ -49,23 +50,21 @@ def answer_values(given: GivenAnswer) -> list[JsonValue]:
     return [value for value in values if str(value).strip()]
 
 
-def answer_values_per_question(
+def values_by_question(
     ask: Ask,
-    open_values: list[JsonValue],
+    open_values: Sequence[JsonValue] = (),
     values: Callable[[GivenAnswer], list[JsonValue]] = answer_values,
-) -> list[list[JsonValue]]:
-    """Return a list of answer values for each question.
+) -> Iterator[tuple[Question, list[JsonValue]]]:
+    """Yield each question with a list of the values of its answer.
 
     Args:
         open_values: the values for the question that was open when the ask ended.
         values: returns the values of an answer.
     """
-    rows: list[list[JsonValue]] = []
     for i, question in enumerate(ask.form.questions):
         given = ask.walk.answer(question.id)
         still_open = [*open_values] if i == ask.walk.at else []
-        rows.append(values(given) if given is not None else still_open)
-    return rows
+        yield question, values(given) if given is not None else still_open
 
 
 def unanswered_text(ask: Ask) -> str:

@@ -17,7 +17,6 @@ QUESTION_ID: Final = "answer"
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object(FIELDS)
     text = call.text("question")
     if text is not None and text.splitlines() != [text]:
@@ -34,7 +33,6 @@ def parse(call: ArgumentNode) -> Form | None:
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended."""
     if ask.status is not Status.ANSWERED:
         return results.json_result(results.cancelled_fields(ask))
     [question] = ask.form.questions

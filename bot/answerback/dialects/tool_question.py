@@ -15,7 +15,6 @@ _PERSISTENCE: Final = tuple(kind.value for kind in Persistence)
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object(("tool", "question"))
     tool = call.label("tool")
     node = call.at("question")

@@ -21,14 +21,12 @@ _SKIPPED: Final[JsonValue] = {"selected": [], "freeText": None, "skipped": True}
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """Parse a call's arguments into a form, or return None if problems were recorded."""
     headers: set[str] = set()
     return choice_forms.read_form(call, lambda node, _: _question(node, headers))
 
 
 @results.unless_failed
 def render(ask: Ask) -> ToolResult:
-    """Render the tool result of an ask that has ended."""
     answers = {
         question.id: _answer(question, ask.walk.answer(question.id))
         for question in ask.form.questions
@@ -51,15 +49,9 @@ def _question(node: ArgumentNode, headers: set[str]) -> Question | None:
         node.fail("too_few", problem, "options")
     if header is None or text is None:
         return None
-    question = Question(
-        id=header,
-        text=text,
-        header=header,
-        context=message or None,
-        answer_type=kind if options else AnswerType.TEXT,
-        options=options,
-        other=bool(options) and allow_other,
-        other_beside=bool(options) and kind is AnswerType.MULTI_SELECT,
+    context = message or None
+    question = choice_forms.choice_question(
+        header, text, options, kind, other=allow_other, header=header, context=context
     )
     return _with_default(question, node.at("options").value)
 

@@ -14,7 +14,6 @@ from answerback.core.form import (
     Option,
     OptionKind,
     Question,
-    When,
 )
 from answerback.dialects.approvals import tool_use
 from answerback.dialects.approvals.arguments_markdown import Block, to_json_text
@@ -219,22 +218,3 @@ def together(fields: Json, **more: Json) -> Json:
         twice = {key: value for key, value in part.items() if fields.get(key, value) != value}
         fields = part | fields | ({name: twice} if twice else {})
     return fields
-
-
-def follow_up_question(
-    decision: str,
-    question_id: str,
-    text: str,
-    kind: AnswerType,
-    *,
-    after: str = DECISION,
-    **more: object,
-) -> Question:
-    """Build a question that is asked only if the approval question with the id ``after`` has this answer."""
-    base = Question(
-        id=question_id,
-        text=text,
-        answer_type=kind,
-        when=When(question_id=after, equals=decision),
-    )
-    return base.model_copy(update=more)

@@ -1,4 +1,4 @@
-"""Approval requests of Codex's app server: commands, file changes and tools of MCP servers.
+"""Approval requests of Codex's app server: commands, file changes, tools of MCP servers and more permissions.
 
 Formats: the schema that ``codex app-server generate-json-schema`` writes. Codex 0.169.0 asks about an MCP tool with an
 elicitation that has no fields, and describes the call in its ``_meta``.
@@ -27,6 +27,7 @@ from answerback.dialects.approvals.approval_request import (
     options,
     others,
     read_tool_name,
+    require_object,
     together,
 )
 from answerback.dialects.approvals.arguments_markdown import to_json_text
@@ -146,14 +147,14 @@ def _read_command(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield _request(call, "commandExecution", tuple(by_value.values()))
 
 
-def shown_fields(call: ArgumentNode) -> Json:
+def _shown_fields(call: ArgumentNode) -> Json:
     """Return the fields of a request that describe it."""
     local = ("environmentId",) if call.at("environmentId").value == "local" else ()
     return others(call, *_HIDDEN_FIELDS, *local)
 
 
 def _request(call: ArgumentNode, tool: str, offered: tuple[Option, ...]) -> ApprovalRequest:
-    shown = shown_fields(call)
+    shown = _shown_fields(call)
     command = {"command": shown.pop("command")} if "command" in shown else None
     return ApprovalRequest(tool=tool, arguments=command, notes=shown, options=offered)
 
@@ -205,6 +206,113 @@ def _mcp_tool_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
     return {"action": "accept", "content": {}, **persist}
 
 
+# --- more permissions: what Codex's sandbox would let the agent do for a turn or a session -----------
+
+_DENIED: Final[Json] = {"permissions": {}, "scope": "turn"}
+_OTHER: Final = "other permissions"
+_ACCESS: Final = {"read": "reading", "write": "writing to", "deny": "no access to"}
+_SPECIAL: Final = {
+    "root": "all files",
+    "minimal": "the system's basic files",
+    "project_roots": "the project",
+    "tmpdir": "the folder for temporary files",
+    "slash_tmp": "/tmp",
+}
+
+
+def _read_permissions(call: ArgumentNode) -> Iterator[ApprovalRequest]:
+    wanted = require_object(call, "permissions").value
+    offered = options(turn="Allow for this turn", session="Allow for this session", decline="Deny")
+    yield ApprovalRequest(
+        tool="permissions",
+        headline=f"Allow {_describe_permissions(wanted if isinstance(wanted, dict) else {})}",
+        notes=_shown_fields(call),
+        options=offered,
+    )
+
+
+def _describe_permissions(wanted: Json) -> str:
+    """Return what is wanted, in words; whatever is not understood counts as other permissions."""
+    parts = list(dict.fromkeys(_parts(wanted)))
+    *most, last = parts or ["no further permissions"]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _parts(wanted: Json) -> Iterator[str]:
+    files = wanted.get("fileSystem")
+    match wanted.get("network"):
+        case {"enabled": True, **rest} if not any(rest.values()):
+            yield "network access"
+        case None | {"enabled": False | None}:
+            pass
+        case _:
+            yield _OTHER
+    if isinstance(files, dict):
+        yield from _file_parts(files)
+    elif files is not None:
+        yield _OTHER
+    if any(value for key, value in wanted.items() if key not in {"network", "fileSystem"}):
+        yield _OTHER
+
+
+def _file_parts(files: Json) -> Iterator[str]:
+    for key, value in files.items():
+        match key, value:
+            case _, None:
+                pass
+            case "read" | "write", [*paths]:
+                yield from (
+                    f"{_ACCESS[key]} {path}" if isinstance(path, str) else _OTHER
+                    for path in paths
+                    if path is not None
+                )
+            case "entries", [*entries]:
+                yield from map(_entry, entries)
+            case "globScanMaxDepth", int():
+                pass  # how far patterns are searched
+            case _:
+                yield _OTHER
+
+
+def _entry(entry: JsonValue) -> str:
+    match entry:
+        case {"access": "read" | "write" | "deny" as access, "path": dict() as place}:
+            name = _place(place)
+            return f"{_ACCESS[access]} {name}" if name else _OTHER
+        case _:
+            return _OTHER
+
+
+def _place(place: Json) -> str | None:
+    match place:
+        case {"type": "path", "path": str(name)} | {"type": "glob_pattern", "pattern": str(name)}:
+            return name
+        case {"type": "special", "value": {"kind": "unknown", "path": str(name), **rest}}:
+            return _with_subpath(name, rest.get("subpath"))
+        case {"type": "special", "value": {"kind": str(kind), **rest}} if kind in _SPECIAL:
+            return _with_subpath(_SPECIAL[kind], rest.get("subpath"))
+        case _:
+            return None
+
+
+def _with_subpath(name: str, subpath: object) -> str:
+    return f"{name}/{subpath}" if subpath else name
+
+
+def _permissions_decision(answers: AnswersById, arguments: Json) -> JsonValue:
+    scope = answers[DECISION]
+    if scope == "decline":
+        return _DENIED
+    return {"permissions": _without_nulls(arguments["permissions"]), "scope": scope}
+
+
+def _without_nulls(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return {key: _without_nulls(each) for key, each in value.items() if each is not None}
+    return [_without_nulls(each) for each in value] if isinstance(value, list) else value
+
+
 MCP_TOOL: Final = Variant(_read_mcp_tool, _mcp_tool_decision, lambda *_: {"action": "decline"})
 COMMAND: Final = Variant(_read_command, _command_decision, lambda *_: {"decision": "decline"})
 FILE_CHANGE: Final = one_field(_read_file_change, "decision", "decline")
+PERMISSIONS: Final = Variant(_read_permissions, _permissions_decision, lambda *_: _DENIED)

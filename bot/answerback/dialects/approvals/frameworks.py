@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from answerback.core.answers import format_value
-from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Question
+from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Question, When
 from answerback.dialects import choice_forms
 from answerback.dialects.approvals.approval_request import (
     DECISION,
@@ -17,7 +17,6 @@ from answerback.dialects.approvals.approval_request import (
     ApprovalRequest,
     Json,
     Variant,
-    follow_up_question,
     options,
     others,
     read_tool_name,
@@ -112,40 +111,25 @@ def _langchain_follow_ups(
             call.at("args_schema").require_schema()
             schema = call.at("args_schema").value
         args = call.at("args").value
-        text = "With which arguments?"
-        value: JsonValue = {} if args is None else args
-        questions.append(_prefilled("edit", "args", text, schema, value, suffix))
+        edit = _follow_up("edit", "args", "With which arguments?", schema, suffix)
+        questions.append(edit.with_default({} if args is None else args))
     if "respond" in offered:
-        questions.append(
-            follow_up_question(
-                "respond",
-                f"message{suffix}",
-                "What should the tool return?",
-                AnswerType.TEXT,
-                after=f"{DECISION}{suffix}",
-            )
-        )
+        text = "What should the tool return?"
+        questions.append(_follow_up("respond", "message", text, suffix=suffix))
     return questions
 
 
-def _prefilled(
-    decision: str,
-    question_id: str,
-    text: str,
-    schema: JsonValue,
-    value: JsonValue,
-    suffix: str = "",
+def _follow_up(
+    decision: str, question_id: str, text: str, schema: JsonValue = None, suffix: str = ""
 ) -> Question:
-    decided = f"{DECISION}{suffix}"
-    question = follow_up_question(
-        decision,
-        f"{question_id}{suffix}",
-        text,
-        AnswerType.SCHEMA,
-        after=decided,
-        json_schema=schema,
+    """Return a question that is asked only after this decision: for a value that a schema allows, or for a text."""
+    question = Question(
+        id=f"{question_id}{suffix}",
+        text=text,
+        answer_type=AnswerType.TEXT if schema is None else AnswerType.SCHEMA,
+        when=When(question_id=f"{DECISION}{suffix}", equals=decision),
     )
-    return question.with_default(value)
+    return question.model_copy(update={"json_schema": schema})  # it may be nested too deeply
 
 
 def _langchain_decision(answers: AnswersById, arguments: Json, suffix: str = "") -> JsonValue:
@@ -284,11 +268,7 @@ def _read_adk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     function = require_object(call, "originalFunctionCall")
     confirmation = call.at("toolConfirmation")
     payload = confirmation.at("payload").value
-    more = (
-        []
-        if payload is None
-        else [_prefilled("approve", "payload", "With which payload?", {}, payload)]
-    )
+    follow_up = _follow_up("approve", "payload", "With which payload?", {})
     yield ApprovalRequest(
         tool=read_tool_name((function, "name")),
         arguments=function.at("args").value,
@@ -298,7 +278,7 @@ def _read_adk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
             toolConfirmation=others(confirmation, "confirmed"),
         ),
         options=YES_NO,
-        further=tuple(more),
+        further=() if payload is None else (follow_up.with_default(payload),),
     )
 
 

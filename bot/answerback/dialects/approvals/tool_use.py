@@ -126,9 +126,7 @@ def _agents_description(rest: Json) -> list[Block]:
     return [Block("The agent describes it as:", description)]
 
 
-def _files(kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
-    if kind is not ToolKind.EDIT:
-        return _place(kind, fields, notes)
+def _edit(_kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
     read = read_changes(fields, creates=True)
     from_notes = read_changes(notes, creates=False)
     diffs = [*read.diffs]
@@ -244,9 +242,9 @@ def _other(line: str, arguments: JsonValue, notes: Json) -> _Parts:
 
 _DESCRIBERS: Final[dict[ToolKind, Callable[[ToolKind, Json, Json], _Parts | None]]] = {
     ToolKind.SHELL: _shell,
-    ToolKind.EDIT: _files,
-    ToolKind.DELETE: _files,
-    ToolKind.MOVE: _files,
+    ToolKind.EDIT: _edit,
+    ToolKind.DELETE: _place,
+    ToolKind.MOVE: _place,
     ToolKind.PLAN: _plan,
     ToolKind.FETCH: _fetch,
     ToolKind.WEB_SEARCH: _search,
