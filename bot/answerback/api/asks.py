@@ -15,10 +15,11 @@ from answerback.api.operation import (
     Call,
     HeaderSpec,
     ask_response,
+    checked_cursor,
     json_bytes_response,
     json_response,
+    page_response,
 )
-from answerback.api.paging import checked_cursor, page_response
 from answerback.api.wire import ContextBody, Wire
 from answerback.core import strict_json
 from answerback.core.ask import Ask, Status

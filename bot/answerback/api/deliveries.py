@@ -8,8 +8,7 @@ from typing import Annotated
 from aiohttp import web
 from pydantic import Field, JsonValue
 
-from answerback.api.operation import Call, json_response
-from answerback.api.paging import checked_cursor, page_response
+from answerback.api.operation import Call, checked_cursor, json_response, page_response
 from answerback.api.wire import Wire
 from answerback.core.errors import ProblemError
 from answerback.ports.store_values import DeliveryState, StoredDelivery

@@ -9,8 +9,7 @@ from typing import Annotated, Final
 from aiohttp import web
 from pydantic import BeforeValidator, Field, JsonValue
 
-from answerback.api.operation import Call
-from answerback.api.paging import checked_cursor, page_response
+from answerback.api.operation import Call, checked_cursor, page_response
 from answerback.api.wire import Wire
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError

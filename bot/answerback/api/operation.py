@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from urllib.parse import urlencode
 
 from aiohttp import web
 from pydantic import BaseModel, JsonValue
@@ -229,8 +231,8 @@ class HeaderSpec:
 class Operation:
     """One method on one path."""
 
-    id: str
     method: Literal["GET", "POST", "DELETE"]
+    id: str
     path: str
     summary: str
     handle: OperationHandler
@@ -248,6 +250,26 @@ class Operation:
     description: str = ""
     guests: bool = True
     """Whether a personal link's key may call it, if the operator's key may."""
+
+
+get: Final = partial(Operation, "GET")
+post: Final = partial(Operation, "POST")
+delete: Final = partial(Operation, "DELETE")
+NEXT: Final = {"Link": "The next page, with rel=next, if there is one."}
+"""The header of a response with a page."""
+
+
+async def checked_cursor(reading: Awaitable[T]) -> T:
+    """Return a page that is being read.
+
+    Raises:
+        ProblemError: 400; the cursor did not come from a page.
+    """
+    try:
+        return await reading
+    except ValueError as error:
+        detail = "`after` is not a valid cursor: pass the `next` of the previous page unchanged."
+        raise ProblemError(400, "Bad query", detail) from error
 
 
 def json_response(
@@ -269,3 +291,14 @@ def ask_response(
 ) -> web.Response:
     """Build the response with an ask's current state, as the caller may read it."""
     return json_response(call.json_of(ask), status, headers)
+
+
+def page_response(
+    call: Call, name: str, rows: list[JsonValue], after: str | int | None
+) -> web.Response:
+    """Build the response with a page, with the Link header to the next one (RFC 8288) unless it is the last."""
+    headers = None
+    if after is not None:
+        query = urlencode({**call.request.query, "after": str(after)})
+        headers = {"Link": f'<{call.request.path}?{query}>; rel="next"'}
+    return json_response({name: rows, "next": after}, headers=headers)

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.api import account_links, asks, batches, grants, inbox_and_search, wire
-from answerback.api.operation import NOT_FOUND, SURFACE_ONLY, Operation, ResponseSpec
-from answerback.api.paging import NEXT
+from answerback.api.operation import (
+    NEXT,
+    NOT_FOUND,
+    SURFACE_ONLY,
+    ResponseSpec,
+    delete,
+    get,
+    post,
+)
 
 PEOPLE_OPERATIONS: Final = (
-    Operation(
+    post(
         "batch",
-        "POST",
         "/v1/batches",
         "Decide about several permissions",
         batches.decide,
@@ -30,9 +36,8 @@ PEOPLE_OPERATIONS: Final = (
         "what that would have given. Show people the whole context of what they allow together. Asks whose answers "
         "other people confirm are never decided in a batch.",
     ),
-    Operation(
+    get(
         "inbox",
-        "GET",
         "/v1/inbox",
         "List what is waiting for one person, oldest first",
         inbox_and_search.inbox,
@@ -42,9 +47,8 @@ PEOPLE_OPERATIONS: Final = (
         description="The open asks of all agents that this person may answer. For custom front ends, and for callers "
         "with the person's key. Never for agents.",
     ),
-    Operation(
+    get(
         "grants",
-        "GET",
         "/v1/grants",
         "List what people have allowed again",
         grants.list_grants,
@@ -52,9 +56,8 @@ PEOPLE_OPERATIONS: Final = (
         roles=SURFACE_ONLY,
         description="With a personal link's key, those of its person. Never for agents.",
     ),
-    Operation(
+    delete(
         "revoke_grant",
-        "DELETE",
         "/v1/grants/{id}",
         "Revoke what a person has allowed again",
         grants.revoke,
@@ -67,9 +70,8 @@ PEOPLE_OPERATIONS: Final = (
         query=grants.RevokeQuery,
         description="A right of those who may answer where the grant was made, and of the operator.",
     ),
-    Operation(
+    get(
         "agents",
-        "GET",
         "/v1/agents",
         "List the agents that people have connected",
         grants.list_agents,
@@ -78,9 +80,8 @@ PEOPLE_OPERATIONS: Final = (
         description="With the person's key all, with a personal link's key those of its person. Never for agents or "
         "front ends.",
     ),
-    Operation(
+    delete(
         "remove_agent",
-        "DELETE",
         "/v1/agents/{id}",
         "Remove an agent that a person has connected",
         grants.remove_agent,
@@ -93,9 +94,8 @@ PEOPLE_OPERATIONS: Final = (
         roles=SURFACE_ONLY,
         description="With the person's key any, with a personal link's key one of its person's.",
     ),
-    Operation(
+    get(
         "links",
-        "GET",
         "/v1/links",
         "List the accounts that people have linked to their pages",
         account_links.list_links,
@@ -104,9 +104,8 @@ PEOPLE_OPERATIONS: Final = (
         query=account_links.LinkQuery,
         description="Where `people_link` is on. For the person's key, and with a personal link's key for its person.",
     ),
-    Operation(
+    post(
         "start_link",
-        "POST",
         "/v1/links",
         "Start to link an account, and get a code",
         account_links.start,
@@ -119,9 +118,8 @@ PEOPLE_OPERATIONS: Final = (
         query=account_links.LinkQuery,
         description="The account's owner types `/answerback link CODE` and confirms; then confirm it here, too.",
     ),
-    Operation(
+    post(
         "confirm_link",
-        "POST",
         "/v1/links/{id}",
         "Link the account that has confirmed the code",
         account_links.confirm,
@@ -133,9 +131,8 @@ PEOPLE_OPERATIONS: Final = (
         query=account_links.LinkQuery,
         description="Tell the person first: whoever uses that account can then answer as them.",
     ),
-    Operation(
+    delete(
         "remove_link",
-        "DELETE",
         "/v1/links/{id}",
         "Remove a link, or refuse the account that has typed the code",
         account_links.remove,
@@ -143,9 +140,8 @@ PEOPLE_OPERATIONS: Final = (
         roles=SURFACE_ONLY,
         query=account_links.LinkQuery,
     ),
-    Operation(
+    get(
         "search",
-        "GET",
         "/v1/search",
         "Search questions and answers, newest first",
         inbox_and_search.search,
@@ -154,9 +150,8 @@ PEOPLE_OPERATIONS: Final = (
         description="An agent finds only its own asks. With a personal link's key, you find what its person answered "
         "and, with `status=open`, what is waiting for them.",
     ),
-    Operation(
+    get(
         "call",
-        "GET",
         "/v1/asks/{id}/call",
         "Get the tool call as it was sent",
         asks.sent_call,

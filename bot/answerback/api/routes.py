@@ -19,12 +19,14 @@ from answerback.api import (
 )
 from answerback.api.operation import (
     AGENT_ONLY,
+    NEXT,
     SURFACE_ONLY,
     HeaderSpec,
-    Operation,
     ResponseSpec,
+    delete,
+    get,
+    post,
 )
-from answerback.api.paging import NEXT
 from answerback.api.people_routes import PEOPLE_OPERATIONS
 from answerback.api.service_routes import SERVICE_OPERATIONS
 from answerback.service.ask_wire import AskBody
@@ -67,9 +69,8 @@ def _ask(description: str, headers: dict[str, str] | None = None) -> ResponseSpe
 
 _ENDED: Final = ResponseSpec("The ask has already ended.", wire.EndedBody)
 
-RECEIPT_KEYS: Final = Operation(
+RECEIPT_KEYS: Final = get(
     "receiptKeys",
-    "GET",
     "/.well-known/answerback-receipts.json",
     "Get the keys that check receipts",
     receipts.keys,
@@ -79,9 +80,8 @@ RECEIPT_KEYS: Final = Operation(
 )
 
 OPERATIONS: Final = (
-    Operation(
+    post(
         "submit",
-        "POST",
         "/v1/asks",
         "Submit a tool call",
         asks.submit,
@@ -107,9 +107,8 @@ OPERATIONS: Final = (
         links=("get", "act", "explain", "withdraw", "record", "events"),
         headers=(asks.KEY, _PREFER),
     ),
-    Operation(
+    get(
         "list",
-        "GET",
         "/v1/asks",
         "List asks, newest first",
         asks.page,
@@ -118,9 +117,8 @@ OPERATIONS: Final = (
         description="An agent gets its own asks. With a personal link's key, you get those that its person may answer "
         "or answered; a page may then have fewer than `limit` asks.",
     ),
-    Operation(
+    get(
         "get",
-        "GET",
         "/v1/asks/{id}",
         "Get an ask",
         asks.read,
@@ -130,9 +128,8 @@ OPERATIONS: Final = (
         },
         headers=(_PREFER,),
     ),
-    Operation(
+    post(
         "act",
-        "POST",
         "/v1/asks/{id}/actions",
         "Act on an ask as a responder",
         actions.act,
@@ -150,9 +147,8 @@ OPERATIONS: Final = (
         "person's key (`answerback key` prints it) or a personal link's, for asks on its surface. "
         "Never for agents.",
     ),
-    Operation(
+    post(
         "explain",
-        "POST",
         "/v1/asks/{id}/context",
         "Explain what a person asked back",
         asks.explain,
@@ -169,18 +165,16 @@ OPERATIONS: Final = (
         description='For asks that were submitted with `accepts: ["clarify"]`. The explanation belongs to the question '
         "that was asked about, or else to the open one. Answers to a message from before it are refused as outdated.",
     ),
-    Operation(
+    delete(
         "withdraw",
-        "DELETE",
         "/v1/asks/{id}",
         "Withdraw an ask",
         asks.withdraw,
         {200: _ask("The ask, withdrawn."), 410: _ENDED},
         roles=AGENT_ONLY,
     ),
-    Operation(
+    post(
         "carried",
-        "POST",
         "/v1/asks/{id}/carried",
         "Report that a host is about to be told no",
         too_late.carried,
@@ -195,9 +189,8 @@ OPERATIONS: Final = (
         description="For programs that carry a host's permission prompts. Report first and tell the host after: then "
         "nobody is offered a decision that the host can no longer take.",
     ),
-    Operation(
+    post(
         "retry",
-        "POST",
         "/v1/asks/{id}/retry",
         "Tell the agent to try again",
         too_late.retry,
@@ -211,9 +204,8 @@ OPERATIONS: Final = (
         description="For an approval whose host stopped waiting, once, within a day. It approves nothing: the agent "
         "has to ask again.",
     ),
-    Operation(
+    post(
         "erase",
-        "POST",
         "/v1/asks/{id}/erase",
         "Erase the content of an ask",
         asks.erase,
@@ -227,9 +219,8 @@ OPERATIONS: Final = (
         "operators and custom front ends; not for agents, which could hide what they asked.",
         guests=False,
     ),
-    Operation(
+    get(
         "events",
-        "GET",
         "/v1/asks/{id}/events",
         "Follow an ask",
         event_stream.events,
@@ -244,9 +235,8 @@ OPERATIONS: Final = (
         },
         headers=(_LAST_EVENT,),
     ),
-    Operation(
+    get(
         "answers",
-        "GET",
         "/v1/answers",
         "List late answers",
         late_answers.answers,
@@ -262,9 +252,8 @@ OPERATIONS: Final = (
         "reported is left out. To lose nothing and get nothing twice even if a process is killed, start with "
         "`after=0`, store `next` together with the answers, and pass it as `after`.",
     ),
-    Operation(
+    post(
         "undelivered",
-        "POST",
         "/v1/asks/{id}/undelivered",
         "Return an outcome that the agent did not get",
         late_answers.undelivered,
@@ -273,9 +262,8 @@ OPERATIONS: Final = (
         description="For programs that pass outcomes on to an agent: the agent's call was cancelled, or the agent has "
         "gone, before it got what the response to the program reported.",
     ),
-    Operation(
+    get(
         "record",
-        "GET",
         "/v1/asks/{id}/record",
         "Get the record of an ask",
         asks.record,
@@ -286,9 +274,8 @@ OPERATIONS: Final = (
         },
         query=asks.RecordQuery,
     ),
-    Operation(
+    get(
         "receipt",
-        "GET",
         "/v1/asks/{id}/receipt",
         "Get the receipt of an ask",
         receipts.receipt,
@@ -300,9 +287,8 @@ OPERATIONS: Final = (
         description="Shows anyone, without this service, who decided what, when and after seeing what. `answerback "
         "verify` checks it; so can you, with the keys at `/.well-known/answerback-receipts.json`.",
     ),
-    Operation(
+    post(
         "consume",
-        "POST",
         "/v1/asks/{id}/consume",
         "Consume an approval, once",
         receipts.consume,
@@ -317,9 +303,8 @@ OPERATIONS: Final = (
         "replicas, one gets 200.",
     ),
     RECEIPT_KEYS,
-    Operation(
+    get(
         "deliveries",
-        "GET",
         "/v1/deliveries",
         "List webhook deliveries, newest first",
         deliveries.page,
@@ -327,9 +312,8 @@ OPERATIONS: Final = (
         query=deliveries.DeliveriesQuery,
         roles=AGENT_ONLY,
     ),
-    Operation(
+    post(
         "redeliver",
-        "POST",
         "/v1/deliveries/{id}/redeliver",
         "Send a webhook again",
         deliveries.redeliver,

@@ -6,14 +6,13 @@ from typing import Final
 
 from answerback.api import descriptions, export, health, key_proof, wire
 from answerback.api.metrics import CONTENT_TYPE
-from answerback.api.operation import ANY_ROLE, Operation, ResponseSpec
+from answerback.api.operation import ResponseSpec, get
 
 _BAD: Final = ResponseSpec("The query is malformed; `errors` says where.")
 
 SERVICE_OPERATIONS: Final = (
-    Operation(
+    get(
         "export",
-        "GET",
         "/v1/export",
         "Export everything as JSON lines",
         export.export,
@@ -24,26 +23,22 @@ SERVICE_OPERATIONS: Final = (
             400: _BAD,
         },
         query=export.ExportQuery,
-        roles=ANY_ROLE,
         description="Asks with their tool calls, each followed by its record, then the webhook deliveries: an agent's "
         "own, or everyone's with the person's key or a token with the role surface. It contains no secrets. With "
         "`since`, the asks that have changed since then, whole, each with its record, and no deliveries; the last line "
         "has the cursor `next` for the next export.",
         guests=False,
     ),
-    Operation(
+    get(
         "tools",
-        "GET",
         "/v1/tools",
         "Get the tool definitions for a model",
         descriptions.tools,
         {200: ResponseSpec("The definitions, one per dialect.", wire.ToolsBody), 400: _BAD},
         query=descriptions.ToolsQuery,
-        roles=ANY_ROLE,
     ),
-    Operation(
+    get(
         "proof",
-        "GET",
         "/v1/proof",
         "Prove that this is the service",
         key_proof.proof,
@@ -59,18 +54,16 @@ SERVICE_OPERATIONS: Final = (
         "made to. Another program on this port does not know the key, and a proof that it forwards names another "
         "address.",
     ),
-    Operation(
+    get(
         "healthz",
-        "GET",
         "/healthz",
         "Liveness",
         health.healthz,
         {200: ResponseSpec("The process is alive.", wire.HealthBody)},
         roles=None,
     ),
-    Operation(
+    get(
         "readyz",
-        "GET",
         "/readyz",
         "Readiness",
         health.readyz,
@@ -80,27 +73,24 @@ SERVICE_OPERATIONS: Final = (
         },
         roles=None,
     ),
-    Operation(
+    get(
         "metrics",
-        "GET",
         "/metrics",
         "Prometheus metrics",
         health.metrics,
         {200: ResponseSpec("The exposition.", media=CONTENT_TYPE.partition(";")[0])},
         roles=None,
     ),
-    Operation(
+    get(
         "openapi",
-        "GET",
         "/openapi.json",
         "This API description as JSON",
         descriptions.openapi_json,
         {200: ResponseSpec("The OpenAPI document.", wire.AnyBody)},
         roles=None,
     ),
-    Operation(
+    get(
         "docs",
-        "GET",
         "/docs",
         "This API description as a page",
         descriptions.docs,

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from answerback.api import health, openapi
 from answerback.api.metrics import Metrics, ReplicaStatus
-from answerback.api.operation import Operation, ResponseSpec
+from answerback.api.operation import ResponseSpec, post
 from answerback.api.routes import OPERATIONS
 from answerback.api.wire import ContextBody
 from answerback.ports.surface import Surface
@@ -152,8 +152,8 @@ def test_a_request_body_is_documented_with_its_example() -> None:
 
     def described(example: JsonValue) -> JsonValue:
         replies = {200: ResponseSpec("Done.")}
-        operation = Operation(
-            *("do", "POST", "/do", "Does it.", handle, replies), body=ContextBody, example=example
+        operation = post(
+            *("do", "/do", "Does it.", handle, replies), body=ContextBody, example=example
         )
         document: Any = openapi.document([operation], "1", tokens=False)
         found: JsonValue = document["paths"]["/do"]["post"]["requestBody"]["content"]
