@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal, assert_never, get_args
 
-from pydantic import Field, JsonValue, RootModel, StrictBool
+from pydantic import AfterValidator, Field, JsonValue, RootModel, StrictBool
 
 from answerback.api.wire import Wire
 from answerback.core.actions import (
@@ -23,6 +23,7 @@ from answerback.core.clarification import AskBack
 from answerback.core.grants import GrantTerms
 from answerback.core.handing_over import HandOver
 from answerback.core.intents import ResolvedAction
+from answerback.service.batches import MAX_BATCH
 
 
 class ActorBody(Wire):
@@ -187,3 +188,35 @@ def action_from_body(body: ActionModel) -> ResolvedAction:
 
 class ActionBody(RootModel[Annotated[ActionModel, Field(discriminator="action")]]):
     """One action by a responder."""
+
+
+class RetryBody(Wire):
+    """What a person tells the agent."""
+
+    text: str | None = None
+    actor: ActorBody | None = None
+
+
+class BatchItem(Wire):
+    """An ask, and the revision that the person saw."""
+
+    id: Annotated[str, Field(max_length=200)]
+    revision: Annotated[int, Field(strict=True)]
+
+
+def _check_unique(asks: tuple[BatchItem, ...]) -> tuple[BatchItem, ...]:
+    if len({each.id for each in asks}) < len(asks):
+        raise ValueError("an ask is named twice")
+    return asks
+
+
+class BatchBody(Wire):
+    """One decision about several permissions."""
+
+    asks: Annotated[
+        tuple[BatchItem, ...],
+        Field(min_length=1, max_length=MAX_BATCH),
+        AfterValidator(_check_unique),
+    ]
+    decision: Literal["allow_once", "deny"]
+    actor: ActorBody | None = None

@@ -1,27 +1,57 @@
-"""Act on an ask through the API: for custom front ends, and for local tools that send a person's key."""
+"""Act on asks through the API, on one or on many at once: for custom front ends, and for local tools that send a
+person's key.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Final
 
 from aiohttp import web
 from pydantic import JsonValue
 
-from answerback.api.action_bodies import ACTIONS, ActionModel, ActorBody, action_from_body
+from answerback.api.action_bodies import (
+    ACTIONS,
+    ActionModel,
+    ActorBody,
+    BatchBody,
+    BatchItem,
+    RetryBody,
+    action_from_body,
+)
 from answerback.api.asks import ended_error, idempotency_key
-from answerback.api.operation import Call, ask_response
+from answerback.api.operation import Call, ask_response, json_response
+from answerback.api.problems import ProblemDocument, result_or_problem
+from answerback.api.wire import ProblemBody, Wire
 from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
-from answerback.core.intents import Intent
+from answerback.core.intents import Decide, Intent
 from answerback.core.people import account_id
 from answerback.core.strict_json import digest_of
+from answerback.core.too_late import TryAgain
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
+from answerback.service.ask_wire import AskBody
 from answerback.service.json_bodies import find_size_problem, parse_model
 
 _INVALID: Final = "Invalid action"
 _NOT_A_RESPONDER: Final = "This person may not act on this ask."
+
+
+class BatchResult(Wire):
+    """What a single action would have given for this ask: its status, and the ask or the error."""
+
+    id: str
+    status: int
+    ask: AskBody | None = None
+    error: ProblemBody | None = None
+
+
+class BatchResults(Wire):
+    """The results, in the order of the request."""
+
+    results: tuple[BatchResult, ...]
 
 
 async def act(call: Call) -> web.Response:
@@ -37,6 +67,46 @@ async def act(call: Call) -> web.Response:
     intent = Intent(ask.id, action_from_body(body), body.revision, delivery, digest=digest)
     ask, status = await call.api.run_to_completion(apply_intent(call, intent, actor))
     return ask_response(call, ask, status)
+
+
+async def retry(call: Call) -> web.Response:
+    """``POST /v1/asks/{id}/retry``."""
+    ask = await call.ask(acts=True)
+    body = await call.read_model(RetryBody, "Invalid request")
+    change = call.service.act(ask.id, TryAgain(text=body.text), actor_of(call, ask, body.actor))
+    done = await call.api.run_to_completion(change)
+    if isinstance(done, Acted):
+        return ask_response(call, done.ask)
+    if done.why is RejectReason.INVALID:
+        raise ProblemError(422, "Nothing to try again", None, done.problems)
+    return ask_response(call, conflicting_ask(done, None), 409)
+
+
+async def decide(call: Call) -> web.Response:
+    """``POST /v1/batches``."""
+    key = idempotency_key(call.request)
+    payload = await call.read_json()
+    body = parse_model(BatchBody, payload, "Invalid batch")
+    digest = digest_of([key, payload]) if key else ""
+
+    async def apply(item: BatchItem) -> tuple[Ask, int]:
+        ask = await call.ask(item.id, acts=True)
+        delivery = delivery_of(call, f"batch:{ask.id}", key)
+        wanted = Decide(allow=body.decision == "allow_once")
+        intent = Intent(ask.id, wanted, item.revision, delivery, digest=digest)
+        return await apply_intent(call, intent, actor_of(call, ask, body.actor))
+
+    async def decide_one(item: BatchItem) -> JsonValue:
+        result = await result_or_problem(call.request, apply(item))
+        if isinstance(result, ProblemDocument):
+            return {"id": item.id, "status": result.status, "error": result.body}
+        ask, status = result
+        return {"id": item.id, "status": status, "ask": call.json_of(ask)}
+
+    async def decide_all() -> list[JsonValue]:
+        return list(await asyncio.gather(*map(decide_one, body.asks)))
+
+    return json_response({"results": await call.api.run_to_completion(decide_all())})
 
 
 def delivery_of(call: Call, kind: str, key: str | None) -> str | None:

@@ -20,7 +20,7 @@ from answerback.api.operation import (
     json_response,
     page_response,
 )
-from answerback.api.wire import ContextBody, Wire
+from answerback.api.wire import CarriedBody, ContextBody, Wire
 from answerback.core import strict_json
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
@@ -156,6 +156,18 @@ async def withdraw(call: Call) -> web.Response:
     if result.why is RejectReason.ENDED and result.ask is not None:
         raise ended_error(call.mark_seen_by_agent(result.ask))
     raise ProblemError(404, "Not found", f"There is no ask with the id {ask.id}.")
+
+
+async def carried(call: Call) -> web.Response:
+    """``POST /v1/asks/{id}/carried``."""
+    ask = await call.ask()
+    await call.read_model(CarriedBody, "Invalid report")
+    done = await call.api.run_to_completion(call.service.approval_leases.report_no_answer(ask.id))
+    if isinstance(done, Acted):
+        return ask_response(call, call.mark_seen_by_agent(done.ask))
+    if done.why is RejectReason.ENDED and done.ask is not None:
+        return ask_response(call, call.mark_seen_by_agent(done.ask), 409)
+    raise ProblemError(422, "Not an approval", None, done.problems)
 
 
 async def erase(call: Call) -> web.Response:

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.api import account_links, asks, batches, grants, inbox_and_search, wire
+from answerback.api import (
+    account_links,
+    action_bodies,
+    actions,
+    asks,
+    grants,
+    inbox_and_search,
+    wire,
+)
 from answerback.api.operation import (
     NEXT,
     NOT_FOUND,
@@ -20,13 +28,13 @@ PEOPLE_OPERATIONS: Final = (
         "batch",
         "/v1/batches",
         "Decide about several permissions",
-        batches.decide,
+        actions.decide,
         {
-            200: ResponseSpec("What became of each ask, in order.", batches.BatchResults),
+            200: ResponseSpec("What became of each ask, in order.", actions.BatchResults),
             422: ResponseSpec("The batch is invalid, or names an ask twice: nothing was decided."),
         },
         roles=SURFACE_ONLY,
-        body=batches.BatchBody,
+        body=action_bodies.BatchBody,
         example={
             "asks": [{"id": "ask_0123456789abcdef01234567", "revision": 1}],
             "decision": "deny",

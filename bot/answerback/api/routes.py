@@ -14,7 +14,6 @@ from answerback.api import (
     event_stream,
     late_answers,
     receipts,
-    too_late,
     wire,
 )
 from answerback.api.operation import (
@@ -177,14 +176,14 @@ OPERATIONS: Final = (
         "carried",
         "/v1/asks/{id}/carried",
         "Report that a host is about to be told no",
-        too_late.carried,
+        asks.carried,
         {
             200: _ask("The ask has ended: tell the host no. Also if it ended so before."),
             409: _ask("A person was faster: the ask as they ended it, which the host gets."),
             422: ResponseSpec("It is not an approval, or the body is invalid."),
         },
         roles=AGENT_ONLY,
-        body=too_late.CarriedBody,
+        body=wire.CarriedBody,
         example={"decision": "denied", "reason": "no_answer"},
         description="For programs that carry a host's permission prompts. Report first and tell the host after: then "
         "nobody is offered a decision that the host can no longer take.",
@@ -193,13 +192,13 @@ OPERATIONS: Final = (
         "retry",
         "/v1/asks/{id}/retry",
         "Tell the agent to try again",
-        too_late.retry,
+        actions.retry,
         {
             200: _ask("The ask as it ended. The agent is told with its late answers."),
             422: ResponseSpec("It did not end unanswered, or a person has told the agent already."),
         },
         roles=SURFACE_ONLY,
-        body=too_late.RetryBody,
+        body=action_bodies.RetryBody,
         example={"text": "Use the staging branch this time."},
         description="For an approval whose host stopped waiting, once, within a day. It approves nothing: the agent "
         "has to ask again.",

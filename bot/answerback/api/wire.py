@@ -27,6 +27,13 @@ class ContextBody(Wire):
     text: Annotated[str, Field(description="Markdown, unless the ask's `context_format` is text.")]
 
 
+class CarriedBody(Wire):
+    """What a carrier is about to tell its host: it can never say that something is allowed."""
+
+    decision: Literal["denied"]
+    reason: Literal["no_answer"] = "no_answer"
+
+
 class CallBody(Wire):
     """A tool call as its agent sent it, and the folder that the agent works in."""
 

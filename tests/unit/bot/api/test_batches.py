@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from answerback.api.batches import BatchResults
+from answerback.api.actions import BatchResults
 from answerback.core.errors import CommitUnknownError
 from answerback.service.batches import MAX_BATCH
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
