@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +13,7 @@ import aiohttp
 from aiohttp import web
 
 from answerback.agents.hooks.endpoint import HookEndpoints
-from answerback.api.auth import AgentTokens, Authenticator
+from answerback.api.auth import Authenticator
 from answerback.api.metrics import Metrics
 from answerback.api.operation import Api
 from answerback.api.problems import refuse_unsupported
@@ -22,7 +22,6 @@ from answerback.http.unverified_connections import UnverifiedConnections, connec
 from answerback.mcp import mount
 from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedLeases
-from answerback.ports.commands import Command
 from answerback.ports.person_key import KeyHolderSource, is_loopback
 from answerback.ports.plugin import BuiltSurface, Host, OperatorPages
 from answerback.ports.surface import Surface
@@ -37,12 +36,13 @@ from answerback.runtime.from_settings import (
     build_routes,
     check_extras,
 )
+from answerback.runtime.onboarding import build_sign_ins, oauth_routes
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.push_desk import open_push_desk
 from answerback.runtime.receipts import build_receipts
 from answerback.runtime.reload import SettingsReloader
-from answerback.runtime.replica_lifecycle import Replica, release_claims
+from answerback.runtime.replica_lifecycle import Replica, listen_for_changes, release_claims
 from answerback.runtime.sockets import (
     BoundSockets,
     bind_sockets,
@@ -52,12 +52,10 @@ from answerback.runtime.sockets import (
 )
 from answerback.runtime.supervision import run_supervised
 from answerback.service.agent_requests import Callers
-from answerback.service.grants import CredentialOf
 from answerback.service.notify import Hooks
 from answerback.service.question_routing import Rules
 from answerback.service.receipts import Receipts
 from answerback.service.service import Service
-from answerback.service.submission_request import Routes
 from answerback.webhooks.address_policy import CallbackPolicy, guarded_session
 from answerback.webhooks.outbox import WebhookDispatcher
 from answerback.webhooks.sender import DeliverySender, Sender, WebhookSender
@@ -69,7 +67,6 @@ from answerback.workers.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from answerback.runtime.tracing import Tracing
-    from answerback.service.account_links import AccountLinks
     from answerback.service.sign_ins import SignIns
     from answerback.webhooks.pushes import Pushes
 
@@ -118,13 +115,29 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         metrics.listen(hooks)
         people = (hooks, routes.people, connected, holders)
         desk = await open_push_desk(settings, opened, *people, sockets.address, stack)
-        parts = (settings, opened, connected, routes, callbacks, hooks, receipts, links)
         tokens = build_agent_tokens(settings)
         credential_of = person_keys.build_credential_reader(settings, holders, tokens)
         in_force = RulesInForce(build_onboarding(settings))
-        trust = (in_force, credential_of)
-        sign_ins, commands = _build_sign_ins(settings, opened, routes, connected, tokens, trust)
-        service = _build_service(*parts, credential_of, commands, desk)
+        sign_ins, commands = build_sign_ins(
+            settings, opened, routes, connected, tokens, in_force, credential_of
+        )
+        service = Service(
+            *(opened.store, opened.clock, connected),
+            known_surfaces=installed_plugins().names,
+            routes=routes,
+            rules=Rules(tools=settings.tools),
+            labels=settings.labels,
+            has_inquiry=settings.inquiry.url is not None,
+            check_callback=callbacks.check,
+            limits=build_anonymous_limits(settings),
+            claim=opened.claim,
+            hooks=hooks,
+            receipts=receipts,
+            credential_of=credential_of,
+            commands=[*commands, *([links.command] if links else [])],
+            account_links=links,
+            push_surface=None if desk is None else desk.surface,
+        )
         given = (settings, opened, sockets, holders, http, service, desk, sign_ins)
         surfaces = await _build_surfaces(*given)
         # A cycle: the parts above act through the surfaces, and each surface is built with the service.
@@ -150,7 +163,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
             show_counts=lambda: message_sync.show_counts,
             replica=None if replica is None else replica.status,
         )
-        oauth = _oauth_routes(settings, api, sockets)
+        oauth = oauth_routes(settings, api, sockets.address)
         local_app = await _build_local_app(settings, api, surfaces, oauth, stack)
         if tracing is not None:
             local_app.middlewares.insert(0, tracing.middleware)
@@ -219,63 +232,6 @@ async def _build_surfaces(
             await asyncio.to_thread(plugin.load)
             surfaces.append(await plugin.build(plugin_config, host, service))
     return surfaces
-
-
-def _build_service(
-    settings: Settings,
-    opened: OpenStore,
-    surfaces: Mapping[str, Surface],
-    routes: Routes,
-    callbacks: CallbackPolicy,
-    hooks: Hooks,
-    receipts: Receipts | None,
-    links: AccountLinks | None,
-    credential_of: CredentialOf,
-    commands: Sequence[Command],
-    desk: Pushes | None,
-) -> Service:
-    store, claim, clock = opened
-    return Service(
-        *(store, clock, surfaces),
-        known_surfaces=installed_plugins().names,
-        routes=routes,
-        rules=Rules(tools=settings.tools),
-        labels=settings.labels,
-        has_inquiry=settings.inquiry.url is not None,
-        check_callback=callbacks.check,
-        limits=build_anonymous_limits(settings),
-        claim=claim,
-        hooks=hooks,
-        receipts=receipts,
-        credential_of=credential_of,
-        commands=[*commands, *([links.command] if links else [])],
-        account_links=links,
-        push_surface=None if desk is None else desk.surface,
-    )
-
-
-def _build_sign_ins(
-    settings: Settings,
-    opened: OpenStore,
-    routes: Routes,
-    surfaces: Mapping[str, Surface],
-    tokens: AgentTokens,
-    trust: tuple[RulesInForce, CredentialOf],
-) -> tuple[SignIns | None, Sequence[Command]]:
-    """Build where people connect agents, and the commands by which they do so in a chat."""
-    if not tokens.required:
-        return None, ()
-    from answerback.runtime.onboarding import build_sign_ins  # most services have no tokens
-
-    return build_sign_ins(settings, opened, routes, surfaces, tokens, trust)
-
-
-def _oauth_routes(settings: Settings, api: Api, sockets: BoundSockets) -> list[web.RouteDef]:
-    if api.sign_ins is None:
-        return []
-    from answerback.runtime.onboarding import oauth_routes
-
-    return oauth_routes(settings, api, api.sign_ins, sockets.address)
 
 
 async def _build_local_app(
@@ -362,10 +318,11 @@ async def _start_background(
         loops.append(("account links", service.account_links.run))
     replica = None
     if service.claim is not SOLE_CLAIM:
-        replica = Replica(service, message_sync, scheduler, dispatcher)
+        changes = listen_for_changes(service, message_sync)
+        replica = Replica(service, changes, message_sync, scheduler, dispatcher)
         loops += [
-            ("changes", replica.change_listener.dispatch_changes),
-            ("missed changes", replica.change_listener.poll_missed_changes),
+            ("changes", changes.dispatch_changes),
+            ("missed changes", changes.poll_missed_changes),
         ]
     if isinstance(service.clock, SharedClock):
         loops.append(("clock", service.clock.run))

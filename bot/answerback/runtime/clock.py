@@ -24,20 +24,22 @@ _MAX_TRIES: Final = 5
 """Maximum number of queries at the start; the last one is used even if it was slow."""
 
 
-class SystemClock:
+class SystemClock(Clock):
     """The machine's clock."""
 
-    now = staticmethod(time.time)
-    """Seconds since the epoch, UTC."""
-    monotonic = staticmethod(time.monotonic)
-    """Seconds since an arbitrary moment; setting the clock does not change it."""
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
 
     async def sleep_until(self, when: float) -> None:
-        """Sleep until ``now()`` has reached ``when``, or the clock is set back."""
-        await _sleep_until(self, when)
+        detector = ClockStepDetector(self)
+        while (remaining := when - self.now()) > 0 and not detector.measure_set_back():  # noqa: ASYNC110 the clock is watched
+            await asyncio.sleep(min(remaining, _CHECK_SECONDS))
 
 
-class SharedClock:
+class SharedClock(SystemClock):
     """The clock of a store that several processes share, so that no process writes times in another's future.
 
     It is queried every few seconds and continued with the monotonic clock, so the machine's own clock may be wrong.
@@ -52,16 +54,8 @@ class SharedClock:
         self._every = every
         self._offset = time.time() - time.monotonic()
 
-    monotonic = staticmethod(time.monotonic)
-    """Seconds since an arbitrary moment; setting the clock does not change it."""
-
     def now(self) -> float:
-        """Seconds since the epoch, UTC."""
         return self.monotonic() + self._offset
-
-    async def sleep_until(self, when: float) -> None:
-        """Sleep until ``now()`` has reached ``when``, or the clock is set back."""
-        await _sleep_until(self, when)
 
     async def start(self) -> None:
         """Query the time for the first time.
@@ -99,9 +93,3 @@ class SharedClock:
         if abs(offset - self._offset) > elapsed / 2:
             self._offset = offset
         return True
-
-
-async def _sleep_until(clock: Clock, when: float) -> None:
-    detector = ClockStepDetector(clock)
-    while (remaining := when - clock.now()) > 0 and not detector.measure_set_back():  # noqa: ASYNC110 the clock is watched
-        await asyncio.sleep(min(remaining, _CHECK_SECONDS))

@@ -1,14 +1,14 @@
-"""Builds what lets people connect their own agents."""
+"""Builds what lets people connect their own agents. Most services have no tokens, so its parts are imported late."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_network
+from typing import TYPE_CHECKING
 
 from aiohttp import web
 
 from answerback.api.auth import AgentTokens
-from answerback.api.oauth import OAuthEndpoints
 from answerback.api.operation import Api
 from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.commands import Command
@@ -17,9 +17,10 @@ from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.open_store import OpenStore
 from answerback.runtime.plugins import installed_plugins
 from answerback.service.grants import CredentialOf
-from answerback.service.sign_in_commands import sign_in_commands
-from answerback.service.sign_ins import SignIns
 from answerback.service.submission_request import Routes
+
+if TYPE_CHECKING:
+    from answerback.service.sign_ins import SignIns
 
 
 def build_sign_ins(
@@ -28,19 +29,26 @@ def build_sign_ins(
     routes: Routes,
     surfaces: Mapping[str, Surface],
     tokens: AgentTokens,
-    trust: tuple[RulesInForce, CredentialOf],
-) -> tuple[SignIns, Sequence[Command]]:
+    in_force: RulesInForce,
+    credential_of: CredentialOf,
+) -> tuple[SignIns | None, Sequence[Command]]:
     """Build where people connect agents, and the commands by which they do so in a chat."""
-    in_force, credential_of = trust
+    if not tokens.required:
+        return None, ()
+    from answerback.service.sign_in_commands import sign_in_commands
+    from answerback.service.sign_ins import SignIns
+
     parts = (opened.store, opened.clock, in_force, routes.people, surfaces)
     desk = SignIns(*parts, credential_of, tokens.is_agent)
     return desk, sign_in_commands(desk, settings.labels) if desk.is_open() else ()
 
 
-def oauth_routes(
-    settings: Settings, api: Api, sign_ins: SignIns, address: str
-) -> list[web.RouteDef]:
+def oauth_routes(settings: Settings, api: Api, address: str) -> list[web.RouteDef]:
     """Build the routes by which programs sign in."""
+    if api.sign_ins is None:
+        return []
+    from answerback.api.oauth import OAuthEndpoints
+
     plugins = (plugin_settings(settings, plugin) for plugin in installed_plugins())
     proxies = [ip_network(each) for plugin in plugins for each in plugin.proxies()]
-    return OAuthEndpoints(api, sign_ins, api.service.clock, address, proxies).routes()
+    return OAuthEndpoints(api, api.sign_ins, api.service.clock, address, proxies).routes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from answerback.api.metrics import ReplicaStatus
 from answerback.core.errors import StoreError
@@ -19,48 +20,48 @@ from answerback.workers.scheduler import Scheduler
 logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
 class Replica:
     """One of several processes that share a store."""
 
-    def __init__(
-        self,
-        service: Service,
-        message_sync: MessageSync,
-        scheduler: Scheduler,
-        dispatcher: WebhookDispatcher,
-    ) -> None:
-        self._service = service
-        self._message_sync = message_sync
-        self._scheduler = scheduler
-        self._dispatcher = dispatcher
-        self.change_listener = RemoteChangeListener(
-            service.store,
-            service.signals,
-            service.presence,
-            service.surfaces.keys(),
-            on_remote_change=message_sync.on_remote_change,
-        )
-        service.store.changes.listen(self.change_listener.handle_notification)
+    service: Service
+    changes: RemoteChangeListener
+    message_sync: MessageSync
+    scheduler: Scheduler
+    dispatcher: WebhookDispatcher
 
     def status(self) -> ReplicaStatus:
         """This process's status among the replicas."""
-        surfaces = self._service.surfaces.items()
+        surfaces = self.service.surfaces.items()
         leads = {
             name: surface.is_leader()
             for name, surface in surfaces
             if isinstance(surface, SupportsLeading)
         }
         return ReplicaStatus(
-            name=self._service.claim.holder,
+            name=self.service.claim.holder,
             leads={name: held for name, held in leads.items() if held is not None},
             claims={
-                ClaimKind.MESSAGE.value: self._message_sync.pending_count,
-                ClaimKind.TIMER.value: self._scheduler.pending_count,
-                ClaimKind.DELIVERY.value: self._dispatcher.pending_count,
+                ClaimKind.MESSAGE.value: self.message_sync.pending_count,
+                ClaimKind.TIMER.value: self.scheduler.pending_count,
+                ClaimKind.DELIVERY.value: self.dispatcher.pending_count,
             },
-            seconds_since_notification=self.change_listener.seconds_since_notification,
-            missed_notifications=self.change_listener.missed_count,
+            seconds_since_notification=self.changes.seconds_since_notification,
+            missed_notifications=self.changes.missed_count,
         )
+
+
+def listen_for_changes(service: Service, message_sync: MessageSync) -> RemoteChangeListener:
+    """Listen to what the other processes commit; the listener's loops have yet to run."""
+    listener = RemoteChangeListener(
+        service.store,
+        service.signals,
+        service.presence,
+        service.surfaces.keys(),
+        on_remote_change=message_sync.on_remote_change,
+    )
+    service.store.changes.listen(listener.handle_notification)
+    return listener
 
 
 async def release_claims(service: Service, cut_off: Collection[ClaimKind] = ()) -> None:

@@ -18,8 +18,7 @@ from answerback.ports.store import Store, Write
 from answerback.ports.surface import Asks, SupportsReminders, Surface
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
-from answerback.runtime.replica_lifecycle import release_claims
-from answerback.service.remote_changes import RemoteChangeListener
+from answerback.runtime.replica_lifecycle import listen_for_changes, release_claims
 from answerback.service.service import Service
 from answerback.testing.example_asks import new_ask
 from answerback.testing.example_commands import EXAMPLE_COMMANDS
@@ -112,15 +111,8 @@ async def follow_other_replicas(service: Service, message_sync: MessageSync) -> 
     if service.claim is SOLE_CLAIM:
         yield
         return
-    listener = RemoteChangeListener(
-        service.store,
-        service.signals,
-        service.presence,
-        service.surfaces.keys(),
-        on_remote_change=message_sync.on_remote_change,
-    )
-    service.store.changes.listen(listener.handle_notification)
-    listening = asyncio.create_task(listener.dispatch_changes())
+    changes = listen_for_changes(service, message_sync)
+    listening = asyncio.create_task(changes.dispatch_changes())
     try:
         yield
     finally:

@@ -13,12 +13,10 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Claim
 from answerback.runtime.app import run_service
 from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
-from answerback.runtime.replica_lifecycle import Replica
+from answerback.runtime.replica_lifecycle import listen_for_changes
 from answerback.service import agent_presence
 from answerback.service.agent_presence import GRACE, HANDOVER, LEASE
 from answerback.service.service import Service
-from answerback.webhooks.outbox import WebhookDispatcher
-from answerback.webhooks.sender import WebhookSender
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from tests.service_support import WAIT, FakePage, ManualClock, ask_user
@@ -47,18 +45,7 @@ class Pair:
         sync = MessageSync(service)
         scheduler = Scheduler(service, sync)
         self.schedulers.append(scheduler)
-        hearing = Replica(
-            service,
-            sync,
-            scheduler,
-            WebhookDispatcher(
-                store.outbox,
-                self.clock,
-                NOBODY,
-                service.hooks,
-                service.late_answer_tracker.save_seen,
-            ),
-        ).change_listener
+        hearing = listen_for_changes(service, sync)
         loop = asyncio.create_task(hearing.dispatch_changes())
         yield service
         loop.cancel()
@@ -74,9 +61,6 @@ class Pair:
             await asyncio.sleep(0)
         for scheduler in self.schedulers:
             await scheduler.run_once()
-
-
-NOBODY: WebhookSender = object()  # type: ignore[assignment] # there is nothing to deliver
 
 
 @pytest.fixture
