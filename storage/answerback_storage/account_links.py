@@ -10,8 +10,7 @@ from pydantic import TypeAdapter
 from answerback.core.people import AccountLink
 from answerback.ports.store import AccountLinkStore
 from answerback_storage import rows
-from answerback_storage.base_store import Part
-from answerback_storage.sql_database import SqlDatabase
+from answerback_storage.sql_database import Part, SqlDatabase
 
 COLUMNS: Final = ("account", "revision", "value")
 _LINK: Final = TypeAdapter(AccountLink)

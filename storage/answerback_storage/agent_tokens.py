@@ -16,8 +16,7 @@ from answerback.ports.agent_tokens import (
     SignIn,
     account_of,
 )
-from answerback_storage.base_store import Part
-from answerback_storage.sql_database import SqlDatabase, Transaction, placeholders
+from answerback_storage.sql_database import Part, SqlDatabase, Transaction, placeholders
 
 TOKEN_COLUMNS: Final = ("token_hash", "name", "owner", "at", "until", "value")
 _SIGN_IN: Final = TypeAdapter(SignIn)

@@ -2,26 +2,103 @@
 
 from __future__ import annotations
 
+import time
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask
-from answerback.ports.store_values import Page
+from answerback.core.ask import Ask, Status
+from answerback.ports.claims import Fence
+from answerback.ports.message_state import record_shown
+from answerback.ports.store import AskStore, Decision, Write
+from answerback.ports.store_values import NO_LIMITS, AskLimits, CreateResult, Idempotency, Page
+from answerback.ports.surface import Shown
 from answerback_storage import cursors, rows
-from answerback_storage.base_store import BaseAsks, Filters
-from answerback_storage.sql_database import SqlDatabase, where
+from answerback_storage.sql_database import Part, SqlDatabase, where
 
 D = TypeVar("D", bound=SqlDatabase)
+T = TypeVar("T")
 
 
-class SqlAsks(BaseAsks[D]):
-    """Asks in a database."""
+class SqlAsks(Part[D], AskStore):
+    """Asks in a database.
 
-    async def _page(self, filters: Filters, behind: int, limit: int) -> Page[Ask]:
-        terms, values = where(self._db, filters, ("seq < {}", behind))
+    Args:
+        timed: called with the seconds that a caller waited for a write.
+    """
+
+    def __init__(self, db: D, timed: Callable[[float], None]) -> None:
+        super().__init__(db)
+        self._timed = timed
+
+    async def create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
+    ) -> CreateResult:
+        began = time.perf_counter()
+        try:
+            return await self._create(write, idempotency, limits)
+        finally:
+            self._timed(time.perf_counter() - began)
+
+    @abstractmethod
+    def _create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
+    ) -> Awaitable[CreateResult]: ...
+
+    async def change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        *,
+        delivery: str | None = None,
+        digest: str = "",
+        then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
+    ) -> tuple[T, bool]:
+        began = time.perf_counter()
+        try:
+            return await self._change(ask_id, decide, delivery, digest, then, fence)
+        finally:
+            self._timed(time.perf_counter() - began)
+
+    @abstractmethod
+    def _change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        delivery: str | None = None,
+        digest: str = "",
+        then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
+    ) -> Awaitable[tuple[T, bool]]: ...
+
+    async def page(
+        self,
+        *,
+        status: Status | None = None,
+        surface: str | None = None,
+        conversation: str | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Page[Ask]:
+        columns = {
+            "status": status and status.value,
+            "surface": surface,
+            "conversation": conversation,
+            "agent": agent,
+        }
+        behind = cursors.parse_cursor("asks", after)
+        terms, values = where(self._db, columns, ("seq < {}", behind))
         query = f"WHERE {terms} ORDER BY seq DESC"
         return cursors.page("asks", await self._db.find(query, values, limit + 1), limit)
+
+    async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+        updated, _ = await self._change(ask_id, partial(record_shown, shown, of))
+        return updated
 
     async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question: str

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, TypeVar
 
 from answerback.ports.claims import Claims
-from answerback_storage.base_store import Part
-from answerback_storage.sql_database import SqlDatabase
+from answerback_storage.sql_database import Part, SqlDatabase
 
 D = TypeVar("D", bound=SqlDatabase)
 

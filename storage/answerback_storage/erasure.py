@@ -10,8 +10,7 @@ from answerback.core.erasure import erase_ask, erase_entry
 from answerback.ports.claims import RemoteChanges
 from answerback.ports.store import Erasure
 from answerback_storage import rows
-from answerback_storage.base_store import Part
-from answerback_storage.sql_database import SqlDatabase, Transaction
+from answerback_storage.sql_database import Part, SqlDatabase, Transaction
 
 _MAX_LINES: Final = 1_000
 """Record lines held in memory at once."""

@@ -10,9 +10,8 @@ from pydantic_core import from_json, to_json
 
 from answerback.core.grants import Grant
 from answerback.ports.store import GrantStore
-from answerback_storage.base_store import Part
 from answerback_storage.rows import Row
-from answerback_storage.sql_database import SqlDatabase, placeholders
+from answerback_storage.sql_database import Part, SqlDatabase, placeholders
 
 _GRANT: Final = TypeAdapter(Grant)
 _FIELDS: Final = ("id", "scope", "ask_id", "at", "until", "uses", "used", "ended_at")

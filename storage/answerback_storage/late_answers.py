@@ -7,9 +7,9 @@ from itertools import chain
 
 from answerback.core.ask import Ask
 from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, LateAnswerStore, SeenState
-from answerback_storage.base_store import Part
 from answerback_storage.rows import Row
 from answerback_storage.sql_database import (
+    Part,
     SqlDatabase,
     Transaction,
     placeholders,

@@ -10,9 +10,8 @@ from answerback.ports.message_state import keep_intervals
 from answerback.ports.store import Maintenance
 from answerback.ports.store_values import DeliveryState
 from answerback_storage import rows
-from answerback_storage.base_store import Part
 from answerback_storage.record import LATEST_TIME
-from answerback_storage.sql_database import KEYS, SqlDatabase, Transaction
+from answerback_storage.sql_database import KEYS, Part, SqlDatabase, Transaction
 
 STEP: Final = 1_000
 """Rows deleted in one transaction, so that no click waits for all of them, and asks held in memory at once."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
 
 from answerback.core.ask import Ask
 from answerback.ports.live_messages import MessageQueries
 from answerback_storage import rows
-from answerback_storage.base_store import Part
-from answerback_storage.sql_database import SqlDatabase, where
+from answerback_storage.sql_database import Part, SqlDatabase, where
 
 
 class SqlMessageQueries(Part[SqlDatabase], MessageQueries):
-    """Asks by where they are shown, in a database."""
-
     async def find_open(
         self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
     ) -> Sequence[Ask]:
@@ -46,13 +42,6 @@ class SqlMessageQueries(Part[SqlDatabase], MessageQueries):
         query = f"WHERE status = 'open' AND message IS NOT NULL AND {terms}"
         found = await self._db.find(query, values, 1)
         return found[0][1] if found else None
-
-    async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
-        return [ask_id for (ask_id,) in await self._outdated(limit, free_for)]
-
-    @abstractmethod
-    async def _outdated(self, limit: int, free_for: str | None) -> list[rows.Row]:
-        """Return the ids of asks with outdated messages."""
 
 
 def _place(surface: str, channel: str, thread: str | None) -> dict[str, str | None]:

@@ -6,17 +6,15 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
-from answerback.ports.store_values import Page, StoredDelivery
+from answerback.ports.store import Outbox
+from answerback.ports.store_values import DeliveryState, Page, StoredDelivery
 from answerback_storage import cursors, rows
-from answerback_storage.base_store import BaseOutbox, Filters
-from answerback_storage.sql_database import SqlDatabase, where
+from answerback_storage.sql_database import Part, SqlDatabase, where
 
 D = TypeVar("D", bound=SqlDatabase)
 
 
-class SqlOutbox(BaseOutbox[D]):
-    """The outbox in a database."""
-
+class SqlOutbox(Part[D], Outbox):
     _first_pending: ClassVar[str]
     """What follows the columns of a query for those that are to be sent before the others of their asks."""
     _release: ClassVar[str]
@@ -37,8 +35,12 @@ class SqlOutbox(BaseOutbox[D]):
         found = await self._db.fetch(statement, delivery_id)
         return rows.delivery_from_row(found[0]) if found else None
 
-    async def _page(self, filters: Filters, behind: int, limit: int) -> Page[StoredDelivery]:
-        terms, values = where(self._db, filters, ("seq < {}", behind))
+    async def page(
+        self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
+    ) -> Page[StoredDelivery]:
+        columns = {"state": state and state.value, "agent": agent}
+        behind = cursors.parse_cursor("deliveries", after)
+        terms, values = where(self._db, columns, ("seq < {}", behind))
         found = await self._find(f"WHERE {terms} ORDER BY seq DESC", values, limit + 1)
         return cursors.page("deliveries", found, limit)
 

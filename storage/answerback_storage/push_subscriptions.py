@@ -9,8 +9,7 @@ from pydantic import TypeAdapter
 
 from answerback.ports.push import PushSubscription, PushSubscriptions
 from answerback_storage import rows
-from answerback_storage.base_store import Part
-from answerback_storage.sql_database import SqlDatabase
+from answerback_storage.sql_database import Part, SqlDatabase
 
 _SUBSCRIPTION: Final = TypeAdapter(PushSubscription)
 _SAVE: Final = """INSERT INTO push_subscriptions (id, value, at) VALUES ($1, $2, $3)

@@ -14,8 +14,7 @@ from answerback.ports.receipts import (
     chain_broken_error,
     is_next_key,
 )
-from answerback_storage.base_store import Part
-from answerback_storage.sql_database import SqlDatabase, Transaction, value_rows
+from answerback_storage.sql_database import Part, SqlDatabase, Transaction, value_rows
 
 _KEYS: Final = "SELECT x FROM receipt_keys ORDER BY seq"
 _LINK: Final = """UPDATE receipts SET n = new.column2, link = new.column3

@@ -8,8 +8,7 @@ from typing import ClassVar, Final
 from answerback.ports.store import Record
 from answerback.ports.store_values import ChangedAsks, StoredEntry
 from answerback_storage import cursors, rows
-from answerback_storage.base_store import Part
-from answerback_storage.sql_database import SqlDatabase
+from answerback_storage.sql_database import Part, SqlDatabase
 
 LATEST_TIME: Final = "latest time"
 """The name under which `answerback.ports.store.Maintenance.note_time` keeps it."""

@@ -7,20 +7,19 @@ from collections.abc import Sequence
 from itertools import chain
 
 from answerback.core.ask import Ask
-from answerback.ports.search import Account, Search, may_wait_for
+from answerback.ports.search import Account, AskSearch, Search, may_wait_for
 from answerback.ports.store_values import Page
 from answerback_storage import cursors, rows
-from answerback_storage.base_store import BaseSearch
-from answerback_storage.sql_database import SqlDatabase, where
+from answerback_storage.sql_database import Part, SqlDatabase, where
 
 
-class SqlSearch(BaseSearch[SqlDatabase]):
-    async def _find(self, wanted: Search, behind: int, limit: int) -> Page[Ask]:
+class SqlSearch(Part[SqlDatabase], AskSearch):
+    async def find(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         columns = {"status": wanted.status and wanted.status.value, "agent": wanted.agent}
         conditions = (
             ("created_at >= {}", wanted.since),
             ("created_at < {}", wanted.until),
-            ("seq < {}", behind),
+            ("seq < {}", cursors.parse_cursor("search", after)),
         )
         terms, values = where(self._db, columns, *self._words(wanted), *conditions)
         query = f"WHERE {terms} ORDER BY seq DESC"
@@ -30,10 +29,10 @@ class SqlSearch(BaseSearch[SqlDatabase]):
     def _words(self, wanted: Search) -> Sequence[tuple[str, object]]:
         """Return the conditions that asks have certain words, with their values."""
 
-    async def _list_for_responder(
-        self, accounts: Sequence[Account], behind: int, limit: int
+    async def list_for_responder(
+        self, accounts: Sequence[Account], after: str | None, limit: int
     ) -> Page[Ask]:
-        position = self._db.position
+        behind, position = cursors.parse_cursor("waiting", after, 0), self._db.position
         places = " OR ".join(
             f"""({self._db.equals("surface", f"${2 * n}")} AND ({position}(state, ${2 * n + 1}) > 0
                 OR {position}(state, '"@') > 0 OR {position}(state, '"anyone"') > 0))"""

@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from answerback.core.ask import Ask, RecordEntry
 from answerback.ports.claims import Fence
 from answerback_storage.rows import RequestCache, Row, UnreadableRows
 
+D = TypeVar("D")
 T = TypeVar("T")
 
 
@@ -115,6 +116,13 @@ class SqlDatabase(ABC):
     @abstractmethod
     def key(self, table: str, *names: str) -> tuple[str, Sequence[object]]:
         """Return the condition that a row of `KEYS` has this key, and its values."""
+
+
+class Part(Generic[D]):
+    """A part of a store, which runs its statements on a database."""
+
+    def __init__(self, db: D) -> None:
+        self._db = db
 
 
 KEYS: Final = {

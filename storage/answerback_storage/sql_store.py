@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from typing import ClassVar
+from collections.abc import Callable
 
 from pydantic import JsonValue
 
 from answerback.ports.claims import RemoteChanges
-from answerback.ports.store import Store
+from answerback.ports.store import Drafts, Store
 from answerback_storage import rows
 from answerback_storage.account_links import SqlAccountLinks
 from answerback_storage.agent_tokens import SqlAgentTokens
-from answerback_storage.base_store import BaseDrafts
 from answerback_storage.erasure import SqlErasure
 from answerback_storage.grants import SqlGrants
 from answerback_storage.late_answers import SqlLateAnswers
 from answerback_storage.push_subscriptions import SqlPushSubscriptions
 from answerback_storage.receipts import SqlReceipts
-from answerback_storage.sql_database import SqlDatabase
+from answerback_storage.sql_database import Part, SqlDatabase, placeholders
 
 
 class SqlStore(Store):
@@ -33,6 +32,7 @@ class SqlStore(Store):
         self.agent_tokens = SqlAgentTokens(db)
         self.links = SqlAccountLinks(db)
         self.erasure = SqlErasure(db, changes)
+        self.drafts = SqlDrafts(db)
 
     async def secret(self, name: str) -> bytes:
         insert = "INSERT INTO secrets (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING"
@@ -41,10 +41,26 @@ class SqlStore(Store):
         return bytes(found[0][0])
 
 
-class SqlDrafts(BaseDrafts[SqlDatabase]):
-    _insert: ClassVar[str]
-    """The statement that stores a draft, without what to do if there is one: its key, its value, and the time; then
-    the hash, if there is one."""
+class SqlDrafts(Part[SqlDatabase], Drafts):
+    def __init__(self, db: SqlDatabase) -> None:
+        super().__init__(db)
+        key = db.primary_key("drafts")
+        columns = dict.fromkeys(("key", "value", "at", key))
+        self._insert = f"""INSERT INTO drafts ({", ".join(columns)}) VALUES ({placeholders(len(columns))})
+            ON CONFLICT ({key})"""
+        """The statement that stores a draft, without what to do if there is one."""
+
+    async def get(self, key: str) -> JsonValue:
+        return _draft_of(await self._read(key))
+
+    async def change(
+        self, key: str, change: Callable[[JsonValue], JsonValue], at: float
+    ) -> JsonValue:
+        while True:
+            stored = await self._read(key)
+            changed = change(_draft_of(stored))
+            if await self._replace(key, stored, changed, at):
+                return changed
 
     async def _read(self, key: str) -> bytes | None:
         condition, values = self._db.key("drafts", key)
@@ -53,6 +69,7 @@ class SqlDrafts(BaseDrafts[SqlDatabase]):
         return found[0][0] if found else None
 
     async def _replace(self, key: str, stored: bytes | None, value: JsonValue, at: float) -> bool:
+        """Store or (with None) drop a draft if its JSON is still ``stored``; return whether it was."""
         condition, values = self._db.key("drafts", key)
         same = f"{condition} AND {self._db.as_bytes.format('value')} = $2"
         match stored, value:
@@ -76,3 +93,8 @@ class SqlDrafts(BaseDrafts[SqlDatabase]):
         else:
             insert = f"{self._insert} DO UPDATE SET value = excluded.value, at = excluded.at"
             await self._db.execute(insert, key, rows.dump(value), at, *values)
+
+
+def _draft_of(stored: bytes | None) -> JsonValue:
+    draft = None if stored is None else rows.read_value(stored, "drafts")
+    return None if draft is None else draft[0]

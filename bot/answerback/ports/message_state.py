@@ -2,61 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-
-from pydantic import JsonValue
 
 from answerback.core.ask import AbandonedMessage, Ask, Thread
 from answerback.ports.store import Decision, Write
+from answerback.ports.surface import Shown
 
 
-def record_shown(
-    latest: Ask,
-    of: Ask,
-    *,
-    revision: int,
-    message: Mapping[str, JsonValue],
-    thread: Thread,
-    at: float | None = None,
-) -> Ask:
-    """Return the latest ask with a note of the message that shows ``revision``.
+def record_shown(shown: Shown, of: Ask | None, latest: Ask | None) -> Decision[Ask | None]:
+    """Decide to note what the live message shows, and return the ask after that.
 
-    ``of`` is the ask as it was when it was shown. If the ask has moved elsewhere since, this message is one that it
-    left behind. The ask is to be shown again if it looks different at the same revision, was missed in the meantime,
-    or has left behind another message that has not been dealt with. It is also shown again if a newer revision is
-    already noted: of two processes that showed it at the same time, nobody knows which was last. An empty message
-    means that there is none. ``at`` is the time from which the message shows the revision, by the platform's clock.
+    ``of`` is the ask as it was when it was shown; None: as it is now.
     """
+    if latest is None:
+        return Decision(None, None)
+    now = _with_shown(shown, of or latest, latest)
+    return Decision(Write(now), now)
+
+
+def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
+    """Return the latest ask with a note of the message that is shown.
+
+    If the ask has moved elsewhere since it was shown, this message is one that it left behind. The ask is to be shown
+    again if it looks different at the same revision, was missed in the meantime, or has left behind another message
+    that has not been dealt with. It is also shown again if a newer revision is already noted: of two processes that
+    showed it at the same time, nobody knows which was last. An empty message means that there is none.
+    """
+    thread = shown.thread if shown.thread != Thread() else None
     if latest.destination != of.destination:
         left = latest.left
         return replace(
             latest,
             left=AbandonedMessage(
                 destination=of.destination,
-                message=dict(message),
-                thread=thread if thread != Thread() else None,
-                since=at if left is None else left.since,
+                message=dict(shown.message),
+                thread=thread,
+                since=shown.at if left is None else left.since,
             ),
         )
-    if revision < latest.shown_revision:
+    if shown.revision < latest.shown_revision:
         return mark_outdated(latest)  # this older state may have overwritten the newer one
     changed = latest.rendered_state[1:] != of.rendered_state[1:]
     needs_update = latest.to_retire is not None or changed
     opened = latest.opened
-    if revision == latest.revision and opened.shown is None and at is not None:
-        opened = replace(opened, shown=at)
-    seen = latest.seen or (revision == of.revision and bool(message))
-    reference = dict(message) or None
-    place = thread if thread != Thread() else None
+    if shown.revision == latest.revision and opened.shown is None and shown.at is not None:
+        opened = replace(opened, shown=shown.at)
+    seen = latest.seen or (shown.revision == of.revision and bool(shown.message))
+    reference = dict(shown.message) or None
     return replace(
         latest,
-        shown_revision=min(revision, latest.revision - needs_update),
+        shown_revision=min(shown.revision, latest.revision - needs_update),
         seen=seen,
-        seen_since=at if seen and not latest.seen else latest.seen_since,
+        seen_since=shown.at if seen and not latest.seen else latest.seen_since,
         # Reuse the same objects if an edit changed nothing in them: a store writes only what is new.
         message=latest.message if reference == latest.message else reference,
-        thread=latest.thread if place == latest.thread else place,
+        thread=latest.thread if thread == latest.thread else thread,
         opened=opened,
     )
 

@@ -25,13 +25,11 @@ from answerback.ports.store_values import (
     NO_LIMITS,
     AskLimits,
     ChangedAsks,
-    Created,
+    CreateResult,
     Delivery,
     DeliveryState,
     Existing,
-    GrantGone,
     Idempotency,
-    LimitReached,
     Page,
     RememberedAnswer,
     StoredDelivery,
@@ -71,7 +69,7 @@ class AskStore(Protocol):
 
     async def create(
         self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
-    ) -> Created | Existing | LimitReached | GrantGone:
+    ) -> CreateResult:
         """Store a new ask, or find the one that this idempotency key stored before.
 
         Nothing is stored beyond the limits of the ask's agent, even if several processes create its asks at once, nor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
@@ -67,6 +67,9 @@ class LimitReached:
 @dataclass(frozen=True, slots=True)
 class GrantGone:
     """The ask was not stored, because its grant was used, ended or revoked in the meantime."""
+
+
+CreateResult: TypeAlias = Created | Existing | LimitReached | GrantGone
 
 
 @dataclass(frozen=True, slots=True)

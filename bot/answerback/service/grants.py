@@ -17,14 +17,7 @@ from answerback.dialects.registry import ParsedCall
 from answerback.ports.clock import MIN_CLOCK_STEP
 from answerback.ports.message_state import mark_outdated
 from answerback.ports.store import Decision, Write
-from answerback.ports.store_values import (
-    AskLimits,
-    Created,
-    Existing,
-    GrantGone,
-    Idempotency,
-    LimitReached,
-)
+from answerback.ports.store_values import AskLimits, CreateResult, GrantGone, Idempotency
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.may_act import is_among
@@ -107,7 +100,7 @@ class Grants:
 
     async def create(
         self, write: Write, key: Idempotency | None, limits: AskLimits
-    ) -> tuple[Created | Existing | LimitReached | GrantGone, Write]:
+    ) -> tuple[CreateResult, Write]:
         """Store a new ask, answered by a grant if one covers it; return what was stored, too."""
         create = self._store.asks.create
         while (granted := await self._answer(write)) is not None:

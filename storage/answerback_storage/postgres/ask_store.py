@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -10,9 +9,9 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
-    NO_LIMITS,
     AskLimits,
     Created,
+    CreateResult,
     Existing,
     GrantGone,
     Idempotency,
@@ -35,10 +34,10 @@ class PostgresAsks(SqlAsks[PostgresDatabase]):
         self._notifier = notifier
         self.changes = ChangeQueue(db.connections, db.requests, notifier.notify)
 
-    async def create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
-    ) -> Created | Existing | LimitReached | GrantGone:
-        async def run() -> Created | Existing | LimitReached | GrantGone:
+    def _create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
+    ) -> Awaitable[CreateResult]:
+        async def run() -> CreateResult:
             statement, params = ask_writes.build_insert(write, idempotency, limits)
             while True:
                 [(stored, limit, wait)] = await self._db.connections.write(statement, params.values)
@@ -53,11 +52,7 @@ class PostgresAsks(SqlAsks[PostgresDatabase]):
                 if write.grant is not None:
                     return GrantGone()
 
-        began = time.perf_counter()
-        try:
-            return await self._db.run(run)
-        finally:
-            self._timed(time.perf_counter() - began)
+        return self._db.run(run)
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
         return await self._db.run(lambda: self._existing(idempotency))

@@ -16,7 +16,6 @@ from answerback.ports.claims import (
     RateLimits,
     RemoteChanges,
 )
-from answerback_storage.base_store import Part
 from answerback_storage.claims import SqlClaims
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.coalesced_reads import CoalescedReads
@@ -24,6 +23,7 @@ from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.postgres.sql import Parameters, now_plus, unclaimed
 from answerback_storage.rows import Row
+from answerback_storage.sql_database import Part
 
 _TAKE_MESSAGE: Final = f"""UPDATE asks SET show_holder = $2, show_until = {now_plus("$3")}
     WHERE id = $1 AND shown_revision < revision AND ({unclaimed("show_holder", "show_until")} OR show_holder = $2)

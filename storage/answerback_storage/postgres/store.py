@@ -6,7 +6,7 @@ receipts, tokens of agents, clock changes and migrations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from answerback.core.ask import RecordEntry, Status
@@ -31,7 +31,7 @@ from answerback_storage.postgres.search import PostgresSearch
 from answerback_storage.postgres.sql import Parameters, unclaimed
 from answerback_storage.record import SqlRecord
 from answerback_storage.sql_database import Transaction
-from answerback_storage.sql_store import SqlDrafts, SqlStore
+from answerback_storage.sql_store import SqlStore
 
 _OUTDATED: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
         PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
@@ -72,7 +72,6 @@ class PostgresStore(SqlStore):
         self.claims = PostgresClaims(db)
         self.leases = PostgresLeases(db)
         self.rate_limits = PostgresRateLimits(db)
-        self.drafts = PostgresDrafts(db)
         self.maintenance = PostgresMaintenance(db)
 
     async def open(self) -> None:
@@ -139,17 +138,9 @@ class PostgresRecord(SqlRecord):
         await self._db.execute(statement, *params.values)
 
 
-class PostgresDrafts(SqlDrafts):
-    """Drafts in a PostgreSQL database."""
-
-    _insert = "INSERT INTO drafts (key, value, at, hash) VALUES ($1, $2, $3, $4) ON CONFLICT (hash)"
-
-
 class PostgresMessageQueries(SqlMessageQueries):
-    """Asks by where they are shown, in a PostgreSQL database."""
-
-    async def _outdated(self, limit: int, free_for: str | None) -> list[rows.Row]:
-        return await self._db.fetch(_OUTDATED, limit, free_for)
+    async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
+        return [ask_id for (ask_id,) in await self._db.fetch(_OUTDATED, limit, free_for)]
 
 
 class PostgresMaintenance(SqlMaintenance):

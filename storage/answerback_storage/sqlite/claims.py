@@ -9,9 +9,8 @@ from typing import Final
 from answerback.core.ask import Ask
 from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, Leases, RemoteChanges
 from answerback_storage import rows
-from answerback_storage.base_store import Part
 from answerback_storage.claims import SqlClaims
-from answerback_storage.sql_database import placeholders
+from answerback_storage.sql_database import Part, placeholders
 from answerback_storage.sqlite import asks
 from answerback_storage.sqlite.claim_statements import unclaimed
 from answerback_storage.sqlite.database import SqliteDatabase

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -22,10 +21,10 @@ from answerback.ports.store_values import (
     NO_LIMITS,
     AskLimits,
     Created,
+    CreateResult,
     Existing,
     GrantGone,
     Idempotency,
-    LimitReached,
 )
 from answerback_storage import rows
 from answerback_storage.asks import SqlAsks
@@ -192,10 +191,10 @@ def run_statement(
 class SqliteAsks(SqlAsks[SqliteDatabase]):
     """Asks in an SQLite file."""
 
-    async def create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
-    ) -> Created | Existing | LimitReached | GrantGone:
-        def run(db: sqlite3.Connection) -> Created | Existing | LimitReached | GrantGone:
+    def _create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
+    ) -> asyncio.Future[CreateResult]:
+        def run(db: sqlite3.Connection) -> CreateResult:
             # The ask may have been stored in this very transaction, so it must not be cached.
             if idempotency is not None and (
                 existing := asks.find_created(db, rows.RequestCache(), idempotency)
@@ -211,31 +210,10 @@ class SqliteAsks(SqlAsks[SqliteDatabase]):
             asks.insert_related(db, write)
             return Created(write.ask)
 
-        began = time.perf_counter()
-        try:
-            return await self._db.write(run)
-        finally:
-            self._timed(time.perf_counter() - began)
+        return self._db.write(run)
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
         return await self._db.read(lambda db: asks.find_created(db, self._db.requests, idempotency))
-
-    async def change(
-        self,
-        ask_id: str,
-        decide: Callable[[Ask | None], Decision[T]],
-        *,
-        delivery: str | None = None,
-        digest: str = "",
-        then: Callable[[T], None] | None = None,
-        fence: Fence | None = None,
-    ) -> tuple[T, bool]:
-        # This repeats what `BaseAsks` does, so that a click takes fewer steps.
-        began = time.perf_counter()
-        try:
-            return await self._change(ask_id, decide, delivery, digest, then, fence)
-        finally:
-            self._timed(time.perf_counter() - began)
 
     def _change(
         self,

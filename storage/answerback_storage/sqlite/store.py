@@ -9,14 +9,13 @@ from typing import Final
 
 from answerback.core.ask import RecordEntry
 from answerback.ports.search import Search, answerer_word
-from answerback_storage import rows
 from answerback_storage.maintenance import STEP, SqlMaintenance
 from answerback_storage.messages import SqlMessageQueries
 from answerback_storage.rate_limit_pauses import RateLimitPauses
 from answerback_storage.record import SqlRecord
 from answerback_storage.search import SqlSearch
 from answerback_storage.sql_database import Transaction, placeholders
-from answerback_storage.sql_store import SqlDrafts, SqlStore
+from answerback_storage.sql_store import SqlStore
 from answerback_storage.sqlite.claim_statements import unclaimed
 from answerback_storage.sqlite.claims import SqliteClaims, SqliteLeases, SqliteRemoteChanges
 from answerback_storage.sqlite.database import BUSY_TIMEOUT, SqliteAsks, SqliteDatabase
@@ -60,7 +59,6 @@ class SqliteStore(SqlStore):
         self.claims = SqliteClaims(db)
         self.leases = SqliteLeases(db)
         self.rate_limits = RateLimitPauses()
-        self.drafts = SqliteDrafts(db)
         self.maintenance = SqliteMaintenance(db)
         self._checks = 0
 
@@ -106,17 +104,10 @@ class SqliteRecord(SqlRecord):
         await self._db.transact(lambda tx: tx.add_lines([(ask_id, entry)]))
 
 
-class SqliteDrafts(SqlDrafts):
-    """Drafts in an SQLite file."""
-
-    _insert = "INSERT INTO drafts (key, value, at) VALUES ($1, $2, $3) ON CONFLICT (key)"
-
-
 class SqliteMessageQueries(SqlMessageQueries):
-    """Asks by where they are shown, in an SQLite file."""
-
-    async def _outdated(self, limit: int, free_for: str | None) -> list[rows.Row]:
-        return await self._db.fetch(_OUTDATED, free_for, time.monotonic(), limit)
+    async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
+        found = await self._db.fetch(_OUTDATED, free_for, time.monotonic(), limit)
+        return [ask_id for (ask_id,) in found]
 
 
 class SqliteSearch(SqlSearch):

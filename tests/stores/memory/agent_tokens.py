@@ -12,7 +12,7 @@ from answerback.ports.agent_tokens import (
     SignIn,
     account_of,
 )
-from answerback_storage.base_store import Part
+from answerback_storage.sql_database import Part
 from tests.stores.memory.database import MemoryDatabase
 
 

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import count, islice
 from operator import itemgetter
 from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
 from answerback.ports.claims import ClaimKind, Fence
 from answerback.ports.live_messages import MessageQueries
+from answerback.ports.message_state import record_shown
 from answerback.ports.receipts import StoredReceipt
-from answerback.ports.store import Decision, Write
+from answerback.ports.store import AskStore, Decision, Write
 from answerback.ports.store_values import (
     MINUTE,
     NO_LIMITS,
     AskLimits,
     Created,
+    CreateResult,
     Existing,
     GrantGone,
     Idempotency,
     LimitReached,
     Page,
 )
+from answerback.ports.surface import Shown
 from answerback_storage import cursors, rows
-from answerback_storage.base_store import BaseAsks, Filters, Part
+from answerback_storage.sql_database import Part
 from tests.stores.memory import grants
 from tests.stores.memory.database import MemoryDatabase, Tables
 from tests.stores.memory.search import matches
@@ -38,12 +42,12 @@ T = TypeVar("T")
 _LAST: Final = 2**63 - 1
 
 
-class MemoryAsks(BaseAsks[MemoryDatabase]):
+class MemoryAsks(Part[MemoryDatabase], AskStore):
     """Asks in memory."""
 
     async def create(
         self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
-    ) -> Created | Existing | LimitReached | GrantGone:
+    ) -> CreateResult:
         tables, ask = self._db.tables(), write.ask
         _validate(tables, write)
         if idempotency is not None and (existing := await self.find_created(idempotency)):
@@ -69,10 +73,11 @@ class MemoryAsks(BaseAsks[MemoryDatabase]):
         digest, ask_id, _ = found
         return Existing(tables.asks[ask_id], digest == idempotency.digest)
 
-    async def _change(
+    async def change(
         self,
         ask_id: str,
         decide: Callable[[Ask | None], Decision[T]],
+        *,
         delivery: str | None = None,
         digest: str = "",
         then: Callable[[T], None] | None = None,
@@ -103,7 +108,18 @@ class MemoryAsks(BaseAsks[MemoryDatabase]):
         rows.dump(ask_id)
         return self._db.tables().asks.get(ask_id)
 
-    async def _page(self, filters: Filters, behind: int, limit: int) -> Page[Ask]:
+    async def page(
+        self,
+        *,
+        status: Status | None = None,
+        surface: str | None = None,
+        conversation: str | None = None,
+        agent: str | None = None,
+        after: str | None = None,
+        limit: int = 50,
+    ) -> Page[Ask]:
+        behind = cursors.parse_cursor("asks", after)
+
         def columns_of(ask: Ask) -> tuple[object, ...]:
             request = ask.request
             return ask.status, ask.destination.surface, request.conversation, request.agent
@@ -111,9 +127,13 @@ class MemoryAsks(BaseAsks[MemoryDatabase]):
         found = (
             (n, ask)
             for n, ask in self._db.tables().iter_newest_first(behind)
-            if matches(columns_of(ask), filters.values())
+            if matches(columns_of(ask), (status, surface, conversation, agent))
         )
         return cursors.page("asks", found, limit)
+
+    async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+        updated, _ = await self.change(ask_id, partial(record_shown, shown, of))
+        return updated
 
     async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question: str

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from answerback.core.ask import Ask
 from answerback.ports.claims import Claim, ClaimKind, Claims, Leases, RemoteChanges
-from answerback_storage.base_store import Part
+from answerback_storage.sql_database import Part
 from tests.stores.memory.database import MemoryDatabase
 
 

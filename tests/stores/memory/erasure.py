@@ -11,7 +11,7 @@ from answerback.ports.claims import ClaimKind
 from answerback.ports.store import Erasure
 from answerback.ports.store_values import DeliveryState, StoredEntry, push_queue
 from answerback_storage import rows
-from answerback_storage.base_store import Part
+from answerback_storage.sql_database import Part
 from tests.stores.memory import grants
 from tests.stores.memory.database import MemoryDatabase, Tables
 

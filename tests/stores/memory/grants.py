@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from answerback.core.grants import Grant, GrantChange, GrantEnd, GrantUse
 from answerback.ports.store import GrantStore
-from answerback_storage.base_store import Part
+from answerback_storage.sql_database import Part
 from tests.stores.memory.database import MemoryDatabase, Tables
 
 

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 
 from answerback.core.ask import RecordEntry
 from answerback.ports.claims import Claim, ClaimKind
+from answerback.ports.store import Outbox
 from answerback.ports.store_values import DeliveryState, Page, StoredDelivery
 from answerback_storage import cursors
-from answerback_storage.base_store import BaseOutbox, Filters
+from answerback_storage.sql_database import Part
 from tests.stores.memory.database import MemoryDatabase
 from tests.stores.memory.search import matches
 
 _KIND = ClaimKind.DELIVERY
 
 
-class MemoryOutbox(BaseOutbox[MemoryDatabase]):
+class MemoryOutbox(Part[MemoryDatabase], Outbox):
     """The outbox in memory."""
 
     async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
@@ -58,13 +59,15 @@ class MemoryOutbox(BaseOutbox[MemoryDatabase]):
     async def get(self, delivery_id: str) -> StoredDelivery | None:
         return self._db.tables().deliveries.get(delivery_id)
 
-    async def _page(self, filters: Filters, behind: int, limit: int) -> Page[StoredDelivery]:
+    async def page(
+        self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
+    ) -> Page[StoredDelivery]:
+        behind = cursors.parse_cursor("deliveries", after)
         numbered = reversed(list(enumerate(self._db.tables().deliveries.values(), 1)))
-        wanted = filters.values()
         found = (
             (n, stored)
             for n, stored in numbered
-            if n < behind and matches((stored.state, stored.delivery.agent), wanted)
+            if n < behind and matches((stored.state, stored.delivery.agent), (state, agent))
         )
         return cursors.page("deliveries", found, limit)
 

@@ -12,7 +12,7 @@ from answerback.ports.receipts import (
     chain_broken_error,
     is_next_key,
 )
-from answerback_storage.base_store import Part
+from answerback_storage.sql_database import Part
 from tests.stores.memory.database import MemoryDatabase
 
 

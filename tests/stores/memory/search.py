@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from answerback.core.ask import Ask
 from answerback.ports.search import (
     Account,
+    AskSearch,
     Search,
     answer_words,
     answerer_word,
@@ -15,21 +16,23 @@ from answerback.ports.search import (
 )
 from answerback.ports.store_values import Page
 from answerback_storage import cursors
-from answerback_storage.base_store import BaseSearch
+from answerback_storage.sql_database import Part
 from tests.stores.memory.database import MemoryDatabase
 
 
-class MemorySearch(BaseSearch[MemoryDatabase]):
+class MemorySearch(Part[MemoryDatabase], AskSearch):
     """Search in memory."""
 
-    async def _find(self, wanted: Search, behind: int, limit: int) -> Page[Ask]:
+    async def find(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
+        behind = cursors.parse_cursor("search", after)
         numbered = self._db.tables().iter_newest_first(behind)
         found = ((n, ask) for n, ask in numbered if _matches_search(ask, wanted))
         return cursors.page("search", found, limit)
 
-    async def _list_for_responder(
-        self, accounts: Sequence[Account], behind: int, limit: int
+    async def list_for_responder(
+        self, accounts: Sequence[Account], after: str | None, limit: int
     ) -> Page[Ask]:
+        behind = cursors.parse_cursor("waiting", after, 0)
         tables = self._db.tables()
         numbered = ((number, tables.asks[ask_id]) for ask_id, number in tables.numbers.items())
         matching = (

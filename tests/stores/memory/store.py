@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -20,11 +20,11 @@ from answerback.ports.late_answers import (
 )
 from answerback.ports.message_state import keep_intervals
 from answerback.ports.push import PushSubscription, PushSubscriptions
-from answerback.ports.store import AccountLinkStore, Maintenance, Record, Store
+from answerback.ports.store import AccountLinkStore, Drafts, Maintenance, Record, Store
 from answerback.ports.store_values import ChangedAsks, DeliveryState, StoredEntry
 from answerback_storage import cursors, rows
-from answerback_storage.base_store import BaseDrafts, Part
 from answerback_storage.record import LATEST_TIME
+from answerback_storage.sql_database import Part
 from tests.stores.memory import grants
 from tests.stores.memory.agent_tokens import MemoryAgentTokens
 from tests.stores.memory.asks import MemoryAsks, MemoryMessageQueries
@@ -50,7 +50,7 @@ class MemoryStore(Store):
 
     def __init__(self, tables: Tables | None = None) -> None:
         self.database = db = MemoryDatabase(Tables() if tables is None else tables)
-        self.asks = MemoryAsks(db, lambda _seconds: None)
+        self.asks = MemoryAsks(db)
         self.messages = MemoryMessageQueries(db)
         self.search = MemorySearch(db)
         self.record = MemoryRecord(db)
@@ -145,18 +145,19 @@ class MemoryLateAnswers(Part[MemoryDatabase], LateAnswerStore):
         return SeenState.SEEN if row is None else row.state
 
 
-class MemoryDrafts(BaseDrafts[MemoryDatabase]):
+class MemoryDrafts(Part[MemoryDatabase], Drafts):
     """Drafts in memory."""
 
-    async def _read(self, key: str) -> bytes | None:
+    async def get(self, key: str) -> JsonValue:
         found = self._db.tables().drafts.get(key)
-        return None if found is None else found[0].encode()
+        return None if found is None else rows.load(found[0].encode())
 
-    async def _replace(self, key: str, stored: bytes | None, value: JsonValue, at: float) -> bool:
-        if await self._read(key) != stored:
-            return False
-        await self.save(key, value, at)
-        return True
+    async def change(
+        self, key: str, change: Callable[[JsonValue], JsonValue], at: float
+    ) -> JsonValue:
+        changed = change(await self.get(key))
+        await self.save(key, changed, at)
+        return changed
 
     async def save(self, key: str, value: JsonValue, at: float) -> None:
         drafts, _ = self._db.tables().drafts, rows.dump([key, value])

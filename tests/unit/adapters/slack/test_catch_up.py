@@ -17,7 +17,7 @@ from answerback_chat.paces import Paces
 from answerback_slack import catch_up as on_slack
 from answerback_slack import channel_history
 from answerback_slack.api_client import SlackApi
-from answerback_storage.sqlite.store import SqliteDrafts
+from answerback_storage.sql_store import SqlDrafts
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
@@ -288,20 +288,20 @@ async def test_a_temporary_database_failure_and_a_bug_lose_no_answer(
         older, newer = await up.submit(NOTE), await up.submit(NOTE)
     said = await mention(town, older, "found")
     assert newer.thread is not None
-    reading, drafts, failures = channel_history.read_page, SqliteDrafts.get, ["locked"]
+    reading, drafts, failures = channel_history.read_page, SqlDrafts.get, ["locked"]
 
     async def odd(calls: SlackApi, place: channel_history.Conversation, **span: Any) -> Any:
         if newer.thread and place.thread == newer.thread.id:
             raise KeyError("odd")
         return await reading(calls, place, **span)
 
-    async def locked(store: SqliteDrafts, key: str) -> JsonValue:
+    async def locked(store: SqlDrafts, key: str) -> JsonValue:
         if failures:
             raise StoreError(failures.pop())
         return await drafts(store, key)
 
     monkeypatch.setattr(on_slack, "read_page", odd)
-    monkeypatch.setattr(SqliteDrafts, "get", locked)
+    monkeypatch.setattr(SqlDrafts, "get", locked)
     async with town.up():
         await town.taken(said)
     assert "Handling missed messages failed" in caplog.text

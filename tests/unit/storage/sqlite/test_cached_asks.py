@@ -13,6 +13,7 @@ from answerback.core.ask import Change, Reason, Status, Thread, apply_action, en
 from answerback.core.form import Form, When
 from answerback.core.walker import start
 from answerback.ports.message_state import record_shown
+from answerback.ports.surface import Shown
 from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
 from answerback_storage.sqlite.change_batches import RecentAskCache
@@ -95,13 +96,13 @@ def test_each_answer_is_stored_wherever_it_is_in_the_walk() -> None:
 def test_recording_what_an_edit_shows_is_a_plain_step() -> None:
     message: dict[str, JsonValue] = {"channel": "C1", "ts": "1.0"}
     ask = replace(new_ask(), message=message, thread=Thread(channel="C1", id="1.0"), revision=2)
-    after = record_shown(
-        ask, ask, revision=2, message=dict(message), thread=Thread(channel="C1", id="1.0")
-    )
+    shown = Shown(2, dict(message), Thread(channel="C1", id="1.0"))
+    after = record_shown(shown, ask, ask).result
+    assert after is not None
     assert after.shown_revision == 2
     assert rows.is_step(ask, after)
-    elsewhere = record_shown(
-        ask, ask, revision=2, message={"channel": "C1", "ts": "2.0"}, thread=Thread()
-    )
+    shown = Shown(2, {"channel": "C1", "ts": "2.0"}, Thread())
+    elsewhere = record_shown(shown, ask, ask).result
+    assert elsewhere is not None
     assert (elsewhere.message, elsewhere.thread) == ({"channel": "C1", "ts": "2.0"}, None)
     assert not rows.is_step(ask, elsewhere)
