@@ -11,7 +11,7 @@ import math
 import sqlite3
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from threading import Lock
 from typing import Any, Final, TypeVar
@@ -37,6 +37,7 @@ DELIVERY_COLUMNS: Final = (
 )
 CLOCK_CHANGE_WINDOW: Final = 5.0
 """Seconds within which a clock set back is noticed: an ask created within them already uses the new time."""
+R = TypeVar("R")
 T = TypeVar("T")
 Row = tuple[Any, ...]
 """What sqlite3 returns. The schema determines the type of each column."""
@@ -125,19 +126,35 @@ def unreadable_ask_error(ask_id: str, error: Exception | None = None) -> Unreada
 
 
 class UnreadableRows:
-    """Logs each row that cannot be read once."""
+    """Skips rows that cannot be read, and logs each once."""
 
     def __init__(self) -> None:
         self._logged: set[tuple[str, int | str]] = set()
 
-    def log(self, table: str, row: int | str, name: Callable[[], str], error: Exception) -> None:
-        """Log a row, given by its number or id, with what ``name`` returns for its id."""
-        if (table, row) in self._logged or len(self._logged) >= _MAX_LOGGED:
-            return
-        self._logged.add((table, row))
-        why = error if isinstance(error, UnreadableRowError) else type(error).__name__
-        extra = {"action": "unreadable", "table": table, "id": name()}
-        logger.error("A stored row cannot be read and is skipped: %s", why, extra=extra)
+    def skip(
+        self,
+        table: str,
+        found: Iterable[tuple[int | str, R]],
+        read: Callable[[R], T],
+        id_of: Callable[[Any], str] = str,
+    ) -> Iterator[T]:
+        """Yield what ``read`` returns for rows of a table, given with their numbers or ids.
+
+        Args:
+            id_of: returns the id of a row by what it is given with.
+        """
+        for key, row in found:
+            try:
+                yield read(row)
+            except (UnreadableRowError, ValueError, sqlite3.Error) as error:
+                if isinstance(error, sqlite3.Error) and not concerns_one_row(error):
+                    raise
+                if (table, key) in self._logged or len(self._logged) >= _MAX_LOGGED:
+                    continue
+                self._logged.add((table, key))
+                why = error if isinstance(error, UnreadableRowError) else type(error).__name__
+                extra = {"action": "unreadable", "table": table, "id": id_of(key)}
+                logger.error("A stored row cannot be read and is skipped: %s", why, extra=extra)  # noqa: TRY400 the trace quotes it
 
 
 def concerns_one_row(error: Exception) -> bool:

@@ -64,11 +64,9 @@ class CopyTransaction(Protocol):
         """Advance the row counters past the inserted rows, and build what is derived rather than copied."""
 
 
-class CopyEndpoint(Protocol):
-    """A database that can be the source or the target of a copy."""
-
-    def begin_transaction(self) -> AbstractContextManager[CopyTransaction]:
-        """Open a transaction that is committed when the context exits, or rolled back on an error."""
+CopyEndpoint = AbstractContextManager[CopyTransaction]
+"""The source or the target of a copy: a transaction that is committed when the context exits, or rolled back on an
+error."""
 
 
 def copy(source: CopyEndpoint, target: CopyEndpoint) -> dict[str, TableDigest]:
@@ -78,7 +76,7 @@ def copy(source: CopyEndpoint, target: CopyEndpoint) -> dict[str, TableDigest]:
         StoreError: nothing was copied, because the target is not empty or a database cannot be used. The message says
             which.
     """
-    with source.begin_transaction() as old, target.begin_transaction() as new:
+    with source as old, target as new:
         for table, columns in TABLES.items():
             if table != "listed" and any(new.read(table, columns, 1)):
                 raise StoreError(

@@ -75,9 +75,9 @@ def _storage(option: str, url: str) -> StorageSettings:
 
 def _endpoint(storage: StorageSettings) -> CopyEndpoint:
     if not storage.uses_postgres:
-        from answerback_storage.sqlite.copy_endpoint import SqliteCopyEndpoint
+        from answerback_storage.sqlite.copy_endpoint import sqlite_endpoint
 
-        return SqliteCopyEndpoint(storage.sqlite_path)
-    from answerback_storage.postgres.copy_endpoint import PostgresCopyEndpoint
+        return sqlite_endpoint(storage.sqlite_path)
+    from answerback_storage.postgres.copy_endpoint import postgres_endpoint
 
-    return PostgresCopyEndpoint(storage.url)
+    return postgres_endpoint(storage.url)

@@ -105,8 +105,8 @@ def build_update(
     """Build the statement that updates asks at the versions that were read, and returns the ids of those updated."""
     params = Parameters()
     new_rows = [
-        (*identity, *write_rows.claim(), *write_rows.columns)
-        for identity, write_rows in sorted(writes.items(), key=_sort_key)
+        (*identity, *writes[identity].claim(), *writes[identity].columns)
+        for identity in sorted(writes)
     ]
     sets = ", ".join(
         f"{name} = new.c{n}" for n, name in enumerate(asks.WRITE_COLUMNS.split(", "), 5)
@@ -127,10 +127,6 @@ def build_update(
         parts["indexed"] = search.add_answers(params, ended)
     parts |= _related_parts(params, writes.values())
     return combine_statements(parts, "SELECT id FROM stored"), params
-
-
-def _sort_key(item: tuple[tuple[str, int], AskWriteRows]) -> tuple[str, int]:
-    return item[0]
 
 
 def build_insert(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Request
-from answerback.core.errors import UnreadableRowError
 from answerback_storage import rows
 from answerback_storage.postgres.connections import Database
 from answerback_storage.postgres.sql import Parameters
-
-T = TypeVar("T")
 
 COLUMNS: Final = "version, id, revision, shown_revision, message, thread, state"
 """Like `rows.ASK_COLUMNS` except for the first column, which `rows.ask_from_row` ignores."""
@@ -98,22 +94,3 @@ def insert_lines(params: Parameters, lines: Sequence[rows.Row], of_asks: str | N
     join = "" if of_asks is None else f"JOIN {of_asks} ON id = c0"
     return f"""INSERT INTO record (ask_id, at, kind, entry) SELECT c0, c1, c2, c3
         FROM {params.table(lines, _LINE_TYPES)} {join} ORDER BY n"""
-
-
-def read_valid_rows(
-    unreadable: rows.UnreadableRows,
-    table: str,
-    found: Iterable[tuple[str, rows.Row]],
-    read: Callable[[rows.Row], T],
-) -> list[T]:
-    """Return what ``read`` returns for rows, given with their ids.
-
-    A row that cannot be read is skipped, and logged once.
-    """
-    result = []
-    for name, row in found:
-        try:
-            result.append(read(row))
-        except (UnreadableRowError, ValueError) as error:
-            unreadable.log(table, name, partial(str, name), error)
-    return result

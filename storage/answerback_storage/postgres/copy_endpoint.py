@@ -19,6 +19,7 @@ from answerback_storage.postgres.asks import message_id, unique_hash
 from answerback_storage.postgres.connections import AdapterContext, Database
 from answerback_storage.postgres.migrations import migrate
 from answerback_storage.sql_database import KEYS
+from answerback_storage.store_copy import CopyTransaction
 
 
 def _hash(columns: Sequence[str], row: Mapping[str, Any]) -> bytes:
@@ -36,28 +37,20 @@ _DERIVED_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], ob
 _NUMBERED: Final = ("requests", "record", "deliveries", "owed", "receipt_keys")
 
 
-class PostgresCopyEndpoint:
-    """The database. It must exist; its tables need not."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._name = driver_errors.display_name(url)
-
-    @contextmanager
-    def begin_transaction(self) -> Iterator[PostgresCopyTransaction]:
-        """Open a transaction on a snapshot of the database."""
-        asyncio.run(_migrate(self._url))
-        try:
-            with psycopg.connect(self._url, context=AdapterContext()) as connection:
-                connection.isolation_level = IsolationLevel.REPEATABLE_READ
-                yield PostgresCopyTransaction(connection, self._name)
-        except psycopg.Error as error:
-            raise StoreError(driver_errors.describe_error(self._name, error)) from error
+@contextmanager
+def postgres_endpoint(url: str) -> Iterator[PostgresCopyTransaction]:
+    """The transaction is on a snapshot of the database. That must exist; its tables need not."""
+    name = driver_errors.display_name(url)
+    asyncio.run(_migrate(url))
+    try:
+        with psycopg.connect(url, context=AdapterContext()) as connection:
+            connection.isolation_level = IsolationLevel.REPEATABLE_READ
+            yield PostgresCopyTransaction(connection, name)
+    except psycopg.Error as error:
+        raise StoreError(driver_errors.describe_error(name, error)) from error
 
 
-class PostgresCopyTransaction:
-    """The database in a transaction."""
-
+class PostgresCopyTransaction(CopyTransaction):
     def __init__(self, connection: psycopg.Connection, name: str) -> None:
         self.name = name
         self._connection = connection
@@ -69,7 +62,6 @@ class PostgresCopyTransaction:
                 yield batch
 
     def write(self, table: str, columns: Sequence[str], new_rows: Sequence[rows.Row]) -> None:
-        """Insert rows into a table."""
         if table == "listed":
             self._connection.execute(b"DELETE FROM listed")
         name, make = _DERIVED_COLUMNS.get(table, ("", None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from answerback.core.ask import Ask, RecordEntry
@@ -116,10 +117,9 @@ class PostgresDatabase(SqlDatabase):
 
     def parse(self, found: Iterable[rows.Row]) -> list[Ask]:
         """Return the asks of rows of `asks.LOAD_COLUMNS`, without those that cannot be read."""
-        named = [(row[1], row) for row in found]
-        return asks.read_valid_rows(
-            self.unreadable, "asks", named, lambda row: asks.parse_row(self.requests, row).ask
-        )
+        by_id = ((row[1], row) for row in found)
+        read = self.unreadable.skip("asks", by_id, partial(asks.parse_row, self.requests))
+        return [versioned.ask for versioned in read]
 
     async def scrub(self) -> None:
         """Do nothing: overwritten data leaves the files with the next VACUUM, which the server runs."""

@@ -90,9 +90,9 @@ class PostgresOutbox(SqlOutbox[PostgresDatabase]):
     def _parse_readable(
         self, found: Iterable[tuple[int, rows.Row]]
     ) -> list[tuple[int, StoredDelivery]]:
-        return asks.read_valid_rows(
-            self._db.unreadable,
-            "deliveries",
-            ((row[0], (seq, row)) for seq, row in found),
-            lambda numbered: (numbered[0], rows.delivery_from_row(numbered[1])),
-        )
+        by_id = ((row[0], (seq, row)) for seq, row in found)
+        return [
+            *self._db.unreadable.skip(
+                "deliveries", by_id, lambda each: (each[0], rows.delivery_from_row(each[1]))
+            )
+        ]

@@ -7,6 +7,7 @@ for every store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from answerback.core.ask import Ask
@@ -54,19 +55,11 @@ def select_indexable_row(seq: int) -> bytes:
 
 def index_statements(seq: int, found: Iterable[rows.Row]) -> list[bytes]:
     """Build the statement that indexes the ask of a row, or none if the ask cannot be read."""
-    cache = rows.RequestCache()
-    by_id = [(row[1], row) for row in found]
+    by_id = ((row[1], row) for row in found)
+    read = rows.UnreadableRows().skip("asks", by_id, partial(asks.parse_row, rows.RequestCache()))
     # Words consist of letters and digits, so they can be inlined.
-    return [
-        f"INSERT INTO asks_words VALUES ({seq}, {_vector(search_text(ask))})".encode()
-        for ask in asks.read_valid_rows(
-            rows.UnreadableRows(), "asks", by_id, lambda row: asks.parse_row(cache, row).ask
-        )
-    ]
-
-
-def _vector(text: str) -> str:
-    return _VECTOR.format(f"'{text}'")
+    vectors = [_VECTOR.format(f"'{search_text(versioned.ask)}'") for versioned in read]
+    return [f"INSERT INTO asks_words VALUES ({seq}, {vector})".encode() for vector in vectors]
 
 
 class PostgresSearch(SqlSearch):

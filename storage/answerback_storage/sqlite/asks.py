@@ -84,33 +84,23 @@ def load_many(
     def read(seq: int) -> tuple[int, Ask]:
         return seq, ask(db, cache, db.execute(_LOAD_ROW, (seq,)).fetchone())
 
-    return read_valid_rows(db, unreadable, ("asks", seqs), read)
+    return read_valid_rows(db, unreadable, "asks", seqs, read)
 
 
 def read_valid_rows(
     db: sqlite3.Connection,
     unreadable: rows.UnreadableRows,
-    rows_of: tuple[str, Iterable[int]],
+    table: str,
+    seqs: Iterable[int],
     read: Callable[[int], T],
 ) -> Iterator[T]:
-    """Yield what ``read`` returns for rows of a table. A row that cannot be read is skipped, and logged once.
+    """Yield what ``read`` returns for the rows with these numbers that can be read."""
 
-    Args:
-        rows_of: the table and the rows' numbers.
-    """
-    table, seqs = rows_of
-
-    def name() -> str:
+    def id_of(seq: int) -> str:
         statement = f"SELECT CAST(id AS BLOB) FROM {table} WHERE seq = ?"
         return str(db.execute(statement, (seq,)).fetchone()[0].decode(errors="replace"))
 
-    for seq in seqs:
-        try:
-            yield read(seq)
-        except (UnreadableRowError, ValueError, sqlite3.Error) as error:
-            if isinstance(error, sqlite3.Error) and not rows.concerns_one_row(error):
-                raise
-            unreadable.log(table, seq, name, error)
+    return unreadable.skip(table, ((seq, seq) for seq in seqs), read, id_of)
 
 
 def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:

@@ -15,31 +15,25 @@ from answerback_storage.sqlite.connections import describe_error
 from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 from answerback_storage.sqlite.schema import LINK_LINES
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_storage.store_copy import CopyTransaction
 
 
-class SqliteCopyEndpoint:
-    """The file. It is created if it is missing. No other process may use it during the copy."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path.absolute()
-
-    @contextmanager
-    def begin_transaction(self) -> Iterator[SqliteCopyTransaction]:
-        """Open a transaction on the file."""
-        asyncio.run(_migrate(self._path))
-        with closing(sqlite3.connect(self._path, isolation_level=None)) as db:
-            try:
-                db.execute("PRAGMA synchronous = FULL")
-                db.execute("BEGIN IMMEDIATE")
-                yield SqliteCopyTransaction(db, str(self._path))
-                db.execute("COMMIT")
-            except sqlite3.Error as error:
-                raise StoreError(describe_error(self._path, error)) from error
+@contextmanager
+def sqlite_endpoint(path: Path) -> Iterator[SqliteCopyTransaction]:
+    """The file is created if it is missing. No other process may use it during the copy."""
+    path = path.absolute()
+    asyncio.run(_migrate(path))
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        try:
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("BEGIN IMMEDIATE")
+            yield SqliteCopyTransaction(db, str(path))
+            db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise StoreError(describe_error(path, error)) from error
 
 
-class SqliteCopyTransaction:
-    """The file in a transaction."""
-
+class SqliteCopyTransaction(CopyTransaction):
     def __init__(self, db: sqlite3.Connection, name: str) -> None:
         self.name = name
         self._db = db
@@ -50,7 +44,6 @@ class SqliteCopyTransaction:
             yield batch
 
     def write(self, table: str, columns: Sequence[str], new_rows: Sequence[rows.Row]) -> None:
-        """Insert rows into a table."""
         self._db.executemany(
             f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
             new_rows,

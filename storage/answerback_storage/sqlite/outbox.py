@@ -87,7 +87,7 @@ class SqliteOutbox(SqlOutbox[SqliteDatabase]):
         # A push that has been settled since its number was read is gone.
         numbers = (seq for (seq,) in seqs)
         unreadable = self._db.unreadable
-        return filter(None, asks.read_valid_rows(db, unreadable, ("deliveries", numbers), read))
+        return filter(None, asks.read_valid_rows(db, unreadable, "deliveries", numbers, read))
 
     def _claimable(self, db: sqlite3.Connection, now: float, limit: int) -> list[StoredDelivery]:
         """Return the first pending delivery of each ask if it is due and unclaimed, oldest first."""

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -25,8 +26,8 @@ from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipts import ReceiptBody, consume
 from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
-from answerback_storage.postgres.copy_endpoint import PostgresCopyEndpoint, PostgresCopyTransaction
-from answerback_storage.sqlite.copy_endpoint import SqliteCopyEndpoint
+from answerback_storage.postgres.copy_endpoint import PostgresCopyTransaction, postgres_endpoint
+from answerback_storage.sqlite.copy_endpoint import sqlite_endpoint
 from answerback_storage.store_copy import TABLES, CopyEndpoint, TableDigest, copy
 from tests.postgres import store_at
 from tests.stores.agent_tokens import ANNS, approve, new_token
@@ -54,10 +55,10 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def full(file: Path) -> CopyEndpoint:
+def full(file: Path) -> Callable[[], CopyEndpoint]:
     """An SQLite file with data in every table."""
     asyncio.run(with_store(f"sqlite:///{file}", fill))
-    return SqliteCopyEndpoint(file)
+    return partial(sqlite_endpoint, file)
 
 
 async def with_store(url: str, use: Callable[[Store], Awaitable[object]]) -> None:
@@ -156,12 +157,12 @@ async def holds_everything(store: Store) -> None:
 @pytest.mark.rule("DATA-21")
 @pytest.mark.rule("RCPT-10")
 def test_everything_is_copied_to_the_other_kind_and_back(
-    full: CopyEndpoint, file: Path, tmp_path: Path, database: str
+    full: Callable[[], CopyEndpoint], file: Path, tmp_path: Path, database: str
 ) -> None:
-    there = copy(full, PostgresCopyEndpoint(database))
+    there = copy(full(), postgres_endpoint(database))
     assert all(found.rows for found in there.values()), "every table had something"
     back = tmp_path / "back.db"
-    assert copy(PostgresCopyEndpoint(database), SqliteCopyEndpoint(back)) == there
+    assert copy(postgres_endpoint(database), sqlite_endpoint(back)) == there
     cursors = list[str]()
 
     async def follow(store: Store) -> None:
@@ -209,33 +210,33 @@ def test_a_copied_chain_is_whole_and_goes_on(file: Path, tmp_path: Path, databas
 
     asyncio.run(with_store(f"sqlite:///{file}", begin))
     back = tmp_path / "back.db"
-    copy(SqliteCopyEndpoint(file), PostgresCopyEndpoint(database))
-    copy(PostgresCopyEndpoint(database), SqliteCopyEndpoint(back))
+    copy(sqlite_endpoint(file), postgres_endpoint(database))
+    copy(postgres_endpoint(database), sqlite_endpoint(back))
     for url in (f"sqlite:///{file}", database, f"sqlite:///{back}"):
         asyncio.run(with_store(url, check_and_go_on))
 
 
 @pytest.mark.rule("DATA-21")
 def test_copying_into_a_database_that_is_not_empty_is_refused(
-    full: CopyEndpoint, file: Path, tmp_path: Path, database: str
+    full: Callable[[], CopyEndpoint], file: Path, tmp_path: Path, database: str
 ) -> None:
-    copy(full, PostgresCopyEndpoint(database))
+    copy(full(), postgres_endpoint(database))
     for source, target in (
-        (full, PostgresCopyEndpoint(database)),
-        (PostgresCopyEndpoint(database), full),
-        (PostgresCopyEndpoint(database), SqliteCopyEndpoint(file)),
+        (full(), postgres_endpoint(database)),
+        (postgres_endpoint(database), full()),
+        (postgres_endpoint(database), sqlite_endpoint(file)),
     ):
         with pytest.raises(StoreError, match=r"is not empty.*Nothing was copied"):
             copy(source, target)
     # An empty database is not accepted as a copy of another empty one either.
-    empty = copy(SqliteCopyEndpoint(tmp_path / "a.db"), SqliteCopyEndpoint(tmp_path / "b.db"))
+    empty = copy(sqlite_endpoint(tmp_path / "a.db"), sqlite_endpoint(tmp_path / "b.db"))
     assert set(empty) == set(TABLES)
     assert empty["asks"] == TableDigest(0, "0" * 64)
 
 
 @pytest.mark.rule("DATA-21")
 def test_a_copy_that_differs_from_its_source_is_rolled_back(
-    full: CopyEndpoint, database: str, monkeypatch: pytest.MonkeyPatch
+    full: Callable[[], CopyEndpoint], database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = PostgresCopyTransaction.write
 
@@ -246,24 +247,24 @@ def test_a_copy_that_differs_from_its_source_is_rolled_back(
 
     monkeypatch.setattr(PostgresCopyTransaction, "write", spoil)
     with pytest.raises(StoreError, match=r"differs from what was read \(in record\)"):
-        copy(full, PostgresCopyEndpoint(database))
+        copy(full(), postgres_endpoint(database))
     monkeypatch.undo()
-    assert copy(full, PostgresCopyEndpoint(database))["asks"].rows == 7
+    assert copy(full(), postgres_endpoint(database))["asks"].rows == 7
 
 
 def test_a_database_error_during_the_copy_is_explained(
-    full: CopyEndpoint, file: Path, database: str, monkeypatch: pytest.MonkeyPatch
+    full: Callable[[], CopyEndpoint], file: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with psycopg.connect(database, autocommit=True) as run:
         asyncio.run(with_store(database, Store.check))
         run.execute("ALTER TABLE drafts RENAME TO drafts_lost")
         try:
             with pytest.raises(StoreError, match="a table is missing"):
-                copy(full, PostgresCopyEndpoint(database))
+                copy(full(), postgres_endpoint(database))
         finally:
             run.execute("ALTER TABLE drafts_lost RENAME TO drafts")
     with closing(sqlite3.connect(file)) as db:
         db.execute("UPDATE drafts SET value = CAST(x'ff' AS TEXT)")
         db.commit()
     with pytest.raises(StoreError, match="Could not decode"):
-        copy(full, PostgresCopyEndpoint(database))
+        copy(full(), postgres_endpoint(database))
