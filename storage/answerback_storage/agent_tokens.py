@@ -38,8 +38,6 @@ _COUNTED: Final = "agent_tokens"
 
 
 class SqlAgentTokens(Part[SqlDatabase], AgentTokenStore):
-    """Sign-ins and tokens in a database."""
-
     async def add_sign_in(self, new: SignIn, source: str, most: int, most_each: int) -> bool:
         async def run(tx: Transaction) -> bool:
             await tx.execute("DELETE FROM sign_ins WHERE until < $1", new.at - EXPIRED_FOR)

@@ -11,8 +11,6 @@ D = TypeVar("D", bound=SqlDatabase)
 
 
 class SqlClaims(Part[D], Claims):
-    """Claims in a database."""
-
     _release_messages: ClassVar[str]
     """The statement that ends a holder's claims on messages."""
 

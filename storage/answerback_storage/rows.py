@@ -61,7 +61,6 @@ _THREAD: Final = TypeAdapter(Thread)
 
 
 def dump(value: JsonValue) -> str:
-    """Serialize a value as JSON text."""
     try:
         return to_json(value, inf_nan_mode="constants").decode()
     except ValueError as error:
@@ -69,7 +68,6 @@ def dump(value: JsonValue) -> str:
 
 
 def load(text: bytes) -> JsonValue:
-    """Parse a JSON text."""
     return _JSON.validate_python(from_json(text))
 
 
@@ -90,12 +88,10 @@ def read_values(kind: TypeAdapter[T], table: str, found: Iterable[tuple[bytes]])
 
 
 def dump_request(request: Request) -> str:
-    """Serialize what the agent sent as JSON text."""
     return _dump(_REQUEST, request)
 
 
 def dump_thread(thread: Thread) -> str:
-    """Serialize a thread as JSON text."""
     return _dump(_THREAD, thread)
 
 
@@ -303,7 +299,6 @@ def erasure_entry(at: float) -> RecordEntry:
 
 
 def dump_entry(entry: RecordEntry) -> str:
-    """Serialize an entry of the record as JSON text."""
     return _dump(_ENTRY, entry)
 
 

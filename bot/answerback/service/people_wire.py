@@ -63,14 +63,12 @@ def iso(at: float) -> str:
 
 
 def person_body(person: Person | None) -> PersonBody | None:
-    """A person, or null."""
     if person is None:
         return None
     return {"surface": person.surface, "user_id": person.user_id, "name": person.name}
 
 
 def grant_note_body(note: GrantNote | None) -> GrantNoteBody | None:
-    """The grant that an ask made or used, or null."""
     if note is None:
         return None
     by = note.by
@@ -86,7 +84,6 @@ def grant_note_body(note: GrantNote | None) -> GrantNoteBody | None:
 
 
 def tried_again_body(again: TriedAgain | None) -> TriedAgainBody | None:
-    """What a person has told the agent to try again, or null."""
     if again is None:
         return None
     return {"text": again.text, "by": person_body(again.by), "at": iso(again.at)}

@@ -341,7 +341,6 @@ def _option(option: Option) -> OptionBody:
 
 
 def aside_body(aside: Aside) -> AsideBody:
-    """A question that was asked back, or an explanation."""
     return {"text": aside.text, "by": person_body(aside.by), "at": iso(aside.at)}
 
 
@@ -365,5 +364,4 @@ def _person(person: Person) -> PersonBody:
 
 
 def confirmed_by_body(vote: Vote) -> ConfirmedByBody:
-    """A person who confirmed the answers."""
     return {**_person(vote.by), "at": iso(vote.at), "via": vote.by.via}

@@ -107,7 +107,6 @@ def _plain(body: SignedPayload | LinkBody) -> JsonValue:
 
 
 def _digests(value: JsonValue) -> set[str]:
-    """Return the digests in a payload."""
     if isinstance(value, str):
         return {value} if is_digest(value) else set()
     members = (

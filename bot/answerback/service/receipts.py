@@ -95,7 +95,6 @@ class Receipts:
 
 
 def receipt_body(stored: StoredReceipt, ask: Ask) -> ReceiptBody:
-    """Put together what is read of a receipt."""
     receipt: SignedPayload = from_json(stored.receipt)
     _, texts = payload_again(receipt["payload"], stored, ask)
     return {
@@ -131,7 +130,6 @@ def is_allowed(ask: Ask) -> bool:
 
 
 def _consume(ask: Ask, *, at: float) -> Change | Refused:
-    """Consume an approval, once."""
     if ask.consumed_at is not None:
         return Refused((refusals.CONSUMED.problem(),))
     if not is_allowed(ask):

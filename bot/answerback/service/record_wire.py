@@ -134,7 +134,6 @@ def _by(person: Person | None) -> JsonValue:
 
 
 def delivery_json(stored: StoredDelivery) -> JsonObject:
-    """A webhook delivery and its state."""
     delivery = stored.delivery
     body: DeliveryBody = {
         "id": delivery.id,

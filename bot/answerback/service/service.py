@@ -252,7 +252,6 @@ class Service(AskActions):
     # --- reading and waiting -------------------------------------------------------------------------
 
     async def get(self, ask_id: str) -> Ask | None:
-        """The current ask, or None."""
         return await self.store.asks.get(ask_id)
 
     async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
@@ -331,7 +330,6 @@ class Service(AskActions):
         return await inbox.search_for(*parts, person, wanted, after, limit)
 
     async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
-        """An ask's record after a given number, oldest first."""
         return await self.store.record.read(ask_id, after)
 
     async def draft(self, key: str) -> JsonValue:

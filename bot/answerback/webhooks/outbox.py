@@ -93,8 +93,6 @@ class _Endpoint:
 
 @dataclass(eq=False)
 class WebhookDispatcher:
-    """Sends the webhooks in the outbox."""
-
     outbox: Outbox
     """The deliveries in the store."""
     clock: Clock
@@ -130,7 +128,6 @@ class WebhookDispatcher:
         self._wake.set()
 
     async def run(self) -> None:
-        """Send webhooks until cancelled."""
         fresh = True
         while True:
             self._wake.clear()

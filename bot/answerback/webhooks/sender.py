@@ -90,8 +90,6 @@ class DeliverySender(Sender):
 
 @dataclass(frozen=True, slots=True)
 class WebhookSender(Sender):
-    """Posts webhooks."""
-
     http: aiohttp.ClientSession
     """A session whose resolver guards addresses (`answerback.webhooks.address_policy.guarded_session`)."""
     rules: AddressRules
@@ -133,7 +131,6 @@ async def post(
     *,
     timeout: float = TIMEOUT,
 ) -> SendResult:
-    """Post once."""
     try:
         # Only the status counts: the body is never read, and leaving it unread costs the connection.
         async with http.post(

@@ -100,7 +100,6 @@ class MessageQueues:
             await asyncio.wait(set(self._tasks))
 
     async def stop(self) -> None:
-        """Cancel the running attempts."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -88,7 +88,6 @@ class Scheduler:
             self._wake.set()
 
     async def run(self) -> None:
-        """Run until cancelled."""
         started = False
         while True:
             self._wake.clear()

@@ -84,7 +84,6 @@ def load_statement(where: str) -> str:
 
 
 async def load(database: Database, cache: rows.RequestCache, ask_id: str) -> Ask | None:
-    """Return the current state of an ask."""
     found = await database.read(load_statement("WHERE id = $1"), (ask_id,))
     return parse_row(cache, found[0]).ask if found else None
 

@@ -93,8 +93,6 @@ class PostgresClaims(SqlClaims[PostgresDatabase]):
 
 
 class PostgresLeases(Part[PostgresDatabase], Leases):
-    """Leases in a PostgreSQL database."""
-
     async def take(self, name: str, claim: Claim) -> int | None:
         found = await self._db.execute(_LEASE, name, claim.holder, claim.seconds)
         return found[0][0] if found else None
@@ -104,8 +102,6 @@ class PostgresLeases(Part[PostgresDatabase], Leases):
 
 
 class PostgresRateLimits(Part[PostgresDatabase], RateLimits):
-    """Pauses in a PostgreSQL database."""
-
     def __init__(self, db: PostgresDatabase) -> None:
         super().__init__(db)
 
@@ -123,8 +119,6 @@ class PostgresRateLimits(Part[PostgresDatabase], RateLimits):
 
 
 class PostgresRemoteChanges(Part[PostgresDatabase], RemoteChanges):
-    """What other processes change in a PostgreSQL database."""
-
     def __init__(self, db: PostgresDatabase, notifier: ChangeNotifier) -> None:
         super().__init__(db)
         self._notifier = notifier

@@ -138,8 +138,6 @@ class PostgresDatabase(SqlDatabase):
 
 
 class _PostgresTransaction(Transaction):
-    """A transaction on one connection."""
-
     def __init__(self, database: PostgresDatabase, connection: Connection) -> None:
         self._database = database
         self._connection = connection

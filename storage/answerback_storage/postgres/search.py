@@ -63,8 +63,6 @@ def index_statements(seq: int, found: Iterable[rows.Row]) -> list[bytes]:
 
 
 class PostgresSearch(SqlSearch):
-    """Search in a PostgreSQL database."""
-
     def _words(self, wanted: Search) -> Sequence[tuple[str, object]]:
         lexemes = [f"'{word}':*" for word in wanted.terms]
         lexemes += [f"({' | '.join(map(answerer_word, person))})" for person in wanted.by]

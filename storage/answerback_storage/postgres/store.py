@@ -113,8 +113,6 @@ class PostgresStore(SqlStore):
 
 
 class PostgresRecord(SqlRecord):
-    """The record in a PostgreSQL database."""
-
     # Only lines of transactions before the oldest one in progress: no other line can appear among or before these.
     # https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT
     _changed = """SELECT tx, seq, ask_id FROM record
@@ -144,8 +142,6 @@ class PostgresMessageQueries(SqlMessageQueries):
 
 
 class PostgresMaintenance(SqlMaintenance):
-    """Maintenance of a PostgreSQL database."""
-
     async def prune(self, before: float) -> int:
         deleted = await super().prune(before) + await self._prune_table("seen", before)
         await self._db.execute("DELETE FROM buckets WHERE not_before < clock_timestamp()")

@@ -56,7 +56,6 @@ _UPDATE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, th
 
 
 def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
-    """Return the current state of an ask."""
     return load_with_claim(db, cache, ask_id)[0]
 
 

@@ -119,7 +119,6 @@ class RecentAskCache:
             self._characters_cached -= cached[1]
 
     def clear(self) -> None:
-        """Empty the cache."""
         self._asks.clear()
         self._characters_cached = 0
 
@@ -152,7 +151,6 @@ class _LineNumbers:
         return numbered
 
     def forget(self) -> None:
-        """Forget all asks."""
         self.last.clear()
 
 

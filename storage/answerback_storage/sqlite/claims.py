@@ -65,8 +65,6 @@ class SqliteClaims(SqlClaims[SqliteDatabase]):
 
 
 class SqliteLeases(Part[SqliteDatabase], Leases):
-    """Leases in an SQLite file."""
-
     async def take(self, name: str, claim: Claim) -> int | None:
         found = await self._db.execute(_LEASE, *rows.claim_row(claim), name)
         return found[0][0] if found else None

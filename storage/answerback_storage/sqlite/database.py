@@ -189,8 +189,6 @@ def run_statement(
 
 
 class SqliteAsks(SqlAsks[SqliteDatabase]):
-    """Asks in an SQLite file."""
-
     def _create(
         self, write: Write, idempotency: Idempotency | None, limits: AskLimits
     ) -> asyncio.Future[CreateResult]:

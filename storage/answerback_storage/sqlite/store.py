@@ -111,8 +111,6 @@ class SqliteMessageQueries(SqlMessageQueries):
 
 
 class SqliteSearch(SqlSearch):
-    """Search in an SQLite file."""
-
     def _words(self, wanted: Search) -> Sequence[tuple[str, object]]:
         texts = [f'"{word}"*' for word in wanted.terms]
         texts += [" OR ".join(map(answerer_word, person)) for person in wanted.by]
@@ -120,8 +118,6 @@ class SqliteSearch(SqlSearch):
 
 
 class SqliteMaintenance(SqlMaintenance):
-    """Maintenance of an SQLite file."""
-
     async def prune(self, before: float) -> int:
         return await super().prune(before) + await self._prune_seen(before)
 
