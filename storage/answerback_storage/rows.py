@@ -91,10 +91,6 @@ def dump_request(request: Request) -> str:
     return _dump(_REQUEST, request)
 
 
-def dump_thread(thread: Thread) -> str:
-    return _dump(_THREAD, thread)
-
-
 def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> str:
     try:
         # Not with `dump_json`: its Python wrapper alone takes as long as this call.
@@ -191,7 +187,7 @@ def lookup_columns(ask: Ask) -> Row:
     return (
         *(status, *current_place(ask), due),
         None if ask.message is None else dump(ask.message),
-        None if ask.thread is None else dump_thread(ask.thread),
+        None if ask.thread is None else _dump(_THREAD, ask.thread),
         *_left_columns(ask.left),
     )
 

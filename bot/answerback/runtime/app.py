@@ -300,7 +300,7 @@ async def _start_background(
     inquiry = None
     if settings.inquiry.url is not None:
         http = await stack.enter_async_context(aiohttp.ClientSession())
-        inquiry = HttpInquiryBackend(http, settings.inquiry.url, settings.inquiry.timeout)
+        inquiry = HttpInquiryBackend(http, settings.inquiry.url, settings.inquiry.timeout).answer
     message_sync = MessageSync(service)
     retention_settings = settings.retention
     retention = RetentionPolicy(service, retention_settings.days, retention_settings.audit_days)

@@ -98,7 +98,7 @@ class ChangeCommitter:
         """
         ask, entries = change.ask, change.entries
         # Once it is shown, an ask stays on its surface: people who see it can still answer it.
-        reachable = reached or ask.message is not None or self._reachable(ask)
+        reachable = reached or ask.message is not None or self.is_up(ask.destination.surface)
         if reachable and not self.rules.tools:
             return change  # the configuration has no rules: people are asked
         while (question := ask.question) is not None and not ask.inquiring:
@@ -179,8 +179,9 @@ class ChangeCommitter:
         if (due := ask.next_due()) is not None:
             self.hooks.due(due)
 
-    def _reachable(self, ask: Ask) -> bool:
-        surface = self.surfaces.get(ask.destination.surface)
+    def is_up(self, surface_name: str) -> bool:
+        """Whether a surface can reach people now."""
+        surface = self.surfaces.get(surface_name)
         return surface is not None and surface.unready_reason() is None
 
 

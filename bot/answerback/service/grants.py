@@ -14,7 +14,7 @@ from answerback.core.too_late import APPROVAL
 from answerback.core.walker import Refused
 from answerback.dialects.approval import read_tool_call
 from answerback.dialects.registry import ParsedCall
-from answerback.ports.clock import MIN_CLOCK_STEP
+from answerback.ports.clock import MIN_CLOCK_STEP, ClockStepDetector
 from answerback.ports.message_state import mark_outdated
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import AskLimits, CreateResult, GrantGone, Idempotency
@@ -62,7 +62,7 @@ class Grants:
         self._commits = commits
         self._store, self._clock = commits.store, commits.clock
         self._credential_of = credential_of
-        self._ahead = self._clock.now() - self._clock.monotonic()
+        self._clock_steps = ClockStepDetector(self._clock)
         self._trusted_since: float | None = None
         """The time from which on grants were made by the clock as it is now; None: not known yet."""
 
@@ -147,13 +147,11 @@ class Grants:
 
         All grants end then, but another process may be about to do that.
         """
-        now = self._clock.now()
-        ahead = now - self._clock.monotonic()
+        set_back, now = self._clock_steps.measure_set_back(), self._clock.now()
         if self._trusted_since is None:
             latest = await self._store.record.last_time()
             was_later = latest is not None and latest > now + MIN_CLOCK_STEP
             self._trusted_since = now if was_later else 0.0
-        if ahead < self._ahead - MIN_CLOCK_STEP:
+        if set_back:
             self._trusted_since = now
-        self._ahead = ahead
         return self._trusted_since

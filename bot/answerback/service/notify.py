@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Iterator, KeysView
-from types import TracebackType
 from typing import Any, Generic, ParamSpec
 
 from answerback.core.ask import Ask
@@ -37,12 +36,7 @@ class Follower:
         self._signals.add(self, self._what)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._signals.remove(self, self._what)
 
     def next_commit(self) -> Coroutine[Any, Any, Ask | None]:

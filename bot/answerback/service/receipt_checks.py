@@ -210,8 +210,8 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
     verdict = ChainVerdict()
     kept_link = None if kept is None else kept["link"]
     found = kept_link is None
-    async for stored, ask in _with_asks(store, _linked(store)):
-        number = verdict.lines + 1
+    async for stored in _linked(store):
+        number, ask = verdict.lines + 1, await _ask_of(store, stored)
         verdict.fault = _fault_of_line(number, verdict.digest, stored, ask, keys)
         if verdict.fault is not None:
             return verdict
@@ -230,8 +230,8 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
         verdict.fault = await _fault_of_kept(store, kept["receipt"])
         if verdict.fault is not None:
             return verdict
-    async for stored, ask in _with_asks(store, _unlinked(store)):
-        fault = _fault_of_receipt(stored, ask, keys)
+    for stored in await store.receipts.list_unlinked(sys.maxsize):
+        fault = _fault_of_receipt(stored, await _ask_of(store, stored), keys)
         if fault is not None:
             verdict.fault = (
                 f"The receipt of {stored.ask_id}, which is not in the chain yet: {fault}"
@@ -261,19 +261,12 @@ async def _linked(store: Store) -> AsyncIterator[StoredReceipt]:
         after = batch[-1].n or 0
 
 
-async def _unlinked(store: Store) -> AsyncIterator[StoredReceipt]:
-    for stored in await store.receipts.list_unlinked(sys.maxsize):
-        yield stored
-
-
-async def _with_asks(
-    store: Store, receipts: AsyncIterator[StoredReceipt]
-) -> AsyncIterator[tuple[StoredReceipt, Ask | None]]:
-    async for stored in receipts:
-        try:
-            yield stored, await store.asks.get(stored.ask_id)
-        except UnreadableRowError:
-            yield stored, None
+async def _ask_of(store: Store, stored: StoredReceipt) -> Ask | None:
+    """Return the ask of a receipt, or None if it cannot be read."""
+    try:
+        return await store.asks.get(stored.ask_id)
+    except UnreadableRowError:
+        return None
 
 
 def _fault_of_line(

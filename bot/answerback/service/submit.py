@@ -147,7 +147,7 @@ class Submitter:
         parsed = await self._parse(body)
         dialect = parsed.dialect or ("" if body.dialect is None else body.dialect)
         known = self.known_surfaces | self.commits.surfaces.keys()
-        planned = plan(body, self.routes, known, agent, carrier, is_up=self._is_up)
+        planned = plan(body, self.routes, known, agent, carrier, is_up=self.commits.is_up)
         if isinstance(planned, Plan):
             planned = self._place(planned)
         problems = [] if isinstance(planned, Plan) else [*planned]
@@ -291,11 +291,6 @@ class Submitter:
             unattended=request.mode == "async" and request.callback is None and not request.leased,
             expires_at=now + planned.expires_in if planned.expires_in is not None else None,
         )
-
-    def _is_up(self, name: str) -> bool:
-        """Whether a surface can reach people now."""
-        surface = self.commits.surfaces.get(name)
-        return surface is not None and surface.unready_reason() is None
 
     async def _first_write(self, ask: Ask) -> Write:
         """Return what is stored for a new ask.

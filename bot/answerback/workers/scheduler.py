@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
+
+from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Change, Reason, RecordEntry
 from answerback.core.errors import (
@@ -21,9 +24,9 @@ from answerback.core.errors import (
     UnreadableRowError,
 )
 from answerback.core.escalation import escalate
+from answerback.core.form import Question
 from answerback.ports.claims import MIN_REMAINING_FRACTION
 from answerback.ports.clock import MIN_CLOCK_STEP, ClockStepDetector, sleep_until_woken
-from answerback.ports.inquiry import Inquiry
 from answerback.ports.surface import SupportsReminders
 from answerback.service import question_routing
 from answerback.service.claim_renewal import STOP_WITHIN
@@ -44,6 +47,10 @@ _UNREADABLE_DELAY: Final = 600.0
 """Seconds until an ask is tried again that cannot be read."""
 _MAX_CONCURRENT_REMINDERS: Final = 8
 """Reminders that are sent at the same time."""
+
+Inquiry = Callable[[Ask, Question], Awaitable[JsonValue]]
+"""Returns the answer, not yet validated, of a backend to a question that no person has to answer; raises InquiryError
+if none could be obtained."""
 
 
 @dataclass(eq=False)
@@ -313,7 +320,7 @@ class Scheduler:
             trouble = "no inquiry backend is configured any more (inquiry.url)"
         else:
             try:
-                value = await self.inquiry.answer(ask, question)
+                value = await self.inquiry(ask, question)
                 await self.service.answer_by_inquiry(ask.id, value)
                 return
             except InquiryError as error:

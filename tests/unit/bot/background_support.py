@@ -13,7 +13,6 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.errors import InquiryError
 from answerback.core.form import Question
-from answerback.ports.inquiry import Inquiry
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Route, Routes
@@ -56,7 +55,7 @@ class HangingInquiry:
 async def running(
     parts: Parts,
     rules: Rules | None = None,
-    inquiry: Inquiry | None = None,
+    inquiry: ScriptedInquiry | HangingInquiry | None = None,
     routes: Routes = NO_ROUTES,
     surfaces: tuple[str, ...] = ("chat", "web"),
     days: float | None = None,
@@ -69,7 +68,9 @@ async def running(
         pace=SyncPace(**{"first_pause": 0.01, **pace}),
         call_later=parts.timers.call_later,
     )
-    scheduler = Scheduler(service, sync, inquiry, RetentionPolicy(service, days, None))
+    answer = None if inquiry is None else inquiry.answer
+    retention = RetentionPolicy(service, days, None)
+    scheduler = Scheduler(service, sync, answer, retention)
     loop = asyncio.create_task(scheduler.run())
     try:
         yield service, sync

@@ -141,7 +141,7 @@ async def test_an_inquiry_whose_answer_cannot_be_stored_is_repeated(tmp_path: Pa
     inquiry = ScriptedInquiry(answer=True)
     service = parts.service(rules, inquiry=True)
     ask = (await service.submit(ask_user().model_copy(update=call))).ask
-    scheduler = Scheduler(service, MessageSync(service), inquiry)
+    scheduler = Scheduler(service, MessageSync(service), inquiry.answer)
     other = sqlite3.connect(tmp_path / "asks.db", isolation_level=None)
     await store.claims.claim_due(SOLE_CLAIM, parts.clock.now(), 1)
     other.execute("BEGIN IMMEDIATE")

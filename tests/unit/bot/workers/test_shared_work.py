@@ -88,7 +88,7 @@ async def test_two_processes_remind_inquire_and_expire_once(store: Store) -> Non
     processes, backend = Processes(store), ScriptedInquiry(answer=True)
     rules, call = inquiry_rules()
     made = [processes.start(one, rules=rules, has_inquiry=True) for one in (ANN, BEN)]
-    schedulers = [Scheduler(service, sync, backend) for service, sync in made]
+    schedulers = [Scheduler(service, sync, backend.answer) for service, sync in made]
     (ann, anns), _ = made
     reminded = (await ann.submit(ask_user(remind_after=[10]))).ask
     await ann.submit(ask_user().model_copy(update=call))
@@ -112,7 +112,7 @@ async def test_a_running_inquiry_stays_claimed_until_its_process_dies(
     rules, call = inquiry_rules()
     ann, anns = processes.start(Claim("ann", LASTING), rules=rules, has_inquiry=True)
     ben, bens = processes.start(BEN, rules=rules, has_inquiry=True)
-    dying, living = Scheduler(ann, anns, hanging), Scheduler(ben, bens, backend)
+    dying, living = Scheduler(ann, anns, hanging.answer), Scheduler(ben, bens, backend.answer)
     ask = (await ann.submit(ask_user().model_copy(update=call))).ask
     renewals, real = asyncio.Semaphore(0), store.claims.claim_due
 
