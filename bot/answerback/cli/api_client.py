@@ -63,7 +63,6 @@ class ServiceAccess:
     """The key of the configured service, if no token is named and this is its address."""
 
     def open_session(self) -> aiohttp.ClientSession:
-        """Open a session whose calls carry the token or the key."""
         if self.key is not None:
             return aiohttp.ClientSession(middlewares=(_KeyBearer(self.url, self.key),))
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
@@ -115,14 +114,12 @@ def call_service(
 
 
 def call_api(access: ServiceAccess, method: str, path: str, hint: str = "") -> JsonObject:
-    """Make one API call; see `call_service`."""
     return call_service(access, lambda client: client.call(method, path), hint)
 
 
 async def fetch_all(
     client: AsyncClient, path: str, query: dict[str, str], rows: str
 ) -> list[JsonObject]:
-    """Fetch all rows of all pages."""
     fetched: list[JsonObject] = []
     after: JsonValue = ""
     while after is not None:

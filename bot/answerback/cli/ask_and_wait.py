@@ -87,7 +87,6 @@ async def _submit(url: str, token: str | None, call: Mapping[str, JsonValue]) ->
 
 
 def _exit_invalid(problem: Mapping[str, JsonValue]) -> NoReturn:
-    """Say what is wrong with the form, and end the command."""
     for each in ROWS.validate_python(problem["errors"]):
         warn(one_line(f"{each['pointer'] or '/'}: {each['code']}: {each['message']}"))
     print_json(problem["tool_result"])

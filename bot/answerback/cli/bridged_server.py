@@ -53,7 +53,6 @@ def follow_opencode(
 def follow_openclaw(
     gateway: str, url: str, token_env: str, to: str | None, gateway_token_env: str
 ) -> None:
-    """Follow an OpenClaw gateway."""
     device = Device.load(state_folder() / "openclaw-device.key")
 
     async def follow() -> None:

@@ -34,7 +34,6 @@ async def findings(
     *,
     fix: bool = False,
 ) -> AsyncIterator[Finding]:
-    """Run all checks, one after the other."""
     try:
         build_routes(settings)
         yield Finding("configuration")
@@ -68,7 +67,6 @@ async def findings(
 
 
 def _mcp_policy(path: Path | None) -> list[Finding]:
-    """The policy of the gateway in front of MCP servers."""
     if path is None:
         return []
     try:
@@ -88,7 +86,6 @@ def _mcp_policy(path: Path | None) -> list[Finding]:
 
 
 def _broken_plugins() -> Iterator[Finding]:
-    """Plug-ins that cannot be used."""
     groups = {"surface": installed_plugins().broken, "dialect": installed_dialects().broken}
     for kind, broken in groups.items():
         for name, why in broken.items():

@@ -17,7 +17,6 @@ from answerback_storage.person_key_file import PersonKeyFile
 
 
 def configured_url(config: Path | None) -> str:
-    """The address of the configured listener."""
     server = load_settings(config).server
     return listener_url(server.host, server.port)
 

@@ -12,12 +12,11 @@ from answerback.cli.output import columns, name_of, print_json, print_rows, say
 if TYPE_CHECKING:
     from answerback.cli.api_client import JsonObject
 
-app: Final = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
-
-
-@app.callback()
-def grant() -> None:
-    """List and revoke what people have allowed again for a while."""
+app: Final = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="List and revoke what people have allowed again for a while.",
+)
 
 
 @app.command("list")

@@ -41,12 +41,10 @@ def say(line: str) -> None:
 
 
 def warn(line: str) -> None:
-    """Print a message about a problem."""
     console().print(visible(line), style="bold red", markup=False)
 
 
 def fail(line: str, code: int = EXIT_FAILED) -> NoReturn:
-    """End the command with an error message."""
     warn(line)
     sys.exit(code)
 
@@ -74,7 +72,6 @@ def print_result(text: str) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print the command's result as JSON."""
     print_result(as_json(value))
 
 

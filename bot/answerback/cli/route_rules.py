@@ -105,7 +105,6 @@ def _find_impossible(name: str, table: ConfirmationTable, settings: Settings) ->
 
 
 def _places(route: Route, owner: str | None, people: People) -> list[Destination]:
-    """Return where a route may ask."""
     if route.to == OWNER:
         accounts = people.accounts_named(owner) if owner is not None else ()
         return [Destination(surface=surface, user=user_id) for surface, user_id in accounts]

@@ -43,7 +43,6 @@ logger = logging.getLogger(__name__)
 
 
 def run(config: Path | None, *, check: bool) -> None:
-    """Run the service, or check its configuration."""
     # Created before the file is read, so that a change during the start counts too.
     watcher = FileWatcher(config or Path(DEFAULT_FILE))
     settings = load_settings(config)
@@ -148,7 +147,6 @@ def _warn_about_other_tools(settings: Settings) -> None:
 async def _reload_on_sighup(
     changed: asyncio.Event, config: Path | None, reloader: SettingsReloader
 ) -> None:
-    """Reload the configuration on each SIGHUP."""
 
     def update_from(settings: Settings) -> list[str]:
         restart = reloader.update_from(settings)

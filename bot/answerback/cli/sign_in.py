@@ -43,7 +43,7 @@ def sign_in(url: str, program: str) -> str:
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         fail(f"{url} is not encrypted, so others could read the token. Use https://.", 2)
     try:
-        return asyncio.run(_SignIn(url).run(program))
+        return asyncio.run(_sign_in(url, program))
     except (aiohttp.ClientError, TimeoutError) as error:
         fail(f"{url} cannot be reached ({str(error) or 'no answer in time'}). Check --url.")
     except (ValidationError, KeyError):
@@ -66,86 +66,84 @@ def latin(text: str) -> str:
     return kept or "unknown"
 
 
-class _SignIn:
-    def __init__(self, url: str) -> None:
-        self._url = url
+async def _sign_in(url: str, program: str) -> str:
+    async with aiohttp.ClientSession(timeout=_TIMEOUT) as http:
+        endpoints = await _endpoints(http, url)
+        names = {"program": latin(program), "machine": latin(platform.node())}
+        began = await _begin(http, endpoints["device_authorization_endpoint"], names)
+        say(f"Open {began['verification_uri']} where you are signed in, and type this code:")
+        say(f"\n    {began['user_code']}\n")
+        say(f"Or type in a chat with Answerback: /answerback connect {began['user_code']}")
+        token = await _wait(http, endpoints["token_endpoint"], began)
+    if not _TOKEN.fullmatch(token):
+        fail(f"{url} sent something that is no token, so nothing was saved.")
+    return token
 
-    async def run(self, program: str) -> str:
-        async with aiohttp.ClientSession(timeout=_TIMEOUT) as http:
-            endpoints = await self._endpoints(http)
-            names = {"program": latin(program), "machine": latin(platform.node())}
-            began = await self._begin(http, endpoints["device_authorization_endpoint"], names)
-            say(f"Open {began['verification_uri']} where you are signed in, and type this code:")
-            say(f"\n    {began['user_code']}\n")
-            say(f"Or type in a chat with Answerback: /answerback connect {began['user_code']}")
-            return await self._wait(http, endpoints["token_endpoint"], began)
 
-    async def _endpoints(self, http: aiohttp.ClientSession) -> dict[str, str]:
-        """Return the endpoints, which have to be the service's own: the codes are sent there."""
-        async with http.get(self._url + _METADATA, allow_redirects=False) as response:
-            if response.status != 200:
-                fail(
-                    f"{self._url}: people cannot connect agents here. The operator can allow it (onboarding.owners), "
-                    "or create a token (`answerback token create NAME`)."
-                )
-            found = await _read(response)
-        if found.get("issuer") != self._url:
+async def _endpoints(http: aiohttp.ClientSession, url: str) -> dict[str, str]:
+    """Return the endpoints, which have to be the service's own: the codes are sent there."""
+    async with http.get(url + _METADATA, allow_redirects=False) as response:
+        if response.status != 200:
             fail(
-                f"The service calls itself {found.get('issuer')}, not {self._url}. If a proxy is in between, list it "
-                "in web.trusted_proxies, and let it pass on Host and X-Forwarded-Proto."
+                f"{url}: people cannot connect agents here. The operator can allow it (onboarding.owners), "
+                "or create a token (`answerback token create NAME`)."
             )
-        names = ("device_authorization_endpoint", "token_endpoint")
-        endpoints = {name: str(found.get(name)) for name in names}
-        if not all(each.startswith(f"{self._url}/") for each in endpoints.values()):
-            fail(f"{self._url} names endpoints elsewhere, so nothing was sent.")
-        return endpoints
+        found = await _read(response)
+    if found.get("issuer") != url:
+        fail(
+            f"The service calls itself {found.get('issuer')}, not {url}. If a proxy is in between, list it "
+            "in web.trusted_proxies, and let it pass on Host and X-Forwarded-Proto."
+        )
+    names = ("device_authorization_endpoint", "token_endpoint")
+    endpoints = {name: str(found.get(name)) for name in names}
+    if not all(each.startswith(f"{url}/") for each in endpoints.values()):
+        fail(f"{url} names endpoints elsewhere, so nothing was sent.")
+    return endpoints
 
-    async def _begin(
-        self, http: aiohttp.ClientSession, endpoint: str, names: Mapping[str, str]
-    ) -> dict[str, JsonValue]:
-        while True:
-            status, body, pause = await self._post(http, endpoint, names)
-            if status == 200:
-                return body
-            if status != 429:
-                _fail(body)
-            say("Many programs are signing in. This goes on by itself.")
+
+async def _begin(
+    http: aiohttp.ClientSession, endpoint: str, names: Mapping[str, str]
+) -> dict[str, JsonValue]:
+    while True:
+        status, body, pause = await _post(http, endpoint, names)
+        if status == 200:
+            return body
+        if status != 429:
+            _fail(body)
+        say("Many programs are signing in. This goes on by itself.")
+        await asyncio.sleep(pause)
+
+
+async def _wait(http: aiohttp.ClientSession, endpoint: str, began: Mapping[str, JsonValue]) -> str:
+    sent = {"grant_type": _GRANT, "device_code": str(began["device_code"])}
+    interval = _number(began.get("interval"), 5.0)
+    until = time.monotonic() + _number(began.get("expires_in"), 600.0) + interval
+    while True:
+        if time.monotonic() > until:
+            _fail({"error": "expired_token"})
+        await asyncio.sleep(interval)
+        try:
+            status, body, pause = await _post(http, endpoint, sent)
+        except (aiohttp.ClientError, TimeoutError, ValidationError):
+            continue  # it, or the proxy before it, may be back before the code expires
+        if status == 200:
+            return str(body["access_token"])
+        error = body.get("error")
+        if error == "slow_down":
+            interval += SLOWER
             await asyncio.sleep(pause)
+        elif error not in {"authorization_pending", "temporarily_unavailable"}:
+            _fail(body)
 
-    async def _wait(
-        self, http: aiohttp.ClientSession, endpoint: str, began: Mapping[str, JsonValue]
-    ) -> str:
-        sent = {"grant_type": _GRANT, "device_code": str(began["device_code"])}
-        interval = _number(began.get("interval"), 5.0)
-        until = time.monotonic() + _number(began.get("expires_in"), 600.0) + interval
-        while True:
-            if time.monotonic() > until:
-                _fail({"error": "expired_token"})
-            await asyncio.sleep(interval)
-            try:
-                status, body, pause = await self._post(http, endpoint, sent)
-            except (aiohttp.ClientError, TimeoutError, ValidationError):
-                continue  # it, or the proxy before it, may be back before the code expires
-            if status == 200:
-                token = str(body["access_token"])
-                if not _TOKEN.fullmatch(token):
-                    fail(f"{self._url} sent something that is no token, so nothing was saved.")
-                return token
-            error = body.get("error")
-            if error == "slow_down":
-                interval += SLOWER
-                await asyncio.sleep(pause)
-            elif error not in {"authorization_pending", "temporarily_unavailable"}:
-                _fail(body)
 
-    async def _post(
-        self, http: aiohttp.ClientSession, endpoint: str, form: Mapping[str, str]
-    ) -> tuple[int, dict[str, JsonValue], float]:
-        """Send a form; return the status, the body, and how many seconds to wait."""
-        sent = {"client_id": _CLIENT, **form}
-        async with http.post(endpoint, data=sent, allow_redirects=False) as response:
-            pause = _number(response.headers.get("Retry-After"), 0.0)
-            return response.status, await _read(response), pause
+async def _post(
+    http: aiohttp.ClientSession, endpoint: str, form: Mapping[str, str]
+) -> tuple[int, dict[str, JsonValue], float]:
+    """Send a form; return the status, the body, and how many seconds to wait."""
+    sent = {"client_id": _CLIENT, **form}
+    async with http.post(endpoint, data=sent, allow_redirects=False) as response:
+        pause = _number(response.headers.get("Retry-After"), 0.0)
+        return response.status, await _read(response), pause
 
 
 async def _read(response: aiohttp.ClientResponse) -> dict[str, JsonValue]:

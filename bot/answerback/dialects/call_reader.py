@@ -65,7 +65,6 @@ class ProblemCollector:
         self.encodable = strict_json.is_all_encodable(self.arguments)
 
     def add(self, problem: Problem) -> None:
-        """Record a problem."""
         self.count += 1
         if self.count <= MAX_LISTED_PROBLEMS:
             self.found.append(problem)
@@ -106,7 +105,6 @@ class ArgumentNode:
 
     @property
     def tool(self) -> str:
-        """The name that the tool was called by."""
         return self.problems.tool
 
     @property
@@ -162,7 +160,6 @@ class ArgumentNode:
         return True
 
     def wrong_type(self, expected: str) -> None:
-        """Record that this has the wrong type."""
         actual = _JSON_NAMES[type(self.value)]
         self.fail("wrong_type", f"{self.name} must be {expected}, not {actual}.")
 
@@ -221,7 +218,6 @@ class ArgumentNode:
         return value
 
     def flag(self, key: str, *, default: bool) -> bool:
-        """Read a child that is a boolean."""
         child = self.at(key)
         if not self.has(key):
             return default

@@ -15,7 +15,6 @@ TOOL: Final = "request_user_input_async"
 
 
 def read_question(node: ArgumentNode, question_id: str) -> Question | None:
-    """Read a question of the asynchronous tool."""
     text = node.text("title")
     options = choice_forms.read_plain_options(node, "options", required=False)
     if text is None:

@@ -53,7 +53,6 @@ class Shape:
     """The value of the field at that path."""
 
     def matches(self, arguments: Json) -> bool:
-        """Return whether the arguments of a call have this shape."""
         fields, first = present_fields(arguments), present_fields(first_question(arguments))
         return (
             self.has <= fields

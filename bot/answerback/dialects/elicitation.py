@@ -74,7 +74,6 @@ def _decision(ask: Ask) -> JsonValue:
 
 
 def _only_name(arguments: Mapping[str, Any]) -> str:
-    """Return the name of a form's only field."""
     properties: dict[str, JsonValue] = arguments["requestedSchema"]["properties"]
     return next(name for name, field in properties.items() if field is not None)
 

@@ -40,8 +40,6 @@ _Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class DetectedDialect:
-    """The dialect detected for a call."""
-
     dialect: str
     rule: CallRule
     by_shape: bool

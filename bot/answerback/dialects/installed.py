@@ -47,7 +47,6 @@ def call_rules() -> tuple[tuple[str, CallRule], ...]:
 
 
 def tool_names() -> tuple[str, ...]:
-    """Return every known name of a tool call."""
     return tuple(dict.fromkeys(name for _, rule in call_rules() for name in rule.names))
 
 
@@ -57,7 +56,6 @@ def dialects_for_tool_name(name: str) -> tuple[str, ...]:
 
 
 def tool_names_of(dialect: str) -> tuple[str, ...]:
-    """Return every name that a tool of this dialect may have."""
     return tuple(
         dict.fromkeys(name for each, rule in call_rules() if each == dialect for name in rule.names)
     )

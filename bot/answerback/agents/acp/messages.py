@@ -117,13 +117,11 @@ def _non_null_fields(tool_call: Json) -> Json:
 
 
 def result_of(method: str, outcome: AskOutcome) -> Json:
-    """The result of the agent's request."""
     structured = outcome.structured if outcome.is_decided else None
     return cancelled_result(method) if structured is None else structured
 
 
 def cancelled_result(method: str) -> Json:
-    """The result of a request that was cancelled."""
     if method == ELICITATION:
         return {"action": "cancel"}
     return {"outcome": {"outcome": "cancelled"}}

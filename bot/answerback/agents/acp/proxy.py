@@ -56,8 +56,6 @@ class _Race(Asking):
 
 @dataclass(eq=False)
 class Proxy:
-    """Relays between an editor and an agent."""
-
     people: AskClient
     agent: LineWriter
     editor: LineWriter
@@ -193,7 +191,6 @@ class Proxy:
     # --- from people ---------------------------------------------------------------------------
 
     def _ask(self, race: _Race, call: Call) -> None:
-        """Ask people about a request, and wait for the outcome."""
         outcome = self._asks.ask(race, call)
         self._answer(race, outcome)
         if outcome.ask is None:

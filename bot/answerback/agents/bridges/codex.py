@@ -180,7 +180,6 @@ class CodexBridge:
             receipt.abandon() if "error" in response else receipt.confirm()
 
     def _forward(self, request_id: JsonValue, method: str, call: _Call, line: bytes) -> None:
-        """Ask people about a request, and send their answer to Codex."""
         key, params = json.dumps(request_id), call.arguments
 
         async def answer(ask: Ask) -> None:

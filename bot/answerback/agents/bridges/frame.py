@@ -40,8 +40,6 @@ S = TypeVar("S", bound=EventServer)
 
 @dataclass(eq=False)
 class ServerBridge(ABC, Generic[S]):
-    """Follows one server."""
-
     host: ClassVar[str]
     kinds: ClassVar[tuple[str, ...]]
     """The kinds of requests that it lists."""

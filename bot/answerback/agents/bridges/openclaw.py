@@ -25,8 +25,6 @@ _START_TOLERANCE: Final = 3.0
 
 
 class OpenclawBridge(ServerBridge[OpenclawGateway]):
-    """Follows one OpenClaw gateway."""
-
     host = "OpenClaw"
     kinds = (_QUESTION, "exec.approval", "plugin.approval")
     question_dialect = "openclaw"

@@ -34,8 +34,6 @@ _NO_PERSON: Final = "[no answer: no person answered]"
 
 
 class OpencodeBridge(ServerBridge[OpencodeServer]):
-    """Follows one opencode server."""
-
     host = "opencode"
     kinds = (*_SHOWN,)
     question_dialect = "opencode"

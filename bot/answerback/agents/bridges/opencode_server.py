@@ -73,7 +73,6 @@ class OpencodeServer(EventServer):
         return [session for session in ids if isinstance(session, str) and session.isascii()]
 
     async def folder(self, session: str) -> str | None:
-        """The folder in which a session works."""
         found = as_object(await self._read(f"/session/{quote(session, safe='')}"))
         return folder if isinstance(folder := found.get("directory"), str) else None
 

@@ -44,7 +44,6 @@ class ConfigFile:
         return _read(self.backup)
 
     def write_backup(self, text: str) -> None:
-        """Keep a copy of the file's current text."""
         _replace(self.backup, text, _mode(self.path))
 
     def replace(self, before: str | None, after: str) -> None:
@@ -75,7 +74,6 @@ class ConfigFile:
                 (self.within / folder).rmdir()
 
     def delete_backup(self) -> None:
-        """Delete the copy."""
         self.backup.unlink(missing_ok=True)
 
     def _check(self, before: str | None) -> None:
@@ -91,7 +89,6 @@ def split_bom(text: str) -> tuple[str, str]:
 
 
 def newline_of(text: str) -> str:
-    """The line ending of a text."""
     return "\r\n" if "\r\n" in text else "\n"
 
 

@@ -41,7 +41,6 @@ class ServiceConnection:
     """The command that starts this program."""
 
     def hook_command(self, agent: str) -> str:
-        """The command that a hook runs."""
         arguments = [self.program, "hook", agent]
         arguments += [] if self.url == DEFAULT_URL else ["--url", self.url]
         if self.token_env not in (None, DEFAULT_TOKEN_ENV):
@@ -51,7 +50,6 @@ class ServiceConnection:
 
     @property
     def mcp_url(self) -> str:
-        """The address of the MCP server."""
         return f"{self.url}/mcp" + ("" if self.to is None else f"?{urlencode({'to': self.to})}")
 
     def hook_url(self, **query: object) -> str:
@@ -84,8 +82,6 @@ class AgentFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectableAgent:
-    """An agent that can be connected."""
-
     title: str
     places: dict[Scope, Sequence[AgentFile]]
     home: Callable[[], Path]
@@ -99,7 +95,6 @@ class ConnectableAgent:
     """Why a scope is not supported, and what to do instead."""
 
     def targets(self, scope: Scope, service: ServiceConnection, project: Path) -> list[Target]:
-        """The files to change for a scope."""
         folder = self.home() if scope is Scope.USER else project
         return [
             Target(

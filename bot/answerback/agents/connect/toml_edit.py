@@ -52,8 +52,6 @@ class _Table(NamedTuple):
 
 
 class TomlFormat(Format):
-    """TOML files."""
-
     def data(self, text: str) -> Json:
         try:
             return tomllib.loads(text)

@@ -41,8 +41,6 @@ class _Member(NamedTuple):
 
 
 class YamlFormat(Format):
-    """YAML files."""
-
     def data(self, text: str) -> Json:
         try:
             found = yaml.safe_load(text)

@@ -101,8 +101,6 @@ class _Caller(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HookEndpoints:
-    """The endpoints of all hosts."""
-
     service: Service
     callers: Callers
 

@@ -63,7 +63,6 @@ class Outcome(NamedTuple):
 
     @property
     def is_turn_ended(self) -> bool:
-        """Whether a person ended the turn."""
         return self.ask is not None and self.ask.status is Status.TURN_ENDED
 
     @property

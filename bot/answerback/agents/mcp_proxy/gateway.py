@@ -104,7 +104,6 @@ class Gateway:
         self._elicitations = PendingAsks(self.people, self.warn)
 
     def end(self) -> None:
-        """Withdraw what is open."""
         self._calls.end()
         self._elicitations.end()
 
@@ -292,7 +291,6 @@ class Gateway:
         self.client.write_line(line)
 
     def _elicit(self, pending: Pending, request: Json) -> None:
-        """Ask people what the server asks, and answer it."""
         answer = self._ask_for_server(pending, params(request))
         if answer is not None:
             response = {"jsonrpc": "2.0", "id": request["id"], "result": answer}

@@ -92,7 +92,6 @@ class HttpServer:
             threading.Thread(target=self._listen, daemon=True).start()
 
     def end(self) -> None:
-        """End the session."""
         self._ended.set()
         if "Mcp-Session-Id" in self._session:
             with (

@@ -58,7 +58,6 @@ class PendingAsks:
         return was_open
 
     def ask(self, pending: Pending, call: Call) -> AskOutcome:
-        """Ask people, and return the outcome once there is one."""
         outcome = self._asks.ask(pending, call)
         if outcome.ask is None and not pending.over.is_set():
             self.warn(outcome.message)

@@ -31,8 +31,6 @@ class PolicyError(AnswerbackError):
 
 
 class Decision(StrEnum):
-    """What happens to a tool call."""
-
     PASS = "pass"
     ASK = "ask"
     DENY = "deny"
@@ -61,7 +59,6 @@ class Rule:
         return _matches_pattern(self.tool.casefold(), name.casefold())
 
     def matches(self, name: str, arguments: Json) -> bool:
-        """Whether the rule is about a call."""
         return self.matches_tool(name) and all(
             self._matches_argument(key, allowed, arguments)
             for key, allowed in self.arguments.items()

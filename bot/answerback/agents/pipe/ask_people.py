@@ -56,7 +56,6 @@ class AskOutcome(NamedTuple):
 
     @property
     def is_turn_ended(self) -> bool:
-        """Whether a person ended the turn."""
         return self.ask is not None and self.ask["status"] == "turn_ended"
 
     @property

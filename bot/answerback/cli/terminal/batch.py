@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import JsonValue
@@ -28,37 +29,27 @@ _DIM: Final = "ansibrightblack"
 _DECISIONS: Final = ("allow_once", "deny")
 
 
+@dataclass(frozen=True, slots=True)
 class BatchList:
-    """A list of permissions in front of one person.
+    """A list of permissions in front of one person."""
 
-    Args:
-        actor: the person, whom a front end's token vouches for; None if the key tells.
-        surface: the only surface on which they can act; None: any.
-    """
-
-    def __init__(
-        self,
-        client: AsyncClient,
-        prompter: TerminalPrompter,
-        lines: LineInput,
-        actor: dict[str, JsonValue] | None,
-        surface: str | None,
-    ) -> None:
-        self._surface = surface
-        self._client = client
-        self._prompter = prompter
-        self._lines = lines
-        self._actor = actor
+    client: AsyncClient
+    prompter: TerminalPrompter
+    lines: LineInput
+    actor: dict[str, JsonValue] | None
+    """The person, whom a front end's token vouches for; None if the key tells."""
+    surface: str | None
+    """The only surface on which they can act; None: any."""
 
     async def work_through(self) -> None:
         """List and decide, until nothing is left or the person leaves the rest open."""
-        say, labels = self._prompter.print_line, self._prompter.labels
+        say, labels = self.prompter.print_line, self.prompter.labels
         while asks := await self._read():
-            await self._lines.discard_typed()
+            await self.lines.discard_typed()
             print_lines(line for n, ask in enumerate(asks, 1) for line in self._row(n, ask))
             if (chosen := await self._read_numbers(len(asks))) is None:
                 return
-            decision = await self._prompter.choose([labels.allow_once, labels.deny])
+            decision = await self.prompter.choose([labels.allow_once, labels.deny])
             if decision is None:
                 continue
             allow = decision == 0
@@ -72,11 +63,11 @@ class BatchList:
     async def _read(self) -> list[Ask]:
         """Read the oldest permissions; the service has the last word on whether they can be decided so."""
         query = {"status": "open", "limit": str(_PAGE)}
-        found = await fetch_all(self._client, "/v1/asks", query, "asks")
+        found = await fetch_all(self.client, "/v1/asks", query, "asks")
         return [
             ask
             for ask in map(Ask.of, reversed(found))  # newest first, with questions among them
-            if self._surface in {None, ask.json["surface"]}
+            if self.surface in {None, ask.json["surface"]}
             and any(each.get("kind") == OptionKind.DENY for each in _options(ask))
         ][:_MOST]
 
@@ -85,27 +76,27 @@ class BatchList:
         yield text_line(f"{number:>3}  {subject(ask.json)}", "bold")
         yield text_line(f"     {ask.json['asked_by']}, {ask.json['surface']}, {ask.id}", _DIM)
         if not _is_whole(ask):
-            yield text_line(f"     {self._prompter.labels.batch_open}", _DIM)
+            yield text_line(f"     {self.prompter.labels.batch_open}", _DIM)
             return
         prompt = ask.prompt or {}
         lines = question_context.render_context(prompt) if prompt.get("context") else ()
         yield from ([("", "     "), *line] for line in lines)
 
     async def _read_numbers(self, most: int) -> list[int] | None:
-        self._prompter.print_line(_HINT)
+        self.prompter.print_line(_HINT)
         while True:
-            line = str(await self._lines.read_line()).strip()
+            line = str(await self.lines.read_line()).strip()
             if line in {"", "q", "escape"}:
                 return None
             if (numbers := _parse_numbers(line, most)) is not None:
                 return numbers
-            self._prompter.print_error(f"Enter numbers from 1 to {most}, or q.")
+            self.prompter.print_error(f"Enter numbers from 1 to {most}, or q.")
 
     async def _decide(self, asks: Sequence[Ask], decision: str) -> int:
         """Decide about asks; returns how many are decided."""
         named = [{"id": ask.id, "revision": ask.revision} for ask in asks]
-        body = {"asks": named, "decision": decision, "actor": self._actor}
-        answer = await self._client.call("POST", "/v1/batches", json=body, repeat=False)
+        body = {"asks": named, "decision": decision, "actor": self.actor}
+        answer = await self.client.call("POST", "/v1/batches", json=body, repeat=False)
         return sum(each["status"] == 200 for each in get_dicts(answer, "results"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from prompt_toolkit.application import get_app
@@ -22,50 +23,40 @@ _MARGIN: Final = 12
 """Columns needed next to a label: the pointer, the box and the number."""
 
 
+@dataclass(slots=True)
 class Selection:
-    """The current state of the checkboxes. It outlives the menu that Esc opens.
+    """The current state of the checkboxes. It outlives the menu that Esc opens."""
 
-    Args:
-        labels: the options, each with its description or None.
-        selected: the indexes of the options that are selected at the start.
-        other: the label of the last row, "Something else…"; None if that is not offered.
-        other_text: the text entered for "Something else…" so far.
-    """
-
-    def __init__(
-        self,
-        labels: Sequence[tuple[str, str | None]],
-        selected: set[int],
-        other: str | None,
-        other_text: str | None,
-    ) -> None:
-        self.selected = selected
-        self.other_text = other_text
-        self._labels = labels
-        self._other = other
-        self._pointer = 0
+    options: Sequence[tuple[str, str]]
+    """Their labels and descriptions."""
+    selected: set[int]
+    """The indexes of the options that are selected."""
+    other: str | None
+    """The label of the last row, "Something else…"; None if that is not offered."""
+    other_text: str | None
+    """The text entered for it so far."""
+    _pointer: int = 0
 
     @property
     def count(self) -> int:
-        """The number of rows."""
-        return len(self._labels) + (self._other is not None)
+        """The number of rows, also that of "Something else…"."""
+        return len(self.options) + (self.other is not None)
 
     @property
     def labels(self) -> list[str]:
         """The label of each row, including "Something else…"."""
-        return [*(label for label, _ in self._labels), *([self._other] if self._other else [])]
+        return [*(label for label, _ in self.options), *([self.other] if self.other else [])]
 
     @property
     def is_at_other(self) -> bool:
         """Whether the pointer is at "Something else…"."""
-        return self._pointer == len(self._labels)
+        return self._pointer == len(self.options)
 
     def is_other(self, place: int) -> bool:
         """Whether a row is "Something else…"."""
-        return place == len(self._labels) and self._other is not None
+        return place == len(self.options) and self.other is not None
 
     def toggle(self, place: int) -> None:
-        """Select or deselect an option."""
         self.selected ^= {place}
 
     def plain(self) -> str:
@@ -116,15 +107,15 @@ class Selection:
         """The details that do not fit into the row at the pointer: its whole label, and its description."""
         if self.is_at_other:
             return []
-        label, description = self._labels[self._pointer]
+        label, description = self.options[self._pointer]
         whole = [one_line(label)] if utf16_length(one_line(label)) > width else []
         return [*whole, *([one_line(description)] if description else [])]
 
     def _row(self, place: int, width: int | None) -> str:
-        if place < len(self._labels):
-            box, label = "x" if place in self.selected else " ", one_line(self._labels[place][0])
+        if place < len(self.options):
+            box, label = "x" if place in self.selected else " ", one_line(self.options[place][0])
         else:
-            box, label = "x" if self.other_text else " ", self._other or ""
+            box, label = "x" if self.other_text else " ", self.other or ""
             label += f" {one_line(self.other_text)}" if self.other_text else ""
         return f"[{box}] {place + 1}  {shorten(label, max(width, 1)) if width else label}"
 

@@ -41,8 +41,6 @@ def _answer_type(prompt: Json) -> AnswerType | None:
 
 
 class TerminalPrompter:
-    """Prompts a person in the terminal."""
-
     def __init__(self, labels: Labels, lines: LineInput | None = None) -> None:
         self.labels = labels
         self._lines = lines or TerminalInput()
@@ -57,7 +55,6 @@ class TerminalPrompter:
         print_lines([text_line(text, style)])
 
     def print_error(self, text: str) -> None:
-        """Print a line about a problem."""
         self.print_line(text, _ERROR)
 
     async def choose(self, offered: Sequence[str]) -> int | None:

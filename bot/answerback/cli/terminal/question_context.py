@@ -64,7 +64,6 @@ def header_of(prompt: Mapping[str, JsonValue]) -> HeaderTag | None:
 
 
 def format_of(prompt: Mapping[str, JsonValue]) -> ContextFormat:
-    """Return how the texts of a prompt are written."""
     return "text" if prompt.get("context_format") == "text" else "markdown"
 
 

@@ -6,6 +6,7 @@ import getpass
 import os
 import stat
 import sys
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
@@ -56,9 +57,18 @@ def run(
     prompter = TerminalPrompter(load_settings().labels, lines)
 
     async def work(client: AsyncClient) -> None:
-        surface = None if token else DEFAULT_SURFACE  # the service's own key acts nowhere else
-        listed = BatchList(client, prompter, lines, actor, surface) if batch else None
-        await _answer(client, ask, actor, prompter, listed)
+        try:
+            if batch:
+                surface = (
+                    None if token else DEFAULT_SURFACE
+                )  # the service's own key acts nowhere else
+                await BatchList(client, prompter, lines, actor, surface).work_through()
+                return
+            chosen = await (client.get(ask) if ask else _choose_ask(client, prompter))
+            if chosen is not None:
+                await Walk(client, prompter, actor).walk(chosen)
+        except EOFError:
+            fail("The input has ended. The ask stays open.", EXIT_STILL_OPEN)
 
     call_service(resolve_access(url, token), work)
 
@@ -66,24 +76,6 @@ def run(
 def _can_provide_lines(descriptor: int) -> bool:
     """Whether standard input can provide lines, which a device such as /dev/null cannot."""
     return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
-
-
-async def _answer(
-    client: AsyncClient,
-    ask_id: str | None,
-    actor: dict[str, JsonValue] | None,
-    prompter: TerminalPrompter,
-    batch: BatchList | None,
-) -> None:
-    try:
-        if batch is not None:
-            await batch.work_through()
-            return
-        ask = await (client.get(ask_id) if ask_id else _choose_ask(client, prompter))
-        if ask is not None:
-            await Walk(client, prompter, actor).walk(ask)
-    except EOFError:
-        fail("The input has ended. The ask stays open.", EXIT_STILL_OPEN)
 
 
 async def _choose_ask(client: AsyncClient, prompter: TerminalPrompter) -> Ask | None:
@@ -105,29 +97,27 @@ _ANSWERS: Final = frozenset({"answer", "other"})
 """Actions whose value a prompt can be prefilled with."""
 
 
+@dataclass(frozen=True, slots=True)
 class Walk:
     """One person's way through one ask."""
 
-    def __init__(
-        self, client: AsyncClient, prompter: TerminalPrompter, actor: dict[str, JsonValue] | None
-    ) -> None:
-        self._client = client
-        self._prompter = prompter
-        self._actor = actor
+    client: AsyncClient
+    prompter: TerminalPrompter
+    actor: dict[str, JsonValue] | None
 
     async def walk(self, ask: Ask) -> None:
         """Prompt until the ask has ended or the person leaves it open."""
         start: Action | None = None
         while ask.open:
-            action = await self._prompter.prompt_action(ask.json, start)
+            action = await self.prompter.prompt_action(ask.json, start)
             if action is None:
-                self._prompter.print_line(f"{ask.id} stays open.")
+                self.prompter.print_line(f"{ask.id} stays open.")
                 return
             if action["action"] == SHOW_IN_FULL:
                 await self._show_in_full(ask)
                 continue
             if action["action"] == GRANT:
-                granted = await _read_grant(ask, self._prompter)
+                granted = await _read_grant(ask, self.prompter)
                 if granted is None:
                     continue
                 action = granted
@@ -138,18 +128,18 @@ class Walk:
 
     async def _show_in_full(self, ask: Ask) -> None:
         """Print the call as it was sent, and the folder of its agent."""
-        sent = await self._client.call("GET", f"/v1/asks/{quote(ask.id, safe='')}/call")
+        sent = await self.client.call("GET", f"/v1/asks/{quote(ask.id, safe='')}/call")
         shown = TypeAdapter(SentCall).validate_python(sent)
-        for text in filter(None, sent_call_text(shown, self._prompter.labels)):
+        for text in filter(None, sent_call_text(shown, self.prompter.labels)):
             for line in text.split("\n"):
-                self._prompter.print_line(line)
+                self.prompter.print_line(line)
 
     async def _act(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
         """Act on the ask; returns its new state, and what to prefill the prompt with if the question is the same."""
-        prompter = self._prompter
+        prompter = self.prompter
         entered = action if action["action"] in _ANSWERS else prompter.unsent_selection
         try:
-            acted = await self._client.act(ask.id, action, revision=ask.revision, actor=self._actor)
+            acted = await self.client.act(ask.id, action, revision=ask.revision, actor=self.actor)
         except StaleError as error:
             if _is_same_question(ask, error.ask):
                 prompter.print_error(
@@ -172,27 +162,27 @@ class Walk:
     async def _offer_retry(self, ask: Ask) -> None:
         """Offer to tell the agent to try again what nobody allowed in time."""
         try:
-            if await self._prompter.choose([self._prompter.labels.tell_to_try_again]) is None:
+            if await self.prompter.choose([self.prompter.labels.tell_to_try_again]) is None:
                 return
-            if (text := await self._prompter.read_retry_text()) is None:
+            if (text := await self.prompter.read_retry_text()) is None:
                 return
-            await self._client.retry(ask.id, text or None, actor=self._actor)
+            await self.client.retry(ask.id, text or None, actor=self.actor)
         except EOFError:
             return  # there was nothing left to answer
         except InvalidCallError as error:
             self._print_errors(error)
         else:
-            self._prompter.print_line(f"{ask.id}: the agent will be told to try again.")
+            self.prompter.print_line(f"{ask.id}: the agent will be told to try again.")
 
     def _print_errors(self, error: InvalidCallError) -> None:
         for line in error.messages or [str(error)]:
-            self._prompter.print_error(line)
+            self.prompter.print_error(line)
 
     def _report_end(self, ask: Ask) -> None:
         # Who confirmed the answers last did not give them.
         name = "" if ask.json["confirmed_by"] else name_of(ask.json["ended_by"])
         by = f" by {name}" if name else ""
-        self._prompter.print_line(f"{ask.id}: {describe_status(ask.json)}{by}.")
+        self.prompter.print_line(f"{ask.id}: {describe_status(ask.json)}{by}.")
 
 
 def _is_same_question(before: Ask, now: Ask) -> bool:

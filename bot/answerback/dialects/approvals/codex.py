@@ -98,7 +98,6 @@ def _default_decisions(arguments: Json) -> Iterator[JsonValue]:
 
 
 def _amendment_label(key: str, sent: Json) -> str:
-    """Return the label of a decision with an amendment."""
     match sent:
         case {
             "acceptWithExecpolicyAmendment": {"execpolicy_amendment": list() as prefix, **more}
@@ -148,7 +147,6 @@ def _read_command(call: ArgumentNode) -> Iterator[ApprovalRequest]:
 
 
 def _shown_fields(call: ArgumentNode) -> Json:
-    """Return the fields of a request that describe it."""
     local = ("environmentId",) if call.at("environmentId").value == "local" else ()
     return others(call, *_HIDDEN_FIELDS, *local)
 
