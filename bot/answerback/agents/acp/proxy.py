@@ -16,7 +16,7 @@ from typing import Final
 
 from answerback.agents.acp import messages
 from answerback.agents.pipe import json_rpc
-from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Asks, Call
+from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
 from answerback.agents.pipe.json_rpc import Json
 from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.origins import MAX_FOLDERS, Folders
@@ -71,9 +71,6 @@ class Proxy:
     _folders: Folders = field(default_factory=Folders)
     _requested_folders: dict[str, object] = field(default_factory=dict)
     """The folders of sessions that the editor has requested, by the ids of its requests."""
-
-    def __post_init__(self) -> None:
-        self._asks = Asks(self.people)
 
     # --- from the agent ------------------------------------------------------------------------
 
@@ -185,13 +182,13 @@ class Proxy:
                 return False
             self._end(race)
         if outcome is None:
-            self._asks.withdraw(race.ask_id)
+            self.people.withdraw_in_background(race)
         return True
 
     # --- from people ---------------------------------------------------------------------------
 
     def _ask(self, race: _Race, call: Call) -> None:
-        outcome = self._asks.ask(race, call)
+        outcome = self.people.ask(race, call)
         self._answer(race, outcome)
         if outcome.ask is None:
             self.warn(outcome.message)
@@ -206,7 +203,7 @@ class Proxy:
                 return
             self._end(race, decided)
         if outcome.ask is None:
-            self._asks.withdraw(race.ask_id)
+            self.people.withdraw_in_background(race)
         if race.editor_has_it and not decided:
             return
         result = race.result(messages.result_of(race.request["method"], outcome))
@@ -236,7 +233,7 @@ class Proxy:
     def end(self) -> None:
         """Withdraw the open asks: the agent no longer waits for them."""
         ended = self._end_matching(lambda _race: True)
-        self._asks.end(ended)
+        self.people.end(ended)
 
     def _end_matching(
         self, matches: Callable[[_Race], bool], *, is_answered: bool = False
@@ -247,7 +244,7 @@ class Proxy:
             for race in ended:
                 self._end(race, is_answered)
         for race in ended:
-            self._asks.withdraw(race.ask_id)
+            self.people.withdraw_in_background(race)
         return ended
 
     def _end(self, race: _Race, is_answered: bool = False) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Asks, Call
+from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
 
 
 @dataclass(eq=False)
@@ -25,9 +25,6 @@ class PendingAsks:
     """Reports why people cannot be asked."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _open: list[Pending] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._asks = Asks(self.people)
 
     def open(self, key: str) -> Pending:
         """Note that a request waits."""
@@ -54,15 +51,15 @@ class PendingAsks:
 
     def _cancel(self, pending: Pending) -> bool:
         was_open = self.close(pending)
-        self._asks.withdraw(pending.ask_id)
+        self.people.withdraw_in_background(pending)
         return was_open
 
     def ask(self, pending: Pending, call: Call) -> AskOutcome:
-        outcome = self._asks.ask(pending, call)
+        outcome = self.people.ask(pending, call)
         if outcome.ask is None and not pending.over.is_set():
             self.warn(outcome.message)
             if call.dialect != "approval":  # a question has no decision to report
-                self._asks.withdraw(pending.ask_id)
+                self.people.withdraw_in_background(pending)
             elif pending.ask_id is not None:
                 decided = self.people.report_no_answer(pending.ask_id)
                 return decided._replace(message=outcome.message)
@@ -74,4 +71,4 @@ class PendingAsks:
             still_open = [*self._open]
         for pending in still_open:
             self._cancel(pending)
-        self._asks.end(still_open)
+        self.people.end(still_open)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
@@ -65,7 +65,18 @@ class AskOutcome(NamedTuple):
         return result if isinstance(result, dict) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, kw_only=True)
+class Asking:
+    """A request of an agent or a server that people are asked about."""
+
+    ask_id: str | None = None
+    asked: threading.Event = field(default_factory=threading.Event)
+    """Set once people were asked, or cannot be asked."""
+    over: threading.Event = field(default_factory=threading.Event)
+    """Set once no agent waits for them any more."""
+
+
+@dataclass(eq=False)
 class AskClient:
     """Asks people on behalf of the agent: through one service, as one agent."""
 
@@ -74,21 +85,19 @@ class AskClient:
     """Where to ask; by default the token's route, or else the default route."""
     patience: float = 20.0
     """Seconds for which calls are retried until the service has accepted the ask."""
+    _withdrawing: list[threading.Thread] = field(default_factory=list)
 
-    def ask(
-        self,
-        call: Call,
-        opened: Callable[[str], None] = lambda _ask_id: None,
-        is_needed: Callable[[], bool] = lambda: True,
-    ) -> AskOutcome:
+    def ask(self, asking: Asking, call: Call) -> AskOutcome:
         """Ask people and return the outcome once there is one, whatever fails: its caller waits for it.
 
-        Reports the ask's id to `opened`. If the agent has reached one of its limits, waits and tries again while the
-        answer `is_needed`.
+        If the agent has reached one of its limits, waits and tries again until the request is over.
         """
         try:
-            ask = self._submit(call, is_needed)
-            opened(ask["id"])
+            ask = self._submit(asking, call)
+            asking.ask_id = ask["id"]
+            if asking.over.is_set():
+                self.withdraw_in_background(asking)
+            asking.asked.set()
             return self._wait(ask)
         except ServiceUnavailableError as error:
             return AskOutcome(None, error.as_unasked())
@@ -96,9 +105,11 @@ class AskClient:
             return AskOutcome(None, str(error))
         except Exception as error:  # noqa: BLE001 - the caller waits for an answer
             failure = error
+        finally:
+            asking.asked.set()
         return AskOutcome(None, f"Nobody could be asked: {failure!r}.")
 
-    def _submit(self, call: Call, is_needed: Callable[[], bool]) -> Json:
+    def _submit(self, asking: Asking, call: Call) -> Json:
         body = {**call._asdict(), "to": self.to, "leased": True}
         fields = {key: value for key, value in body.items() if value is not None}
         key = secrets.token_hex(16)
@@ -107,7 +118,7 @@ class AskClient:
                 return self._call("POST", "/v1/asks", fields, key, patience=self.patience)
             except TooManyAsksError as error:
                 self.service.pause(error.retry_after)
-                if not is_needed():
+                if asking.over.is_set():
                     raise
 
     def _wait(self, ask: Json) -> AskOutcome:
@@ -142,60 +153,28 @@ class AskClient:
             return None
         return AskOutcome(ended)
 
-    def _call(self, method: str, path: str, *body: Any, **more: Any) -> Json:
-        """Call the API and return the ask, if that is what came back."""
-        status, ask, _ = self.service.call(method, path, *body, **more)
-        if not _is_ask(ask):
-            raise self.service.foreign(status)
-        return ask
-
-
-@dataclass(eq=False, kw_only=True)
-class Asking:
-    """A request of an agent or a server that people are asked about."""
-
-    ask_id: str | None = None
-    asked: threading.Event = field(default_factory=threading.Event)
-    """Set once people were asked, or cannot be asked."""
-    over: threading.Event = field(default_factory=threading.Event)
-    """Set once no agent waits for them any more."""
-
-
-@dataclass(slots=True)
-class Asks:
-    """The asks of one proxy: what its agent no longer waits for is withdrawn in the background."""
-
-    people: AskClient
-    _threads: list[threading.Thread] = field(default_factory=list)
-
-    def ask(self, asking: Asking, call: Call) -> AskOutcome:
-        """Ask people about a request, and return the outcome once there is one."""
-
-        def opened(ask_id: str) -> None:
-            asking.ask_id = ask_id
-            if asking.over.is_set():
-                self.withdraw(ask_id)
-            asking.asked.set()
-
-        outcome = self.people.ask(call, opened, lambda: not asking.over.is_set())
-        asking.asked.set()
-        return outcome
-
-    def withdraw(self, ask_id: str | None) -> None:
-        if ask_id is None:
-            return
-        arguments = (ask_id, ANSWER_PATIENCE)
-        thread = threading.Thread(target=self.people.withdraw, args=arguments, daemon=True)
-        self._threads = [thread, *(each for each in self._threads if each.is_alive())]
-        thread.start()
+    def withdraw_in_background(self, asking: Asking) -> None:
+        """Withdraw what was asked, if anything was: no agent waits for it any more."""
+        if asking.ask_id is not None:
+            arguments = (asking.ask_id, ANSWER_PATIENCE)
+            thread = threading.Thread(target=self.withdraw, args=arguments, daemon=True)
+            self._withdrawing = [thread, *(each for each in self._withdrawing if each.is_alive())]
+            thread.start()
 
     def end(self, unfinished: Iterable[Asking]) -> None:
         """Wait until everything is withdrawn, with what is still being asked; not for long."""
         until = time.monotonic() + _END_TIMEOUT
         for each in unfinished:
             each.asked.wait(max(0.0, until - time.monotonic()))
-        for thread in self._threads:
+        for thread in self._withdrawing:
             thread.join(max(0.0, until - time.monotonic()))
+
+    def _call(self, method: str, path: str, *body: Any, **more: Any) -> Json:
+        """Call the API and return the ask, if that is what came back."""
+        status, ask, _ = self.service.call(method, path, *body, **more)
+        if not _is_ask(ask):
+            raise self.service.foreign(status)
+        return ask
 
 
 def _is_ask(body: Json) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from answerback.agents.pipe import json_rpc
-from answerback.agents.pipe.ask_people import AskClient, AskOutcome
+from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome
 from answerback.agents.pipe.service_calls import ServiceCalls
 from answerback.core.ask import Ask, Status
 from answerback.core.giving_up import GaveUp
@@ -123,9 +123,8 @@ def test_the_acp_proxy_reports_before_it_tells_the_agent_no(faster: bool) -> Non
     reported: list[str] = []
 
     class People(AskClient):
-        def ask(self, _call: object, opened: object = None, is_needed: object = None) -> AskOutcome:
-            assert callable(opened)
-            opened("ask_1")
+        def ask(self, asking: Asking, _call: object) -> AskOutcome:
+            asking.ask_id = "ask_1"
             parts.proxy.relay_from_editor([json_rpc.encode_message({"id": 7, "error": {}})])
             return AskOutcome(None, "The service was away.")
 

@@ -16,7 +16,7 @@ import pytest
 
 from answerback.agents.bridges.ask_people import Request, RequestAsker
 from answerback.agents.pipe import exchange
-from answerback.agents.pipe.ask_people import AskClient, Call
+from answerback.agents.pipe.ask_people import AskClient, Asking, Call
 from answerback.agents.pipe.service_calls import RefusedError, ServiceCalls
 from answerback.core.errors import DeclinedCallError
 from answerback.dialects.registry import render_refusal
@@ -285,7 +285,9 @@ async def test_an_acp_proxy_asks_again_until_there_is_room(full: Full) -> None:
         pauses.append(seconds)
         room.wait(WAIT)
 
-    waiting = asyncio.create_task(asyncio.to_thread(acp_client(full, pause).ask, ACP_CALL))
+    waiting = asyncio.create_task(
+        asyncio.to_thread(acp_client(full, pause).ask, Asking(), ACP_CALL)
+    )
     await full.make_room()
     room.set()
     await full.service.act(await full.service.newest(2), action="answer", value=True)
@@ -298,9 +300,9 @@ async def test_an_acp_proxy_asks_again_until_there_is_room(full: Full) -> None:
 @pytest.mark.rule("LIMIT-4")
 @pytest.mark.usefixtures("retry_at_once")
 async def test_an_acp_proxy_stops_asking_once_nobody_needs_the_answer(full: Full) -> None:
-    client = acp_client(full, lambda _: None)
-    needed = iter([True, False])
-    outcome = await asyncio.to_thread(client.ask, ACP_CALL, is_needed=lambda: next(needed))
+    asking, pauses = Asking(), iter([False, True])
+    client = acp_client(full, lambda _: asking.over.set() if next(pauses) else None)
+    outcome = await asyncio.to_thread(client.ask, asking, ACP_CALL)
     assert outcome.ask is None
     assert "together in one call" in outcome.message
 

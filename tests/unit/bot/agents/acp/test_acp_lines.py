@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from answerback.agents.acp import messages
 from answerback.agents.acp.proxy import Proxy
-from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
+from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
 from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.service_calls import ServiceCalls
 from tests.acceptance.process import PATIENCE
@@ -219,7 +219,9 @@ def test_an_unreachable_service_is_reported_and_requests_only_for_people_are_can
 async def test_a_service_that_may_have_asked_before_it_went_is_reported_as_such() -> None:
     async with gone_after_one_request() as url:
         people = asking(url, patience=0.1)
-        outcome = await asyncio.to_thread(people.ask, Call("ask_user", "ask_user", {}, None))
+        outcome = await asyncio.to_thread(
+            people.ask, Asking(), Call("ask_user", "ask_user", {}, None)
+        )
     assert outcome.ask is None
     assert outcome.message.startswith("Nobody has answered: ")
     assert outcome.message.endswith("The question may be open already.")

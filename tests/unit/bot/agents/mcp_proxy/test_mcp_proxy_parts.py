@@ -19,7 +19,7 @@ from answerback.agents.mcp_proxy.gateway import Gateway
 from answerback.agents.mcp_proxy.messages import RefusedLineError
 from answerback.agents.mcp_proxy.pending_asks import PendingAsks
 from answerback.agents.mcp_proxy.policy import named_server
-from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
+from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
 from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.service_calls import Response, ServiceCalls
 from tests.service_support import WAIT
@@ -68,10 +68,8 @@ class Parts:
 def answering(outcome: Callable[[], AskOutcome]) -> Callable[..., AskOutcome]:
     """People who are asked, and then give an outcome."""
 
-    def ask(
-        _call: Call, opened: Callable[[str], None], _is_needed: Callable[[], bool]
-    ) -> AskOutcome:
-        opened("ask_1")
+    def ask(asking: Asking, _call: Call) -> AskOutcome:
+        asking.ask_id = "ask_1"
         return outcome()
 
     return ask
@@ -119,7 +117,7 @@ def test_a_question_is_withdrawn_if_waiting_for_its_answer_fails() -> None:
     withdrawn = threading.Event()
     people: Any = SimpleNamespace(
         ask=answering(lambda: AskOutcome(None, "The service was away.")),
-        withdraw=lambda _ask_id, _patience: withdrawn.set(),
+        withdraw_in_background=lambda _asking: withdrawn.set(),
     )
     asks = PendingAsks(people, lambda _: None)
     asks.ask(asks.open("1"), Call("elicitation/create", "elicitation", {}, None))
@@ -163,19 +161,20 @@ def test_only_a_persons_plain_yes_allows(tmp_path: Path, ask: Json) -> None:
 def test_an_ask_that_opens_after_its_call_was_cancelled_is_withdrawn(tmp_path: Path) -> None:
     cancelled, withdrawn = threading.Event(), threading.Event()
 
-    def ask(
-        _call: Call, opened: Callable[[str], None], is_needed: Callable[[], bool]
-    ) -> AskOutcome:
-        assert cancelled.wait(WAIT)
-        assert not is_needed()
-        opened("ask_1")
-        return AskOutcome(None, "withdrawn")
+    class Opens(ServiceCalls):
+        def call(self, method: str, path: str, *_: object, **__: object) -> Response:
+            if method == "POST":
+                assert cancelled.wait(WAIT)
+                return Response(201, {"id": "ask_1", "status": "open"}, None)
+            if method == "DELETE":
+                assert path == "/v1/asks/ask_1"
+                withdrawn.set()
+            assert withdrawn.wait(WAIT)
+            return Response(200, {"id": "ask_1", "status": "withdrawn"}, None)
 
-    def withdraw(ask_id: str, _patience: float) -> None:
-        assert ask_id == "ask_1"
-        withdrawn.set()
-
-    parts = Parts(tmp_path, ask=ask, withdraw=withdraw)
+    people = AskClient(Opens("http://127.0.0.1:1"))
+    withdraw = people.withdraw_in_background
+    parts = Parts(tmp_path, ask=people.ask, withdraw_in_background=withdraw, end=people.end)
     parts.client_says(call(), {"method": "notifications/cancelled", "params": {"requestId": 7}})
     cancelled.set()
     assert withdrawn.wait(WAIT)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from answerback.agents.pipe.ask_people import AskOutcome, Call
+from answerback.agents.pipe.ask_people import Asking, AskOutcome, Call
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json
 from tests.unit.bot.agents.mcp_proxy.test_mcp_proxy_parts import Parts, answering
@@ -46,7 +45,7 @@ def waiting(number: int, **requests: Json) -> Json:
 def test_people_answer_once_what_a_task_asks_in_its_state(tmp_path: Path) -> None:
     asked: list[Call] = []
 
-    def ask(call: Call, *_: object) -> AskOutcome:
+    def ask(_asking: Asking, call: Call) -> AskOutcome:
         asked.append(call)
         return AskOutcome(YES, "")
 
@@ -82,15 +81,13 @@ def test_what_a_task_announces_that_it_asks_reaches_no_client(tmp_path: Path) ->
 def test_what_a_cancelled_task_asks_is_withdrawn(tmp_path: Path) -> None:
     withdrawn, opened_one = threading.Event(), threading.Event()
 
-    def ask(
-        _call: Call, opened: Callable[[str], None], _is_needed: Callable[[], bool]
-    ) -> AskOutcome:
-        opened("ask_1")
+    def ask(asking: Asking, _call: Call) -> AskOutcome:
+        asking.ask_id = "ask_1"
         opened_one.set()
         assert withdrawn.wait(WAIT)
         return AskOutcome(None, "withdrawn")
 
-    parts = Parts(tmp_path, ask=ask, withdraw=lambda *_: withdrawn.set())
+    parts = Parts(tmp_path, ask=ask, withdraw_in_background=lambda _: withdrawn.set())
     parts.client_says(poll(1))
     parts.server_says(waiting(1, a=ASKED))
     assert opened_one.wait(WAIT)
