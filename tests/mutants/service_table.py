@@ -20,6 +20,13 @@ SERVICE = (
         "self._started",
         (f"{_UNIT}/workers/test_lost_claims.py",),
     ),
+    # Reminding: one that hangs delays no other.
+    Mutant(
+        "bot/answerback/workers/scheduler.py",
+        "async with asyncio.timeout(self.reminder_timeout):",
+        "async with asyncio.timeout(None):",
+        (f"{_UNIT}/workers/test_deadlines.py",),
+    ),
     # Notifying: an ask that moves leaves a surface.
     Mutant(
         f"{_SERVICE}/notify.py",

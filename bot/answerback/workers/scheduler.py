@@ -62,6 +62,8 @@ class Scheduler:
     inquiry: Inquiry | None = None
     retention: RetentionPolicy | None = None
     """How long the contents of asks are kept; None: for ever."""
+    reminder_timeout: float = 45.0
+    """Seconds until a reminder that hangs is abandoned and retried."""
     _sleeping_until: float | None = None
     _swept: float = float("-inf")
     _pruned: float = float("-inf")
@@ -270,8 +272,6 @@ class Scheduler:
             async with timeout, self._slots:
                 await self._remind(ask_id)
         except TimeoutError:
-            if not timeout.expired():
-                raise  # it is the surface's own timeout
             # Another process may have it now. If none has, the next run finds it.
             extra = {"action": "remind", "ask_id": ask_id}
             logger.warning("A reminder was abandoned: its claim has expired", extra=extra)
@@ -298,11 +298,13 @@ class Scheduler:
             return
         try:
             if isinstance(surface, SupportsReminders):
-                await surface.remind(ask, due_count - 1)
+                async with asyncio.timeout(self.reminder_timeout):
+                    await surface.remind(ask, due_count - 1)
         except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
             logger.warning("Gave up on a reminder: %s", error, extra=extra)
-        except PlatformError as error:
-            logger.warning("A reminder will be retried: %s", error, extra=extra)
+        except (PlatformError, TimeoutError) as error:
+            reason = str(error) or "it timed out"
+            logger.warning("A reminder will be retried: %s", reason, extra=extra)
             self._postpone(ask, getattr(error, "retry_after", _RETRY_DELAY))
             return
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import Ask, Change, Status
 from answerback.core.errors import RateLimitedError
 from answerback.ports.claims import Claim
 from answerback.workers.message_sync import MessageSync
@@ -36,6 +37,36 @@ async def test_a_hanging_reminder_delays_no_deadline_of_any_ask(
         assert (await ended(service, own)).status is Status.EXPIRED
         await parts.clock.advance(10)
         assert (await ended(service, other)).status is Status.EXPIRED
+
+
+@pytest.mark.rule("SUBMIT-13")
+async def test_reminders_that_hang_are_abandoned_and_keep_none_of_another_surface_from_being_sent(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    scheduler = Scheduler(service, MessageSync(service), reminder_timeout=0.05)
+    tried: list[str] = []
+
+    async def remind(ask: Ask, _number: int) -> None:
+        tried.append(ask.id)
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(parts.web, "remind", remind)
+    hanging = [await submit(service, to="web", remind_after=[10]) for _ in range(12)]
+    other = await submit(service, remind_after=[11])
+    await service.update(other.id, _shown)
+    await parts.clock.advance(12)
+    assert await scheduler.run_once()
+    await scheduler.wait_until_idle()
+    assert parts.chat.reminders == [(other.id, 0)]
+    await parts.clock.advance(31)
+    assert await scheduler.run_once()
+    await scheduler.wait_until_idle()
+    assert sorted(tried) == sorted([each.id for each in hanging] * 2)
+
+
+def _shown(ask: Ask, _at: float) -> Change:
+    return Change(replace(ask, message={"id": "1"}), ())
 
 
 async def test_a_postponed_reminder_delays_no_deadline_of_its_ask(
