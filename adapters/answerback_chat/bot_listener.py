@@ -10,6 +10,7 @@ import logging
 import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
@@ -68,6 +69,7 @@ class BotMessage(Message, Protocol):
 B = TypeVar("B", bound=BotMessage)
 
 
+@dataclass(eq=False)
 class BotMessageListener(Platform[B]):
     """Handles typed messages; see `answerback_chat.typed_messages.Platform`."""
 
@@ -78,18 +80,15 @@ class BotMessageListener(Platform[B]):
     taken_mark: ClassVar[str]
     refused_mark: ClassVar[str]
 
-    def __init__(
-        self,
-        asks: Asks,
-        labels: Labels,
-        background: BackgroundTasks,
-        fence: Callable[[], Fence | None],
-        escape: Callable[[str], str],
-    ) -> None:
-        self._asks = asks
-        self._labels = labels
-        self._escape = escape
-        self._typed: TypedMessageHandler[B] = TypedMessageHandler(asks, self, background, fence)
+    asks: Asks
+    labels: Labels
+    background: BackgroundTasks
+    fence: Callable[[], Fence | None]
+
+    def __post_init__(self) -> None:
+        self._typed: TypedMessageHandler[B] = TypedMessageHandler(
+            self.asks, self, self.background, self.fence
+        )
         # A lock exists for as long as something holds it or waits for it.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -110,7 +109,7 @@ class BotMessageListener(Platform[B]):
                     return  # the new holder receives messages from now on, and reads those it missed
                 extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
                 logger.warning("A typed message could not be handled: %s", error, extra=extra)
-                self._typed.tell_author_once(typed, self._escape(self._labels.text_not_saved))
+                self._typed.tell_author_once(typed, self._escape(self.labels.text_not_saved))
 
     def typed_text(self, typed: B) -> str:
         return typed.text
@@ -119,7 +118,7 @@ class BotMessageListener(Platform[B]):
         """Empty for a reply in a group whose text does not mention the bot: it replies to a record or a note."""
         if not meant and typed.in_group and not typed.called:
             return ""
-        return self._escape(self._labels.which_one_quote if meant else self._labels.nothing_open)
+        return self._escape(self.labels.which_one_quote if meant else self.labels.nothing_open)
 
     async def mark_taken(self, typed: B) -> None:
         await self._react(typed, self.taken_mark)
@@ -148,6 +147,10 @@ class BotMessageListener(Platform[B]):
         await retry(lambda: send(typed, text), passing=passing)
 
     @abstractmethod
+    def _escape(self, text: str, /) -> str:
+        """Return a text as it is shown literally."""
+
+    @abstractmethod
     async def _react(self, typed: B, mark: str) -> None: ...
 
     @abstractmethod
@@ -169,7 +172,7 @@ class BotMessageListener(Platform[B]):
         """
         began, backoff = time.monotonic(), Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         # The message's id is stored before the time from which it is visible.
-        while (ask := await self._asks.get(ask_id)) and ask.open:
+        while (ask := await self.asks.get(ask_id)) and ask.open:
             if ask.left is not None and ask.left.message.get("id") == replied:
                 return as_left_behind(ask)
             if ask.seen:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from answerback.core.ask import Ask
@@ -48,6 +49,7 @@ MAX_RATE_LIMITS: Final = 20
 """How often a rate limit is waited out for one call."""
 
 
+@dataclass(eq=False)
 class MissedMessageReader(Generic[Place]):
     """After each gap, read what was typed during it.
 
@@ -56,18 +58,13 @@ class MissedMessageReader(Generic[Place]):
         read: handles what was typed at a place after a given time, oldest first; returns the time of the last message.
     """
 
-    def __init__(
-        self,
-        surface: str,
-        asks: Asks,
-        places: Callable[[Ask], Sequence[Place]],
-        read: Callable[[Place, float], Awaitable[float | None]],
-    ) -> None:
-        self._surface = surface
-        self._asks = asks
-        self._places = places
-        self._read = read
-        self._key = f"heard:{surface}"
+    surface: str
+    asks: Asks
+    places: Callable[[Ask], Sequence[Place]]
+    read: Callable[[Place, float], Awaitable[float | None]]
+
+    def __post_init__(self) -> None:
+        self._key = f"heard:{self.surface}"
         self._newest = 0.0
         self._saved = 0.0
         self._gap = True
@@ -75,7 +72,7 @@ class MissedMessageReader(Generic[Place]):
         self._again = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._unconfirmed = False
-        """Whether a live message may be posted but is not recorded as such: replies under it are not read yet."""
+        """Whether a live message may be posted but is not recorded as such: replies under it are not self.read yet."""
         self._reads_left = 0
         self._later: asyncio.TimerHandle | None = None
         self._reading: set[asyncio.Task[bool]] = set()
@@ -107,8 +104,8 @@ class MissedMessageReader(Generic[Place]):
         """Read in the background what was typed at one ask, whose message is only now known to be there."""
         if (posted := _answerable_since(ask)) is not None:
             task = asyncio.create_task(
-                self._read_places(dict.fromkeys(self._places(ask), posted)),
-                name=f"{self._surface} messages missed at {ask.id}",
+                self._read_places(dict.fromkeys(self.places(ask), posted)),
+                name=f"{self.surface} messages missed at {ask.id}",
             )
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
@@ -119,7 +116,7 @@ class MissedMessageReader(Generic[Place]):
         self._again.set()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(
-                self._catch_up(), name=f"{self._surface} missed messages"
+                self._catch_up(), name=f"{self.surface} missed messages"
             )
 
     async def stop(self) -> None:
@@ -166,7 +163,7 @@ class MissedMessageReader(Generic[Place]):
 
     async def _read_all(self) -> bool:
         """Read every place; return whether all of them could be read."""
-        saved = await self._asks.draft(self._key)
+        saved = await self.asks.draft(self._key)
         since = saved - _OVERLAP if isinstance(saved, float) else 0.0
         complete = True
         async for starts in self._places_to_read(since):
@@ -178,7 +175,7 @@ class MissedMessageReader(Generic[Place]):
         complete = True
         for place, after in starts.items():
             try:
-                last = await self._read(place, after)
+                last = await self.read(place, after)
             except (PlatformError, StoreError) as error:
                 complete = False
                 extra = {"action": "missed_unread", "code": getattr(error, "code", None)}
@@ -199,11 +196,11 @@ class MissedMessageReader(Generic[Place]):
         """
         starts: dict[Place, float] = {}
         self._unconfirmed = False
-        async for ask in self._asks.each_open(self._surface):
+        async for ask in self.asks.each_open(self.surface):
             self._unconfirmed |= ask.message is not None and not ask.seen
             for each in self._views(ask, since):
                 posted = _answerable_since(each)
-                for place in self._places(each) if posted is not None else ():
+                for place in self.places(each) if posted is not None else ():
                     after = max(posted or 0.0, since)
                     starts[place] = min(starts.get(place, after), after)
             if len(starts) >= _PLACES_AT_ONCE:
@@ -214,14 +211,14 @@ class MissedMessageReader(Generic[Place]):
     def _views(self, ask: Ask, since: float) -> Sequence[Ask]:
         """An ask as people have seen it since a time: where it is, and where it was before if it looked open there."""
         left = ask.left
-        if left is None or left.destination.surface != self._surface:
+        if left is None or left.destination.surface != self.surface:
             return (ask,)
         return (ask, as_left_behind(ask)) if left.until is None or left.until > since else (ask,)
 
     async def _save(self) -> None:
         if self._newest > self._saved:
             self._saved = self._newest
-            await self._asks.save_draft(self._key, self._newest)
+            await self.asks.save_draft(self._key, self._newest)
 
 
 def _answerable_since(ask: Ask) -> float | None:

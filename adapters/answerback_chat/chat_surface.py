@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -12,8 +13,9 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback.core.errors import PlatformError, StoreError
+from answerback.core.errors import PlatformError, RateLimitedError, StoreError
 from answerback.core.walker import Person
+from answerback.ports.backoff import Backoff
 from answerback.ports.outage_log import Outage
 from answerback.ports.surface import (
     Asks,
@@ -26,7 +28,7 @@ from answerback.ports.surface import (
     Surface,
 )
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.bot_identity import BotIdentity, IdentityResolver
+from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import LiveMessages, Save
@@ -37,6 +39,7 @@ logger = logging.getLogger(__name__)
 
 STOP_TIMEOUT: Final = 5.0
 """Seconds that work in the background gets to finish."""
+_LONGEST_PAUSE: Final = 60.0
 
 
 class EventSource(Protocol):
@@ -114,20 +117,19 @@ class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, Sup
         """The routes on the public listener, if what people do comes by HTTP."""
         self._problem: str | None = f"{self.platform} has not been started."
         """Why the platform does not know us; None if it does."""
-        self._identity_resolver = IdentityResolver(
-            self.name, self._identify, self._should_retry_identify, paces.first_pause
-        )
+        self._first_pause = paces.first_pause
+        self._identifying = BackgroundTasks()
 
     # --- the surface -----------------------------------------------------------------------------
 
     async def start(self) -> None:
         self._problem = None
-        await self._identity_resolver.start().wait()
+        await self._start_identifying().wait()
         if self._problem is None:
             await self._leadership.start()
 
     async def stop(self) -> None:
-        await self._identity_resolver.stop()
+        await self._identifying.stop(0.0)
         await self._leadership.stop()
         if self._missed is not None:
             await self._missed.stop()
@@ -218,11 +220,30 @@ class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, Sup
     async def _ask_identity(self) -> None:
         """Ask the platform who the bot is, store that, and start what then can be done."""
 
-    async def _identify(self) -> None:
-        await self._ask_identity()
-        self._problem = None
-        self._outage.record_success("api")
-        self._reconnected()
+    def _start_identifying(self) -> asyncio.Event:
+        """Ask until the platform answers, which verifies the token; returns what is set after the first attempt."""
+        tried = asyncio.Event()
+        self._identifying.spawn(f"{self.name} identity", self._identify(tried))
+        return tried
+
+    async def _identify(self, tried: asyncio.Event) -> None:
+        backoff = Backoff(self._first_pause, _LONGEST_PAUSE)
+        while True:
+            try:
+                await self._ask_identity()
+            except PlatformError as error:
+                again = self._should_retry_identify(error)
+                tried.set()
+                if not again:
+                    return
+                limited = error.retry_after if isinstance(error, RateLimitedError) else 0.0
+                await backoff.wait(limited)
+                continue
+            self._problem = None
+            self._outage.record_success("api")
+            self._reconnected()
+            tried.set()
+            return
 
     def _should_retry_identify(self, error: PlatformError) -> bool:
         """Return whether to try again: a token that was never valid will not become valid."""
@@ -241,5 +262,5 @@ class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, Sup
     def _report_outage(self, why: str) -> None:
         """Record that the platform is out of reach; a token that was valid before is tried until it is valid again."""
         if self._problem is None and self._identity.bot_user is not None:
-            self._identity_resolver.start()
+            self._start_identifying()
         self._problem = why

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
+@dataclass(eq=False)
 class CoalescedLookups(Generic[K, V]):
     """The lookups in progress, and the results that are still cached.
 
@@ -19,22 +21,18 @@ class CoalescedLookups(Generic[K, V]):
         done: called with each finished lookup; returns the number of seconds to cache it for.
     """
 
-    def __init__(
-        self,
-        name: str,
-        lookup: Callable[[K], Coroutine[Any, Any, V]],
-        done: Callable[[asyncio.Task[V]], float],
-    ) -> None:
-        self._name = name
-        self._lookup = lookup
-        self._done = done
+    name: str
+    lookup: Callable[[K], Coroutine[Any, Any, V]]
+    done: Callable[[asyncio.Task[V]], float]
+
+    def __post_init__(self) -> None:
         self._tasks: dict[K, asyncio.Task[V]] = {}
 
     def start(self, key: K) -> asyncio.Task[V]:
         """Return the lookup of a key: the one in progress or cached, or else a new one."""
         task = self._tasks.get(key)
         if task is None:
-            task = asyncio.create_task(self._lookup(key), name=f"{self._name} {key}")
+            task = asyncio.create_task(self.lookup(key), name=f"{self.name} {key}")
             self._tasks[key] = task
             task.add_done_callback(lambda done: self._on_done(key, done))
         return task
@@ -57,7 +55,7 @@ class CoalescedLookups(Generic[K, V]):
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _on_done(self, key: K, task: asyncio.Task[V]) -> None:
-        ttl = 0.0 if task.cancelled() else self._done(task)
+        ttl = 0.0 if task.cancelled() else self.done(task)
         if ttl:
             task.get_loop().call_later(ttl, self._tasks.pop, key, None)
         else:

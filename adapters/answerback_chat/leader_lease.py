@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 from answerback.core.errors import StoreError
@@ -28,6 +29,7 @@ _END_TIMEOUT: Final = 5.0
 """Seconds that stopping may take; work that has not stopped by then is fenced anyway."""
 
 
+@dataclass(eq=False)
 class LeaderLease:
     """Takes a lease whenever it is free, and renews it. A process that has its store to itself leads without one.
 
@@ -39,20 +41,13 @@ class LeaderLease:
         seconds: the lease's duration.
     """
 
-    def __init__(
-        self,
-        shared: SharedLeases | None,
-        name: str,
-        begin: Callable[[], Coroutine[Any, Any, None]],
-        end: Callable[[], Coroutine[Any, Any, None]],
-        *,
-        seconds: float = LEASE,
-    ) -> None:
-        self._shared = shared
-        self._seconds = seconds
-        self._name = name
-        self._begin = begin
-        self._end = end
+    shared: SharedLeases | None
+    name: str
+    begin: Callable[[], Coroutine[Any, Any, None]]
+    end: Callable[[], Coroutine[Any, Any, None]]
+    seconds: float = LEASE
+
+    def __post_init__(self) -> None:
         self._epoch = 0
         self._until = float("-inf")
         self._beginning: set[asyncio.Task[None]] = set()
@@ -63,32 +58,32 @@ class LeaderLease:
     @property
     def is_shared(self) -> bool:
         """Whether another process could hold the lease."""
-        return self._shared is not None
+        return self.shared is not None
 
     @property
     def is_held(self) -> bool:
         """Whether this process certainly leads."""
-        return self._shared is None or asyncio.get_running_loop().time() < self._until
+        return self.shared is None or asyncio.get_running_loop().time() < self._until
 
     def fence(self) -> Fence | None:
         """Return the fence for what this process does as the holder; None if there are no other processes."""
-        return None if self._shared is None else Fence(self._name, self._epoch)
+        return None if self.shared is None else Fence(self.name, self._epoch)
 
     async def start(self) -> None:
         """Take the lease if it is free; returns once ``begin`` has finished."""
-        if self._shared is None:
-            await self._begin()
+        if self.shared is None:
+            await self.begin()
             return
         self._stopping.clear()
-        await self._take_or_renew(self._shared)
-        self._renewing.spawn(f"lease {self._name}", self._run(self._shared))
+        await self._take_or_renew(self.shared)
+        self._renewing.spawn(f"lease {self.name}", self._run(self.shared))
         if self._beginning:
             await asyncio.wait(self._beginning)
 
     async def stop(self) -> None:
         """Stop the work and release the lease, so that another process need not wait for it to expire."""
-        if self._shared is None:
-            await self._end()
+        if self.shared is None:
+            await self.end()
             return
         self._stopping.set()
         # A renewal in progress could come after the release.
@@ -96,15 +91,15 @@ class LeaderLease:
         if self._epoch:
             await self._lose()
             try:
-                await self._shared.leases.release(self._name, self._shared.holder)
+                await self.shared.leases.release(self.name, self.shared.holder)
             except StoreError as error:
                 self._warn("released", error)
 
     async def _run(self, shared: SharedLeases) -> None:
         while not self._stopping.is_set():
-            pause = self._seconds / RENEWALS if self._epoch else _STANDBY_INTERVAL
+            pause = self.seconds / RENEWALS if self._epoch else _STANDBY_INTERVAL
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(pause, self._seconds)):
+                async with asyncio.timeout(min(pause, self.seconds)):
                     await self._stopping.wait()
                     return
             await self._take_or_renew(shared)
@@ -116,8 +111,8 @@ class LeaderLease:
         since = loop.time()
         try:
             async with asyncio.timeout_at(self._until if self._epoch else None):
-                claim = Claim(shared.holder, self._seconds)
-                epoch = await shared.leases.take(self._name, claim)
+                claim = Claim(shared.holder, self.seconds)
+                epoch = await shared.leases.take(self.name, claim)
         except StoreError as error:
             self._warn("renewed" if self._epoch else "taken", error)
             if self._epoch and not self.is_held:
@@ -127,32 +122,32 @@ class LeaderLease:
             await self._lose()
             return
         if epoch == self._epoch:
-            self._until = since + self._seconds
+            self._until = since + self.seconds
             return
         if self._epoch:
             await self._lose()
         if epoch is not None:
-            self._epoch, self._until = epoch, since + self._seconds
+            self._epoch, self._until = epoch, since + self.seconds
             logger.info(
-                "This process holds the lease %s", self._name, extra={"action": "lease_held"}
+                "This process holds the lease %s", self.name, extra={"action": "lease_held"}
             )
-            self._beginning = {asyncio.create_task(self._begin(), name=f"begin {self._name}")}
+            self._beginning = {asyncio.create_task(self.begin(), name=f"begin {self.name}")}
 
     async def _lose(self) -> None:
         self._until = float("-inf")  # first: nothing may begin as the holder from now on
         logger.warning(
-            "This process no longer holds the lease %s", self._name, extra={"action": "lease_lost"}
+            "This process no longer holds the lease %s", self.name, extra={"action": "lease_lost"}
         )
         for beginning in self._beginning:
             beginning.cancel()
         await asyncio.gather(*self._beginning, return_exceptions=True)
         try:
             async with asyncio.timeout(_END_TIMEOUT):
-                await self._end()
+                await self.end()
         except TimeoutError:
             logger.warning("Stopping is taking too long", extra={"action": "lease_lost"})
         self._epoch = 0
 
     def _warn(self, done: str, error: StoreError) -> None:
         extra = {"action": "lease"}
-        logger.warning("The lease %s cannot be %s now: %s", self._name, done, error, extra=extra)
+        logger.warning("The lease %s cannot be %s now: %s", self.name, done, error, extra=extra)

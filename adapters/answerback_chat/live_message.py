@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import ClassVar, Final, Generic, TypeAlias, TypeVar
 
@@ -51,16 +52,17 @@ class HistoryTooLongError(PlatformUnavailableError):
     """A place has more messages than we read to find one of ours."""
 
 
+@dataclass(eq=False)
 class LiveMessages(ABC, Generic[Ref, Payload]):
     """Brings a platform's messages in line with the store. A subclass adds the platform's calls.
 
     ``Ref`` is the stored reference to a message: where it is, or where it is about to be posted.
     """
 
-    def __init__(self, platform: str) -> None:
-        self._platform = platform
-        self._unsent: set[tuple[str, int]] = set()
-        """Reminders that were certainly not posted, so there is no need to search for them."""
+    platform: ClassVar[str]
+    """The platform's name, for people."""
+    _unsent: set[tuple[str, int]] = field(default_factory=set, init=False)
+    """Reminders that were certainly not posted, so there is no need to search for them."""
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         ref, current = self.parse_ref(ask.message), False
@@ -147,7 +149,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         extra = {"action": "payload_refused", "ask_id": ask.id, "code": error.code}
         logger.error(
             "%s rejected what we rendered; this is a bug. A minimal message is shown instead: %s",
-            self._platform, error, extra=extra,
+            self.platform, error, extra=extra,
         )  # fmt: skip
 
     async def _close_reminders(self, ask: Ask, ref: Ref) -> None:

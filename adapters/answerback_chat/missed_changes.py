@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -43,6 +44,7 @@ class Messages(Protocol[Place]):
         """Read a page of messages; return whether those of ``messages`` that it covers, at least one, are there."""
 
 
+@dataclass(eq=False)
 class MissedChangeFinder(Generic[Place]):
     """After each gap, find what was deleted or closed during it.
 
@@ -51,29 +53,23 @@ class MissedChangeFinder(Generic[Place]):
         settling: the seconds to wait before.
     """
 
-    def __init__(
-        self,
-        surface: str,
-        asks: LiveMessages,
-        messages: Messages[Place],
-        is_responsible: Callable[[], bool],
-        settling: float,
-    ) -> None:
-        self._settling = settling
-        self._surface = surface
-        self._asks = asks
-        self._messages = messages
-        self._is_responsible = is_responsible
+    surface: str
+    asks: LiveMessages
+    messages: Messages[Place]
+    is_responsible: Callable[[], bool]
+    settling: float
+
+    def __post_init__(self) -> None:
         self._again = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def start_looking(self) -> None:
         """Record that events arrive again, and look in the background."""
-        if not self._is_responsible():
+        if not self.is_responsible():
             return
         self._again.set()
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._look(), name=f"{self._surface} missed changes")
+            self._task = asyncio.create_task(self._look(), name=f"{self.surface} missed changes")
 
     async def stop(self) -> None:
         """Stop looking; the next start looks at everything."""
@@ -83,7 +79,7 @@ class MissedChangeFinder(Generic[Place]):
 
     async def _look(self) -> None:
         while self._again.is_set():
-            await asyncio.sleep(self._settling)
+            await asyncio.sleep(self.settling)
             self._again.clear()
             try:
                 await self._look_at_all()
@@ -103,8 +99,8 @@ class MissedChangeFinder(Generic[Place]):
     async def _look_at_all(self) -> None:
         places: dict[Place, dict[str, Ask]] = {}
         count = 0
-        async for ask in self._asks.each_open(self._surface):
-            if (located := self._messages.locate(ask)) is None:
+        async for ask in self.asks.each_open(self.surface):
+            if (located := self.messages.locate(ask)) is None:
                 continue
             place, message = located
             places.setdefault(place, {})[message] = ask
@@ -120,10 +116,10 @@ class MissedChangeFinder(Generic[Place]):
                 await self._look_at_place(place, asks)
             except DestinationGoneError as error:
                 for ask in asks.values():
-                    await self._asks.fail_unreachable(ask, str(error))
+                    await self.asks.fail_unreachable(ask, str(error))
             except ForbiddenError:  # showing them reports what the operator has to do
                 for ask in asks.values():
-                    await self._asks.show_again(ask.id, deleted=True)
+                    await self.asks.show_again(ask.id, deleted=True)
             except UnauthorizedError:
                 raise
             except PlatformError as error:
@@ -131,11 +127,11 @@ class MissedChangeFinder(Generic[Place]):
                 logger.warning("Messages at %s cannot be read: %s", place, error, extra=extra)
 
     async def _look_at_place(self, place: Place, asks: Mapping[str, Ask]) -> None:
-        await call_patiently(partial(self._messages.require_open, place))
+        await call_patiently(partial(self.messages.require_open, place))
         waiting = list(asks)
         while waiting:
-            found = await call_patiently(partial(self._messages.look_up, place, waiting))
+            found = await call_patiently(partial(self.messages.look_up, place, waiting))
             for message in waiting:
                 if found.get(message) is False:
-                    await self._asks.show_again(asks[message].id, deleted=True)
+                    await self.asks.show_again(asks[message].id, deleted=True)
             waiting = [message for message in waiting if message not in found]

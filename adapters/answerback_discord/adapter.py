@@ -92,7 +92,7 @@ class DiscordSurface(ChatSurface):
         self._interactions = Interactions(asks, handler, SURFACE, fence)
         self._events = EventHandler(asks, calls, identity, now)
         self._message_listener = TypedMessageListener(
-            asks, calls, channels, labels, identity, background, leadership.fence
+            asks, labels, background, leadership.fence, calls, channels, identity
         )
         super().__init__(
             asks,

@@ -98,6 +98,14 @@ def select(
     return menu
 
 
+def choice_group(
+    kind: int, custom_id: str, options: Sequence[Json], *, required: bool, **bounds: int
+) -> Json:
+    """The radio buttons or checkboxes of a modal."""
+    group: Json = {"type": kind, "custom_id": custom_id, "required": required, **bounds}
+    return group | {"options": [*options]}
+
+
 def section(content: str, accessory: Json) -> Json:
     """Markdown with a button next to it."""
     return {"type": SECTION, "components": [text(content)], "accessory": accessory}

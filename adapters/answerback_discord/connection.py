@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 import aiohttp
@@ -43,6 +44,7 @@ _FATAL_PAUSE: Final = 300.0
 _PART: Final = "gateway"
 
 
+@dataclass(eq=False, repr=False)  # its token is in no log
 class GatewayClient:
     """Holds the connection and reports its state.
 
@@ -58,28 +60,17 @@ class GatewayClient:
             for which Discord repeats no events.
     """
 
-    def __init__(
-        self,
-        calls: DiscordApi,
-        token: str,
-        *,
-        content: bool,
-        shards: Shards,
-        outage: Outage,
-        handlers: Mapping[str, Handler],
-        on_lost: Callable[[], None] = lambda: None,
-        on_connected: Callable[[bool], None] = lambda _new_session: None,
-        first_pause: float = 1.0,
-    ) -> None:
-        self._first_pause = first_pause
-        self._calls = calls
-        self._token = token
-        self._content = content
-        self._shards = shards
-        self._outage = outage
-        self._handlers = handlers
-        self._on_lost = on_lost
-        self._on_connected = on_connected
+    calls: DiscordApi
+    token: str
+    content: bool
+    shards: Shards
+    outage: Outage
+    handlers: Mapping[str, Handler]
+    on_lost: Callable[[], None] = lambda: None
+    on_connected: Callable[[bool], None] = lambda _new_session: None
+    first_pause: float = 1.0
+
+    def __post_init__(self) -> None:
         self._has_new_session = False
         self._connecting = BackgroundTasks()
         self._connected_once = asyncio.Event()
@@ -87,7 +78,7 @@ class GatewayClient:
         self._down_since: dict[int, float] = {0: time.monotonic() - GRACE}
         """When each shard that has no connection lost it."""
         self._failure: str | None = "the gateway is not connected yet"
-        """Why there is no connection at all; None while shards are connected or being reconnected."""
+        """Why there is no connection at all; None while self.shards are connected or being reconnected."""
         self._refused = False
         """Whether Discord has refused the connection, which no reconnection changes."""
 
@@ -98,7 +89,7 @@ class GatewayClient:
             async with asyncio.timeout(CONNECT_TIMEOUT):
                 await self._connected_once.wait()
         except TimeoutError:
-            self._outage.record_failure(_PART, self.outage_reason())
+            self.outage.record_failure(_PART, self.outage_reason())
 
     async def stop(self) -> None:
         """Disconnect."""
@@ -128,20 +119,20 @@ class GatewayClient:
         self._down_since.pop(shard, None)
         self._failure, self._refused = None, False
         if not self._down_since:
-            self._outage.record_success(_PART)
+            self.outage.record_success(_PART)
             self._connected_once.set()
             new_session, self._has_new_session = self._has_new_session, False
-            self._on_connected(new_session)
+            self.on_connected(new_session)
 
     def mark_disconnected(self, shard: int) -> None:
         """Record that a shard's connection was lost; discord.py restores it."""
-        self._on_lost()
+        self.on_lost()
         self._down_since.setdefault(shard, time.monotonic())
 
     # --- connecting ------------------------------------------------------------------------------
 
     async def _run(self) -> None:
-        backoff = Backoff(self._first_pause, _LONGEST_PAUSE)
+        backoff = Backoff(self.first_pause, _LONGEST_PAUSE)
         while True:
             since = time.monotonic()
             try:
@@ -159,11 +150,11 @@ class GatewayClient:
         try:
             await self._configure_library()
             async with self._create_client() as client:
-                await client.start(self._token, reconnect=True)
+                await client.start(self.token, reconnect=True)
         except discord.PrivilegedIntentsRequired:
-            if not self._content:
+            if not self.content:
                 return self._fatal("Discord closed the gateway with 4014: it allows no intents")
-            self._content = False
+            self.content = False
             logger.warning(
                 "The application lacks the Message Content intent: typed answers are read in direct messages, "
                 "replies to the prompt and mentions only. `answerback doctor --fix` switches it on.",
@@ -178,7 +169,7 @@ class GatewayClient:
             )
         except (PlatformError, discord.DiscordException, aiohttp.ClientError, OSError) as error:
             self._failure = f"the gateway cannot be reached: {error}"
-            self._outage.record_failure(_PART, error)
+            self.outage.record_failure(_PART, error)
         except Exception as error:
             self._failure = f"the gateway failed: {error!r}"
             logger.exception("The gateway failed", extra={"action": "gateway_failed"})
@@ -187,31 +178,31 @@ class GatewayClient:
     def _fatal(self, reason: str) -> float:
         self._failure, self._refused = reason, True
         self._connected_once.set()
-        self._outage.record_failure(_PART, reason)
+        self.outage.record_failure(_PART, reason)
         return _FATAL_PAUSE
 
     async def _configure_library(self) -> None:
         """Point discord.py at the API in use, which it keeps once for the whole process."""
-        Route.BASE = self._calls.url
-        url = text_of(object_of(await self._calls.get("/gateway")).get("url"))
+        Route.BASE = self.calls.url
+        url = text_of(object_of(await self.calls.get("/gateway")).get("url"))
         if not url:
             raise PlatformUnavailableError("Discord's answer to GET /gateway has no URL")
         DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(url)
 
     def _create_client(self) -> discord.Client:
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)
-        intents.message_content = self._content
+        intents.message_content = self.content
         client: discord.Client
-        if self._shards == 1:
+        if self.shards == 1:
             client = _SingleClient(self, intents)
         else:
-            client = _ShardedClient(self, intents, None if self._shards == "auto" else self._shards)
+            client = _ShardedClient(self, intents, None if self.shards == "auto" else self.shards)
         # Replaces discord.py's own event parsers, for every shard: none is needed, and one that meets an
         # unexpected event ends the connection.
         client._connection.parsers = _Parsers(
             READY=self._on_ready,
             RESUMED=self._on_resumed,
-            **{name: self._raw_handler(name) for name in self._handlers},
+            **{name: self._raw_handler(name) for name in self.handlers},
         )
         return client
 
@@ -230,7 +221,7 @@ class GatewayClient:
         self.mark_connected(shard if isinstance(shard, int) else 0, self._shard_count)
 
     def _raw_handler(self, name: str) -> Callable[[JsonValue], None]:
-        handler = self._handlers[name]
+        handler = self.handlers[name]
 
         def pass_on(data: JsonValue) -> None:
             if isinstance(data, dict):

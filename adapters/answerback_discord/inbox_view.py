@@ -87,14 +87,8 @@ def batch_modal(asks: Page[Ask], control: Control, labels: Labels, *, allow: boo
         shown, _ = shorten_line(row.text, _HEADLINE_BUDGET)
         texts.append("\n".join(filter(None, (f"**{number}. {shown}**", row.shown))))
         options.append(c.option(fit_line(f"{number}. {row.text}", limits.OPTION_LABEL), row.tick))
-    boxes: Json = {
-        "type": c.CHECKBOX_GROUP,
-        "custom_id": "ticked",
-        "required": True,
-        "min_values": 1,
-        "max_values": len(options),
-        "options": [*options],
-    }
+    bounds = {"min_values": 1, "max_values": len(options)}
+    boxes = c.choice_group(c.CHECKBOX_GROUP, "ticked", options, required=True, **bounds)
     return {
         "custom_id": control.encode(),
         "title": fit_line(label, limits.MODAL_TITLE),

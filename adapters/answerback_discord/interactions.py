@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from answerback.core.ask import Ask
@@ -40,38 +41,35 @@ _NO_CHOICES: Final = InteractionResponse(
 )
 
 
+@dataclass(eq=False)
 class InteractionHandler:
-    def __init__(
-        self,
-        asks: Asks,
-        labels: Labels,
-        replies: ResponseBuilder,
-        fence: Callable[[], Fence | None],
-    ) -> None:
-        self._asks = asks
-        self._labels = labels
-        self._replies = replies
-        self._inbox = Inbox(asks, labels, fence)
+    asks: Asks
+    labels: Labels
+    replies: ResponseBuilder
+    fence: Callable[[], Fence | None]
+
+    def __post_init__(self) -> None:
+        self._inbox = Inbox(self.asks, self.labels, self.fence)
         self.parse = parse.parse_interaction
 
     def lock_for(self, used: Interaction) -> AbstractAsyncContextManager[None]:
         """Serialise the changes to an ask's selection and its submission."""
-        return self._replies.selections.lock_for(used.control)
+        return self.replies.selections.lock_for(used.control)
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> InteractionResponse:
         """Respond with a note, so that Discord never shows "This interaction failed"; give back what was typed."""
         if payload.get("type") == InteractionType.AUTOCOMPLETE:
             return _NO_CHOICES
         inputs = parse.inputs_of(object_of(payload.get("data")).get("components"))
-        typed, sentence = form_inputs.typed_text(inputs), self._labels.not_found
-        return private_response(private_notes.retry_note(sentence, "", self._labels, typed))
+        typed, sentence = form_inputs.typed_text(inputs), self.labels.not_found
+        return private_response(private_notes.retry_note(sentence, "", self.labels, typed))
 
     async def respond_to_read_only(self, ask: Ask | None, used: Interaction) -> InteractionResponse:
         """Respond with a page of the person's inbox, of the full text of a message, or of what they had entered."""
         if used.control.ask_id == NO_ASK:
             return await self._inbox.respond(used)
         if ask is None:
-            return await self._replies.rejected(Rejected(RejectReason.NOT_FOUND), used)
+            return await self.replies.rejected(Rejected(RejectReason.NOT_FOUND), used)
         return await self._control_handler(ask, used).read_page()
 
     async def respond_to_command(
@@ -90,31 +88,31 @@ class InteractionHandler:
         """Respond with the message in its current state."""
         if used.control.number and used.is_modal_submit:  # not the first page of the form
             try:
-                await FormDraft(self._asks, used).delete()
+                await FormDraft(self.asks, used).delete()
             except StoreError as error:  # the answer is saved; a leftover draft does no harm
                 extra = {"action": "draft_stays", "ask_id": acted.ask.id}
                 logger.warning("A draft could not be deleted: %s", error, extra=extra)
-        return await self._replies.acted(acted, used)
+        return await self.replies.acted(acted, used)
 
     async def respond_to_rejected(
         self, rejected: Rejected, used: Interaction
     ) -> InteractionResponse:
         """Respond with why nothing was changed, and with everything that was entered, including earlier pages."""
         if not (used.private or used.is_modal_submit):
-            return await self._replies.rejected(rejected, used)
-        drafts = FormDraft(self._asks, used)
+            return await self.replies.rejected(rejected, used)
+        drafts = FormDraft(self.asks, used)
         values = await drafts.merged_values()
         is_wrong = rejected.why is RejectReason.INVALID and used.is_modal_submit
         view = view_of(rejected.ask) if is_wrong and rejected.ask else None
-        spec = form_inputs.modal_spec(view, used.control.verb, self._labels) if view else None
+        spec = form_inputs.modal_spec(view, used.control.verb, self.labels) if view else None
         if view is not None and spec is not None:
             await drafts.keep()
-            note = problems_note(view, used.control, rejected.problems, spec, self._labels)
+            note = problems_note(view, used.control, rejected.problems, spec, self.labels)
             return note_response(note, used)
         entered = private_notes.TypedInput(form_inputs.typed_text(values), used.control)
         if used.inputs and len(entered.pages()) > 1:
             await drafts.keep()
-        return await self._replies.rejected(rejected, used, entered)
+        return await self.replies.rejected(rejected, used, entered)
 
     async def respond_to_failure(
         self, error: Exception, used: Interaction | None
@@ -128,9 +126,9 @@ class InteractionHandler:
             typed = form_inputs.typed_text(used.inputs)
         return private_response(
             private_notes.retry_note(
-                self._labels.save_error_message(error), again, self._labels, typed
+                self.labels.save_error_message(error), again, self.labels, typed
             )
         )
 
     def _control_handler(self, ask: Ask, used: Interaction) -> ControlHandler:
-        return ControlHandler(self._asks, self._replies, self._labels, used, ask)
+        return ControlHandler(self.asks, self.replies, self.labels, used, ask)

@@ -136,26 +136,15 @@ def _choice(each: Input, value: JsonValue, labels: Labels) -> Json:
         for i, choice in enumerate(each.choices)
     ]
     if not several and limits.RADIO_OPTIONS_LEAST <= count <= limits.RADIO_OPTIONS:
-        return {
-            "type": c.RADIO_GROUP,
-            "custom_id": each.id,
-            "required": each.required,
-            "options": [*options],
-        }
+        return c.choice_group(c.RADIO_GROUP, each.id, options, required=each.required)
     bound = each.field.max_items if each.field else None
     most = min(bound or count, count) if several else 1
     least = min(each.field.min_items, most) if each.field and several and each.required else 0
     least = max(least, 1 if each.required else 0)
     most = max(most, len(chosen))  # Discord refuses more defaults than can be chosen
     if several and count <= limits.CHECKBOX_OPTIONS:
-        return {
-            "type": c.CHECKBOX_GROUP,
-            "custom_id": each.id,
-            "required": each.required,
-            "min_values": least,
-            "max_values": most,
-            "options": [*options],
-        }
+        bounds = {"min_values": least, "max_values": most}
+        return c.choice_group(c.CHECKBOX_GROUP, each.id, options, required=each.required, **bounds)
     return c.select(
         each.id,
         options,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from pydantic import JsonValue
@@ -50,6 +51,7 @@ _SHOWS: Final = "shows"
 """The key, in the reference of a message that still lacks its thread, of the ask's state that the message shows."""
 
 
+@dataclass(eq=False)
 class Posting(JsonMessages):
     """Posts and edits live messages on Discord.
 
@@ -60,28 +62,17 @@ class Posting(JsonMessages):
         now: seconds since the epoch.
     """
 
-    def __init__(
-        self,
-        calls: DiscordApi,
-        channels: ChannelDirectory,
-        labels: Labels,
-        identity: BotIdentity,
-        get_list_state: GetListState,
-        pending_edits: PendingEdits,
-        require_reachable_responders: Callable[[Sequence[str], str], Awaitable[None]],
-        now: Callable[[], float],
-    ) -> None:
-        super().__init__("Discord")
-        self._calls = calls
-        self._channels = channels
-        self._labels = labels
-        self._get_list_state = get_list_state
-        self._pending_edits = pending_edits
-        self._require_reachable_responders = require_reachable_responders
-        self._now = now
-        self._identity = identity
-
+    platform = "Discord"
     unstored = frozenset({SINCE, _SHOWS})
+
+    calls: DiscordApi
+    channels: ChannelDirectory
+    labels: Labels
+    identity: BotIdentity
+    get_list_state: GetListState
+    pending_edits: PendingEdits
+    require_reachable_responders: Callable[[Sequence[str], str], Awaitable[None]]
+    now: Callable[[], float]
 
     def thread(self, ref: Json) -> Thread:
         channel, thread = ref.get("parent") or ref["channel"], ref.get("thread")
@@ -94,10 +85,10 @@ class Posting(JsonMessages):
     # --- the message -----------------------------------------------------------------------------
 
     async def choose_place(self, ask: Ask) -> Json:
-        place = await self._channels.resolve_destination(ask.destination)
+        place = await self.channels.resolve_destination(ask.destination)
         if place.guild is not None:
-            await self._require_reachable_responders(ask.responders, place.guild)
-        return _pending_ref(place, self._now())
+            await self.require_reachable_responders(ask.responders, place.guild)
+        return _pending_ref(place, self.now())
 
     async def find(self, ask: Ask, ref: Json) -> Json:
         message_id = await self._find(ask, ref)
@@ -114,8 +105,8 @@ class Posting(JsonMessages):
         if ref.get(_SHOWS) == [*ask.rendered_state]:
             return True
         ref.pop(SINCE, None)
-        updated_at = await self._pending_edits.updated_at(ask)
-        seconds = self._pending_edits.seconds_unconfirmed(ask)
+        updated_at = await self.pending_edits.updated_at(ask)
+        seconds = self.pending_edits.seconds_unconfirmed(ask)
         if seconds > 0:
             return RetryLater(seconds)
         if updated_at is None:
@@ -124,17 +115,17 @@ class Posting(JsonMessages):
         return True
 
     def raise_if_limited(self, ref: Json) -> None:
-        self._calls.raise_if_limited(
+        self.calls.raise_if_limited(
             *(_edit_request(ref) if self.is_posted(ref) else _post_request(ref))
         )
 
     async def render(self, ask: Ask) -> Json:
         return render.message(
-            view_of(ask, self._labels), self._labels, await self._get_list_state(ask)
+            view_of(ask, self.labels), self.labels, await self.get_list_state(ask)
         )
 
     def minimal_payload(self, ask: Ask) -> Json:
-        return render.plain(view_of(ask, self._labels), self._labels)
+        return render.plain(view_of(ask, self.labels), self.labels)
 
     def is_defect(self, error: PayloadRejectedError) -> bool:
         return has_code(error, ErrorCode.INVALID_FORM)
@@ -144,7 +135,7 @@ class Posting(JsonMessages):
         if ask.request.mention:
             payload = payload | {"allowed_mentions": people_text.allowed_mentions(ask.responders)}
         if ref["kind"] == ChannelKind.FORUM:
-            sent = await self._calls.request(method, path, thread_of(ask) | {"message": payload})
+            sent = await self.calls.request(method, path, thread_of(ask) | {"message": payload})
             thread = _id_of(sent)
             first: Json = {"id": thread}  # the first message of a post has the post's id
             return ref | {"channel": thread, "thread": thread, "id": thread} | _since(first)
@@ -160,7 +151,7 @@ class Posting(JsonMessages):
                 return Uneditable.DELETED
             raise
         finally:
-            self._pending_edits.record_edit(ask)
+            self.pending_edits.record_edit(ask)
         return _since(sent) | ref
 
     async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
@@ -174,7 +165,7 @@ class Posting(JsonMessages):
         path = f"/channels/{ref['channel']}/messages/{ref['id']}/threads"
         thread: JsonValue = ref["id"]  # a thread created from a message has the message's id
         try:
-            await self._calls.request("POST", path, thread_of(ask))
+            await self.calls.request("POST", path, thread_of(ask))
         except (RateLimitedError, PlatformUnavailableError):
             raise
         except PlatformError as error:
@@ -194,10 +185,10 @@ class Posting(JsonMessages):
     # --- reminders and moved messages ------------------------------------------------------------
 
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
-        recipients, text = wording.reminder(ask, number, self._labels)
+        recipients, text = wording.reminder(ask, number, self.labels)
         listed = [who for who in recipients if who != ANYONE][: people_text.MOST_NOTIFIED]
-        view = view_of(ask, self._labels)
-        about = fit_line(wording.subject(view, self._labels), _QUESTION_BUDGET)
+        view = view_of(ask, self.labels)
+        about = fit_line(wording.subject(view, self.labels), _QUESTION_BUDGET)
         message = f"{text}\n{about}"
         body: Json = {
             "content": private_notes.reminder(listed, message, private_notes.message_url(ref)),
@@ -206,7 +197,7 @@ class Posting(JsonMessages):
             "enforce_nonce": True,
         }
         await self._in_thread(
-            ref, lambda where: self._calls.request("POST", f"/channels/{where}/messages", body)
+            ref, lambda where: self.calls.request("POST", f"/channels/{where}/messages", body)
         )
 
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
@@ -218,18 +209,18 @@ class Posting(JsonMessages):
             yield str(reminder["id"]), number
 
     async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
-        ending = wording.ending_with_person(view_of(ask), self._labels, people_text.MARKS)
+        ending = wording.ending_with_person(view_of(ask), self.labels, people_text.MARKS)
         content = f"{ending} {private_notes.message_url(ref)}"
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
         await self._in_thread(
             ref,
-            lambda where: self._calls.request(
+            lambda where: self.calls.request(
                 "PATCH", f"/channels/{where}/messages/{reminder}", body
             ),
         )
 
     async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
-        body = private_notes.moved_message(to, self._labels)
+        body = private_notes.moved_message(to, self.labels)
         edited = await self._in_open_thread(ref, *_edit_request(ref), body)
         return parse.changed_at(edited) if isinstance(edited, dict) else None
 
@@ -246,12 +237,12 @@ class Posting(JsonMessages):
     async def _in_open_thread(self, ref: Json, method: str, path: str, body: Json) -> JsonValue:
         """Send a request to a channel; if it is an archived thread, reopen it and try again."""
         try:
-            return await self._calls.request(method, path, body)
+            return await self.calls.request(method, path, body)
         except PlatformError as error:
             if not has_code(error, ErrorCode.THREAD_ARCHIVED):
                 raise
-        await self._channels.unarchive(str(ref["channel"]))
-        return await self._calls.request(method, path, body)
+        await self.channels.unarchive(str(ref["channel"]))
+        return await self.calls.request(method, path, body)
 
     # --- finding ---------------------------------------------------------------------------------
 
@@ -263,13 +254,13 @@ class Posting(JsonMessages):
                 if self._is_of(ask, message):
                     return str(message["id"])
             return None
-        active = await self._calls.get(f"/guilds/{ref['guild']}/threads/active")
+        active = await self.calls.get(f"/guilds/{ref['guild']}/threads/active")
         for thread in objects_of(object_of(active).get("threads")):
             thread_id = str(thread.get("id"))
             is_recent = int(thread_id) > int(str(ref["since"]))
             if thread.get("parent_id") == ref["parent"] and is_recent:
                 try:
-                    first = await self._calls.get(f"/channels/{thread_id}/messages/{thread_id}")
+                    first = await self.calls.get(f"/channels/{thread_id}/messages/{thread_id}")
                 except DestinationGoneError:  # a post stays without its first message
                     continue
                 if self._is_ours(object_of(first)) and self._is_of(ask, object_of(first)):
@@ -279,7 +270,7 @@ class Posting(JsonMessages):
     async def _ours(self, channel: str, after: str) -> AsyncIterator[Json]:
         """Iterate over our own messages in a channel after one of its messages, up to `MAX_PAGES` pages."""
         for _ in range(MAX_PAGES):
-            page = await self._calls.messages_after(channel, after)
+            page = await self.calls.messages_after(channel, after)
             for message in page:
                 if self._is_ours(message):
                     yield message
@@ -288,7 +279,7 @@ class Posting(JsonMessages):
             after = max((str(message["id"]) for message in page), key=int)
 
     def _is_ours(self, message: Json) -> bool:
-        return object_of(message.get("author")).get("id") == self._identity.bot_user
+        return object_of(message.get("author")).get("id") == self.identity.bot_user
 
     @staticmethod
     def _is_of(ask: Ask, message: Json) -> bool:

@@ -6,16 +6,14 @@ else is people talking to each other, and is ignored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import quote
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.intents import ShownRevision
-from answerback.core.labels import Labels
-from answerback.ports.claims import Fence
-from answerback.ports.surface import Asks, Rejected
+from answerback.ports.surface import Rejected
 from answerback.presentation.attribution import fill
-from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
 from answerback_chat.bot_listener import BotMessageListener
 from answerback_chat.control_codec import object_of
@@ -27,40 +25,31 @@ from answerback_discord.markdown_text import escape
 from answerback_discord.parse import SURFACE, ReferencedMessage, TypedMessage
 
 
+@dataclass(eq=False)
 class TypedMessageListener(BotMessageListener[TypedMessage]):
     """Handles messages from any source; see `answerback_chat.bot_listener.BotMessageListener`."""
 
     shows_once = True  # by the nonce
     taken_mark = "✅"
     refused_mark = "❌"
+    _escape = staticmethod(escape)
 
-    def __init__(
-        self,
-        asks: Asks,
-        calls: DiscordApi,
-        channels: ChannelDirectory,
-        labels: Labels,
-        identity: BotIdentity,
-        background: BackgroundTasks,
-        fence: Callable[[], Fence | None],
-    ) -> None:
-        super().__init__(asks, labels, background, fence, escape)
-        self._calls = calls
-        self._channels = channels
-        self._identity = identity
+    calls: DiscordApi
+    channels: ChannelDirectory
+    identity: BotIdentity
 
     async def handle_message(self, body: Json) -> None:
         """Handle one message, if it is meant for us. Discord never resends a message, so failures are retried here."""
-        bot_id = self._identity.bot_user or ""
+        bot_id = self.identity.bot_user or ""
         typed = parse.parse_typed_message(body, bot_id)
         if typed is not None and _is_addressed(typed, bot_id):
             await self.take(typed)
 
     def refusal(self, rejected: Rejected, typed: TypedMessage) -> str:
-        return private_notes.rejection_text(rejected, self._labels, typed.actor.person.user_id)
+        return private_notes.rejection_text(rejected, self.labels, typed.actor.person.user_id)
 
     def moved_note(self, ask: Ask) -> str:
-        return private_notes.moved_text(ask, self._labels)
+        return private_notes.moved_text(ask, self.labels)
 
     async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:
         """Return the ask that the message replies to, or without a reply, those that looked open in the same place."""
@@ -68,19 +57,19 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             ask = await self._ask_of_reply(typed.replied)
             return [ask] if ask else []
         if typed.guild_id is None:
-            return await self._asks.list_open_at(SURFACE, typed.channel_id, None, typed.at)
-        place = await self._channels.get_place(typed.channel_id)
+            return await self.asks.list_open_at(SURFACE, typed.channel_id, None, typed.at)
+        place = await self.channels.get_place(typed.channel_id)
         if place.kind is ChannelKind.THREAD:
             parent = place.parent or ""
-            return await self._asks.list_open_at(SURFACE, parent, typed.channel_id, typed.at)
-        open_asks = await self._asks.list_open_at(SURFACE, typed.channel_id, None, typed.at)
+            return await self.asks.list_open_at(SURFACE, parent, typed.channel_id, typed.at)
+        open_asks = await self.asks.list_open_at(SURFACE, typed.channel_id, None, typed.at)
         return [ask for ask in open_asks if (ask.message or {}).get("channel") == typed.channel_id]
 
     async def read_shown(self, ask: Ask) -> ShownRevision | None:
         """Fetch the message: the response to a click may have updated it."""
         live = ask.message or {}
         path = f"/channels/{live.get('channel')}/messages/{live.get('id')}"
-        message = object_of(await self._calls.get(path))
+        message = object_of(await self.calls.get(path))
         control, since = parse.live_message_control(message), parse.changed_at(message)
         if control is None or control.ask_id != ask.id or since is None:
             return None
@@ -91,13 +80,13 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         ask_id = replied.ask_id
         if not replied.shown:
             path = f"/channels/{replied.channel_id}/messages/{replied.id}"
-            control = parse.live_message_control(object_of(await self._calls.get(path)))
+            control = parse.live_message_control(object_of(await self.calls.get(path)))
             ask_id = control.ask_id if control else None
         return await self._wait_for_message_id(ask_id, replied.id) if ask_id else None
 
     async def _send_direct(self, typed: TypedMessage, text: str) -> None:
         to = Destination(surface=SURFACE, user=typed.actor.person.user_id)
-        direct = await self._channels.resolve_destination(to)
+        direct = await self.channels.resolve_destination(to)
         await self._send(direct.id, typed, self._about(typed, text))
 
     async def _send_in_place(self, typed: TypedMessage, text: str) -> None:
@@ -107,7 +96,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         """Return a note for a direct message, which must say what it is about: with one link."""
         if parse.linked_message(text) is not None:
             return text  # it is about a question, and says which one
-        about = fill(self._labels.about_message, escape, link=_url_of(typed))
+        about = fill(self.labels.about_message, escape, link=_url_of(typed))
         return f"{about}\n{text}"
 
     async def _send(self, channel_id: str, typed: TypedMessage, content: str) -> None:
@@ -119,11 +108,11 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         }
         if channel_id == typed.channel_id:
             body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
-        await self._calls.request("POST", f"/channels/{channel_id}/messages", body)
+        await self.calls.request("POST", f"/channels/{channel_id}/messages", body)
 
     async def _react(self, typed: TypedMessage, mark: str) -> None:
         path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(mark)}/@me"
-        await self._calls.request("PUT", path)
+        await self.calls.request("PUT", path)
 
 
 def _url_of(typed: TypedMessage) -> str:

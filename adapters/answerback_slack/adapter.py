@@ -106,7 +106,7 @@ class SlackSurface(ChatSurface):
             self._routes = [web.post(EVENTS_PATH, endpoint.handle)]
 
     async def start(self) -> None:
-        await self._identity_resolver.start().wait()
+        await self._start_identifying().wait()
         if self._source is not None:
             await self._source.start()
         await self._leadership.start()

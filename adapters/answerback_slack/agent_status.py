@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 from weakref import WeakValueDictionary
@@ -57,22 +58,17 @@ class AgentSession(NamedTuple):
     thread: str
 
 
+@dataclass(eq=False)
 class AgentSessions:
     """Keep the sessions' statuses up to date."""
 
-    def __init__(
-        self,
-        asks: Asks,
-        calls: SlackApi,
-        notes: PrivateNotes,
-        labels: Labels,
-        now: Callable[[], float],
-    ) -> None:
-        self._now = now
-        self._asks = asks
-        self._calls = calls
-        self._notes = notes
-        self._labels = labels
+    asks: Asks
+    calls: SlackApi
+    notes: PrivateNotes
+    labels: Labels
+    now: Callable[[], float]
+
+    def __post_init__(self) -> None:
         self._agent = OptionalFeature(
             "the status of agent sessions",
             "to enable it, paste the manifest of `answerback manifest slack` with a mode that ends in -agent",
@@ -98,8 +94,8 @@ class AgentSessions:
         place = Thread() if isinstance(shown, RetryLater) else shown.thread
         if not self._agent.is_on or not place.channel or not place.id:
             return
-        ended = ask.outcome.at if ask.outcome else self._now()
-        if (ask.open and ask.seen) or self._now() - ended > PROCESSING_SECONDS:
+        ended = ask.outcome.at if ask.outcome else self.now()
+        if (ask.open and ask.seen) or self.now() - ended > PROCESSING_SECONDS:
             return  # the session is suspended already, or the ask ended long ago
         self._work.spawn("session status", self._follow(ask, AgentSession(place.channel, place.id)))
 
@@ -110,16 +106,16 @@ class AgentSessions:
             StoreError: it is not certain that anything was saved; Slack should send the event again.
         """
         actor = Actor(Person(surface="slack", user_id=user))
-        open_asks = await self._asks.list_open_in("slack", session.channel, session.thread)
+        open_asks = await self.asks.list_open_in("slack", session.channel, session.thread)
         for ask in open_asks:
-            result = await self._asks.act(
+            result = await self.asks.act(
                 ask.id, EndTurn(), actor, delivery=f"slack:{delivery}:{ask.id}"
             )
             if isinstance(result, Rejected):
-                note = private_notes.rejection_mrkdwn(result, actor.person, self._labels)
+                note = private_notes.rejection_mrkdwn(result, actor.person, self.labels)
                 self._notify(note, user, session, ask.destination.thread)
         if not open_asks:
-            self._notify(escape(self._labels.nothing_to_stop), user, session)
+            self._notify(escape(self.labels.nothing_to_stop), user, session)
             self._work.spawn("session status", self._end(session))
 
     async def _follow(self, ask: Ask, session: AgentSession) -> None:
@@ -145,7 +141,7 @@ class AgentSessions:
                 del self._turns[session]
 
     async def _status(self, ask: Ask, session: AgentSession) -> SessionStatus:
-        if ask.open or await self._asks.list_open_in("slack", session.channel, session.thread):
+        if ask.open or await self.asks.list_open_in("slack", session.channel, session.thread):
             return SessionStatus.SUSPENDED
         continues = ask.status in _AGENT_CONTINUES and not ask.unattended
         return SessionStatus.PROCESSING if continues else SessionStatus.ACTIVE
@@ -153,7 +149,7 @@ class AgentSessions:
     async def _set(self, session: AgentSession, status: SessionStatus, turn: object) -> None:
         """Set a session's status, unless a later task has superseded this one."""
         channel, thread = session
-        method = self._calls.client.agents_sessions_setStatus
+        method = self.calls.client.agents_sessions_setStatus
 
         async def set_status() -> None:
             # Of two calls at a time, Slack could carry out the earlier one last.
@@ -165,7 +161,7 @@ class AgentSessions:
                     self._processing.add(session)
                 else:
                     self._processing.discard(session)
-                await self._calls.call(method, channel_id=channel, thread_ts=thread, status=status)
+                await self.calls.call(method, channel_id=channel, thread_ts=thread, status=status)
 
         try:
             await retry(set_status)
@@ -182,4 +178,4 @@ class AgentSessions:
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """
         where = MessageLocation(session.channel, session.thread, thread)
-        self._work.spawn("note", self._notes.send(text, user, where))
+        self._work.spawn("note", self.notes.send(text, user, where))

@@ -12,6 +12,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -102,6 +103,7 @@ class _Client(SocketModeClient):
                     await self.done.wait()
 
 
+@dataclass(eq=False, repr=False)  # its token is in no log
 class SocketModeConnections:
     """The connections of one app token.
 
@@ -112,27 +114,19 @@ class SocketModeConnections:
         on_restored: called when a connection is open again.
     """
 
-    def __init__(
-        self,
-        token: str,
-        web: AsyncWebClient,
-        dispatch: PayloadCallback,
-        *,
-        outage: Outage,
-        on_lost: Callable[[], None],
-        on_restored: Callable[[], None],
-    ) -> None:
-        self._token = token
-        self._web = web
-        self._dispatch = dispatch
-        self._unreachable = outage
-        self._on_lost = on_lost
-        self._on_restored = on_restored
+    token: str
+    web: AsyncWebClient
+    dispatch: PayloadCallback
+    outage: Outage
+    on_lost: Callable[[], None]
+    on_restored: Callable[[], None]
+
+    def __post_init__(self) -> None:
         self._disconnected = True
         self._clients: set[_Client] = set()
         self._work = BackgroundTasks()
         self._first_attempt_done = asyncio.Event()
-        self._outage = "not connected yet"
+        self._reason = "not connected yet"
         self._last_usable_at = -_GRACE_SECONDS
 
     async def start(self) -> None:
@@ -153,7 +147,7 @@ class SocketModeConnections:
         """The reason why people cannot be reached; None while they can, or could until a moment ago."""
         if any(client.is_usable() for client in self._clients):
             self._last_usable_at = time.monotonic()
-        return None if time.monotonic() - self._last_usable_at < _GRACE_SECONDS else self._outage
+        return None if time.monotonic() - self._last_usable_at < _GRACE_SECONDS else self._reason
 
     async def _maintain(self) -> None:
         """Keep one connection open; the next one is opened before the previous one is closed."""
@@ -170,14 +164,14 @@ class SocketModeConnections:
             self._first_attempt_done.set()
             if self._disconnected:
                 self._disconnected = False
-                self._on_restored()
+                self.on_restored()
             lasted = await self._hold(client)
             if not self._disconnected and not any(each.is_receiving() for each in self._clients):
                 self._disconnected = True
-                self._on_lost()
+                self.on_lost()
             if not client.too_many:
                 self._last_usable_at = time.monotonic()
-                self._outage = "the connection was lost and is being reopened"
+                self._reason = "the connection was lost and is being reopened"
             self._work.spawn("slack socket retiring", self._retire(client))
             if lasted:
                 backoff.reset()
@@ -190,13 +184,13 @@ class SocketModeConnections:
             async with asyncio.timeout(_SHORT_LIVED_SECONDS):
                 await client.wait_until_closed()
         except TimeoutError:
-            self._unreachable.record_success(_PART)
+            self.outage.record_success(_PART)
             await client.wait_until_closed()
             return True
         return False
 
     async def _connect(self) -> _Client:
-        client = _Client(self._token, self._web, self._record_too_many)
+        client = _Client(self.token, self.web, self._record_too_many)
         client.socket_mode_request_listeners.append(self._handle)
         self._clients.add(client)
         try:
@@ -218,20 +212,20 @@ class SocketModeConnections:
 
     def _record_too_many(self) -> None:
         """Report an outage at once: a connection that Slack rejects as one too many was never usable."""
-        self._outage, self._last_usable_at = TOO_MANY_CONNECTIONS, -_GRACE_SECONDS
-        self._unreachable.record_failure(_PART, f"Socket Mode: {TOO_MANY_CONNECTIONS}")
+        self._reason, self._last_usable_at = TOO_MANY_CONNECTIONS, -_GRACE_SECONDS
+        self.outage.record_failure(_PART, f"Socket Mode: {TOO_MANY_CONNECTIONS}")
 
     def _record_failure(self, error: Exception) -> None:
         reason = str(error) or type(error).__name__
         if isinstance(error, SlackApiError):
             reason = str(errors.error_from_exception("apps.connections.open", error))
-        self._outage = reason
+        self._reason = reason
         self._first_attempt_done.set()
-        self._unreachable.record_failure(_PART, f"Socket Mode is not connected: {reason}")
+        self.outage.record_failure(_PART, f"Socket Mode is not connected: {reason}")
 
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         """Handle one envelope. If it is not acknowledged, Slack sends an event again and shows a click as failed."""
-        answer = await self._dispatch(request.payload)
+        answer = await self.dispatch(request.payload)
         if answer.status != HTTPStatus.OK:
             return
         response = SocketModeResponse(envelope_id=request.envelope_id, payload=answer.body)

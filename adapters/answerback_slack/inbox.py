@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -55,22 +56,17 @@ _MAX_PAGES: Final = 200
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 
+@dataclass(eq=False)
 class HomeTabs:
     """Publish people's Homes and keep them up to date."""
 
-    def __init__(
-        self,
-        asks: Asks,
-        calls: SlackApi,
-        groups: GroupMembership,
-        labels: Labels,
-        now: Callable[[], float],
-    ) -> None:
-        self._now = now
-        self._asks = asks
-        self._calls = calls
-        self._groups = groups
-        self._labels = labels
+    asks: Asks
+    calls: SlackApi
+    groups: GroupMembership
+    labels: Labels
+    now: Callable[[], float]
+
+    def __post_init__(self) -> None:
         self._enabled = OptionalFeature(
             "the Home tab",
             "to enable it, switch the Home tab on under App Home, or paste the manifest again",
@@ -78,9 +74,9 @@ class HomeTabs:
         )
         self._opened: dict[str, None] = {}
         self._queue: dict[str, float] = {}
-        """People and groups whose Homes have to be published, with the earliest time for each."""
+        """People and self.groups whose Homes have to be published, with the earliest time for each."""
         self._listed: dict[str, frozenset[str]] = {}
-        """The ids of the asks that each person's Home shows: escalation can take one away from them."""
+        """The ids of the self.asks that each person's Home shows: escalation can take one away from them."""
         self._changed = asyncio.Event()
         self._work = BackgroundTasks()
         self._working = False
@@ -127,13 +123,13 @@ class HomeTabs:
         """Return the modal in which several permissions of the page are decided; None if there are none (any more)."""
         pages = await self._pages(click.person.user_id)
         page = await self._read_page(click.person, pages)
-        return inbox_view.batch_modal(page.rows, click.control.verb, self._labels)
+        return inbox_view.batch_modal(page.rows, click.control.verb, self.labels)
 
     async def decide_batch(self, used: Submission) -> int:
         """Decide about what was ticked in that modal; returns how many asks are left undecided."""
         ticked = [tick for tick, boxes in used.values.items() if boxes]
         allow = BATCH_VERBS[used.control.verb]
-        left = await self._asks.decide_batch(
+        left = await self.asks.decide_batch(
             Batch(ticked, allow, used.delivery, inbox_view.BATCH.shows_whole), used.actor
         )
         # What was decided may be shown on another surface, which then updates no Home.
@@ -151,13 +147,13 @@ class HomeTabs:
         self._start_worker()
 
     async def _show_page(self, user: str, pages: list[str]) -> None:
-        await self._asks.save_draft(_key(user), [*pages])
-        self._groups.forget_recent()  # what they see depends on the groups that they are in now
+        await self.asks.save_draft(_key(user), [*pages])
+        self.groups.forget_recent()  # what they see depends on the groups that they are in now
         self._opened[user] = None
         self._start_worker()
 
     async def _pages(self, user: str) -> list[str]:
-        return [*texts_of(await self._asks.draft(_key(user)))]
+        return [*texts_of(await self.asks.draft(_key(user)))]
 
     def _enqueue(self, responder: str | None, seconds: float | None = None) -> None:
         if responder is None or (len(self._queue) >= _MAX_QUEUED and responder not in self._queue):
@@ -220,11 +216,11 @@ class HomeTabs:
 
     async def _refresh_responder(self, responder: str) -> None:
         if not responder.startswith("@"):
-            if await self._asks.draft(_key(responder)) is not None:
+            if await self.asks.draft(_key(responder)) is not None:
                 await self._publish(responder)
             return
-        for user in sorted(await self._groups.recent_members(responder[1:]))[:_MAX_MEMBERS]:
-            if await self._asks.draft(_key(user)) is not None:
+        for user in sorted(await self.groups.recent_members(responder[1:]))[:_MAX_MEMBERS]:
+            if await self.asks.draft(_key(user)) is not None:
                 self._enqueue(user, 0.0)
 
     async def _publish(self, user: str) -> None:
@@ -237,17 +233,17 @@ class HomeTabs:
         left: JsonValue = [*pages]
         if left != before:
             # Unless they have turned to another page meanwhile, which is published next.
-            await self._asks.change_draft(_key(user), lambda now: left if now == before else now)
-        recent = () if pages else await self._asks.list_answered_by(person, inbox_view.RECENT_SIZE)
+            await self.asks.change_draft(_key(user), lambda now: left if now == before else now)
+        recent = () if pages else await self.asks.list_answered_by(person, inbox_view.RECENT_SIZE)
         others: Sequence[Ask] = ()
         if not page.rows:
-            others = await self._asks.list_open_to_anyone("slack", wording.MAX_OPEN_TO_ANYONE)
+            others = await self.asks.list_open_to_anyone("slack", wording.MAX_OPEN_TO_ANYONE)
         view = inbox_view.build_home_view(
-            page, recent, self._labels, open_to_anyone=others, first=not pages
+            page, recent, self.labels, open_to_anyone=others, first=not pages
         )
-        await self._calls.call(self._calls.client.views_publish, user_id=user, view=view)
+        await self.calls.call(self.calls.client.views_publish, user_id=user, view=view)
         self._enabled.confirm_supported()
-        if any(_is_being_posted(ask, self._now()) for ask in page.rows):
+        if any(_is_being_posted(ask, self.now()) for ask in page.rows):
             self._enqueue(user, _RECHECK_SECONDS)
 
     async def _read_page(self, person: Person, pages: list[str]) -> Page[Ask]:
@@ -255,8 +251,8 @@ class HomeTabs:
         while True:
             after = pages[-1] if pages else None
             try:
-                page = await self._asks.list_waiting_for(
-                    self._groups.with_recent_groups(person), after, inbox_view.PAGE_SIZE
+                page = await self.asks.list_waiting_for(
+                    self.groups.with_recent_groups(person), after, inbox_view.PAGE_SIZE
                 )
             except ValueError:  # a cursor from another version
                 page = Page((), None)

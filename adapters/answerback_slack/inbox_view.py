@@ -35,7 +35,7 @@ from answerback_slack.blocks import (
     plain_text,
     section,
 )
-from answerback_slack.mentions import place_mrkdwn
+from answerback_slack.people_text import place_mrkdwn
 from answerback_slack.question_context import rich_text
 
 PAGE_SIZE: Final = 30

@@ -32,7 +32,6 @@ from answerback_slack.api_client import SlackApi
 from answerback_slack.channel_history import Conversation, event_payload, messages_between
 from answerback_slack.fallback_text import fallback_text
 from answerback_slack.group_membership import GroupMembership
-from answerback_slack.mentions import moved_note
 from answerback_slack.optional_features import OptionalFeature
 from answerback_slack.render import Message, render
 from answerback_slack.responder_names import ResponderNames
@@ -91,24 +90,20 @@ class MessageRef:
         return Shown(revision, self.to_stored(), thread, self.since)
 
 
+@dataclass(eq=False)
 class Posting(LiveMessages[MessageRef, Message]):
     """Keep each ask's message in Slack in line with what is stored."""
 
-    def __init__(
-        self,
-        calls: SlackApi,
-        labels: Labels,
-        groups: GroupMembership,
-        names: ResponderNames,
-        selections: SelectionDrafts,
-        now: Callable[[], float],
-    ) -> None:
-        super().__init__("Slack")
-        self._calls = calls
-        self._labels = labels
-        self._groups = groups
-        self._now = now
-        self._names = names
+    platform = "Slack"
+
+    calls: SlackApi
+    labels: Labels
+    groups: GroupMembership
+    names: ResponderNames
+    selections: SelectionDrafts
+    now: Callable[[], float]
+
+    def __post_init__(self) -> None:
         self._containers = OptionalFeature(
             "container blocks",
             "long records are shown in full",
@@ -119,7 +114,6 @@ class Posting(LiveMessages[MessageRef, Message]):
             "edited messages begin with rich text instead, which looks slightly different",
             frozenset({errors.BLOCK_MISMATCH}),
         )
-        self._selections = selections
         self._direct_channels: dict[str, str] = {}
         """Recently opened direct conversations, by user: a post that has to wait does not open one again."""
 
@@ -132,7 +126,7 @@ class Posting(LiveMessages[MessageRef, Message]):
         return ref.ts is not None
 
     def mark_pending(self, ref: MessageRef) -> MessageRef:
-        return replace(ref, at=self._now())
+        return replace(ref, at=self.now())
 
     def clear_pending(self, ref: MessageRef) -> Mapping[str, JsonValue]:
         return replace(ref, ts=ref.replaced_ts).to_stored() if ref.replaced_ts else {}
@@ -143,14 +137,14 @@ class Posting(LiveMessages[MessageRef, Message]):
     # --- the message -----------------------------------------------------------------------------
 
     async def choose_place(self, ask: Ask) -> MessageRef:
-        await self._groups.require_reachable_responders(ask.responders)
+        await self.groups.require_reachable_responders(ask.responders)
         destination = ask.destination
         if destination.user is None:
             return MessageRef(destination.channel or "", None, destination.thread)
         user = destination.user
         if (known := self._direct_channels.get(user)) is not None:
             return MessageRef(known, None, destination.thread)
-        answer = await self._calls.call(self._calls.client.conversations_open, users=user)
+        answer = await self.calls.call(self.calls.client.conversations_open, users=user)
         self._direct_channels[user] = text_of(object_of(answer.get("channel")).get("id"))
         return MessageRef(self._direct_channels[user], None, destination.thread)
 
@@ -158,7 +152,7 @@ class Posting(LiveMessages[MessageRef, Message]):
         ts: str | None = None
         try:
             place = Conversation(ref.channel, ref.thread)
-            async for message in messages_between(self._calls, place, *_post_time_range(ask, ref)):
+            async for message in messages_between(self.calls, place, *_post_time_range(ask, ref)):
                 if event_payload(message, ASK_EVENT).get("ask_id") == ask.id:
                     ts = str(message.get("ts"))
                     break
@@ -175,23 +169,23 @@ class Posting(LiveMessages[MessageRef, Message]):
 
     def raise_if_limited(self, ref: MessageRef) -> None:
         if ref.ts is None:
-            self._calls.raise_if_limited("chat.postMessage", ref.channel)
+            self.calls.raise_if_limited("chat.postMessage", ref.channel)
         else:
-            self._calls.raise_if_limited("chat.update")
+            self.calls.raise_if_limited("chat.update")
 
     async def render(self, ask: Ask) -> Message:
-        view = await self._names.name_people(self._view(ask))
-        names = await self._names.look_up(view)
-        selected = await self._selections.load(ask) if ask.asides else None
+        view = await self.names.name_people(self._view(ask))
+        names = await self.names.look_up(view)
+        selected = await self.selections.load(ask) if ask.asides else None
         return render(
-            view, self._labels, names, selected, collapse_long_records=self._containers.is_on
+            view, self.labels, names, selected, collapse_long_records=self._containers.is_on
         )
 
     def minimal_payload(self, ask: Ask) -> Message:
-        return Message(fallback_text(self._view(ask), self._labels), [])
+        return Message(fallback_text(self._view(ask), self.labels), [])
 
     def _view(self, ask: Ask) -> View:
-        view = view_of(ask, self._labels)
+        view = view_of(ask, self.labels)
         # In a direct message it goes without saying who may answer.
         direct = (ask.destination.channel or "").startswith("D") and ANYONE in view.responders
         return view._replace(responders=()) if direct else view
@@ -244,11 +238,11 @@ class Posting(LiveMessages[MessageRef, Message]):
         return replace(ref, ts=None, replaced_ts=ref.ts, since=None)
 
     async def remove_replaced(self, ask: Ask, ref: MessageRef) -> MessageRef:
-        delete = self._calls.client.chat_delete
+        delete = self.calls.client.chat_delete
         if ref.replaced_ts is None:
             return ref
         try:
-            await self._calls.call(delete, channel=ref.channel, ts=ref.replaced_ts)
+            await self.calls.call(delete, channel=ref.channel, ts=ref.replaced_ts)
         except PlatformError as error:
             if error.code != errors.MESSAGE_DELETED:
                 extra = {"action": "old_message_stays", "ask_id": ask.id, "code": error.code}
@@ -265,27 +259,27 @@ class Posting(LiveMessages[MessageRef, Message]):
 
     async def post_reminder(self, ask: Ask, ref: MessageRef, number: int) -> None:
         url = await self._url(ask, ref)
-        message = private_notes.reminder(ask, number, url, self._labels)
+        message = private_notes.reminder(ask, number, url, self.labels)
         payload = {"ask_id": ask.id, "number": number}
         await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, payload)
 
     async def reminders(self, ask: Ask, ref: MessageRef) -> AsyncIterator[tuple[str, int]]:
         place = Conversation(ref.channel, ref.thread or ref.ts)
         since = f"{ask.created_at - _SKEW_SECONDS:.6f}"
-        async for message in messages_between(self._calls, place, since):
+        async for message in messages_between(self.calls, place, since):
             payload = event_payload(message, REMINDER_EVENT)
             if payload.get("ask_id") == ask.id:
                 yield str(message.get("ts")), int(str(payload.get("number")))
 
     async def close_reminder(self, ask: Ask, ref: MessageRef, reminder: str) -> None:
         url = await self._url(ask, ref)
-        view = await self._names.name_people(view_of(ask))
-        ending = people_text.ending_mrkdwn(view, self._labels)
+        view = await self.names.name_people(view_of(ask))
+        ending = people_text.ending_mrkdwn(view, self.labels)
         closed = Message(f"{ending} <{url}>" if url else ending, [])
         await self._update(replace(ref, ts=reminder), closed)
 
     async def show_moved_note(self, ref: MessageRef, to: Destination) -> float | None:
-        text, block = moved_note(to, self._labels)
+        text, block = people_text.moved_note(to, self.labels)
         edited = await self._replace_blocks(replace(ref, since=None), Message(text, [block]))
         return edited.since
 
@@ -297,8 +291,8 @@ class Posting(LiveMessages[MessageRef, Message]):
     async def _post(
         self, channel: str, thread: str | None, message: Message, event: str, payload: _EventPayload
     ) -> str:
-        answer = await self._calls.call(
-            self._calls.client.chat_postMessage,
+        answer = await self.calls.call(
+            self.calls.client.chat_postMessage,
             channel=channel,
             thread_ts=thread,
             text=message.text,
@@ -310,20 +304,20 @@ class Posting(LiveMessages[MessageRef, Message]):
         return str(answer.get("ts") or "")
 
     async def _update(self, ref: MessageRef, message: Message) -> MessageRef:
-        client = self._calls.client
+        client = self.calls.client
         # An empty list removes the previous blocks. Not `chat_update`, which inspects every block for model objects.
         text, blocks = message.text, message.blocks
         body = {"channel": ref.channel, "ts": ref.ts, "text": text, "blocks": blocks}
         call = partial(client.api_call, "chat.update", json=body)
-        answer = await self._calls.send("chat.update", call)
+        answer = await self.calls.send("chat.update", call)
         edited = parse.latest_edit_time(object_of(answer.get("message")))
         return replace(ref, since=ref.since or edited)
 
     async def _permalink(self, ref: MessageRef) -> str | None:
         """Fetch a link to the message; None if that fails, as the ask can be shown without one."""
-        method, ts = self._calls.client.chat_getPermalink, ref.ts or ""
+        method, ts = self.calls.client.chat_getPermalink, ref.ts or ""
         try:
-            answer = await self._calls.call(method, channel=ref.channel, message_ts=ts)
+            answer = await self.calls.call(method, channel=ref.channel, message_ts=ts)
         except PlatformError as error:
             extra = {"action": "no_permalink", "code": error.code}
             logger.warning("Could not get the link to a message: %s", error, extra=extra)

@@ -15,7 +15,7 @@ from answerback.core.view import View
 from answerback.ports.plugin import Preview
 from answerback.presentation.preview_html import Json, box, button, menu, objects, tag
 from answerback_slack import render
-from answerback_slack.mentions import mention
+from answerback_slack.people_text import mention
 
 _BOLD: Final = re.compile(r"(?<!\w)\*([^*\n]+)\*(?!\w)")
 _ITALIC: Final = re.compile(r"(?<!\w)_([^_\n]+)_(?!\w)")

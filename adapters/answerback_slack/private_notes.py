@@ -33,8 +33,8 @@ from answerback_slack.blocks import (
     section,
     sections,
 )
-from answerback_slack.mentions import is_id, mention, mentions
 from answerback_slack.parse import MessageLocation
+from answerback_slack.people_text import is_id, mention, mentions
 from answerback_slack.render import Message
 
 _NOTE_ROOM: Final = 2_000

@@ -20,8 +20,7 @@ from answerback_chat.coalesced_lookups import CoalescedLookups
 from answerback_chat.control_codec import object_of, objects_of
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import escape
-from answerback_slack.mentions import is_id, mention
-from answerback_slack.people_text import NAME_ROOM
+from answerback_slack.people_text import NAME_ROOM, is_id, mention
 
 NAME_TTL_SECONDS: Final = 3_600.0
 """How long a name is cached."""

@@ -25,7 +25,7 @@ from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Control, Verb, text_of
 from answerback_chat.retry import retry
 from answerback_chat.typed_messages import Platform, TypedMessageHandler
-from answerback_slack import ids, mentions, private_notes
+from answerback_slack import ids, people_text, private_notes
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
 from answerback_slack.channel_history import Conversation, read_page
@@ -164,7 +164,7 @@ class TypedMessageListener(Platform[TypedMessage]):
         return escape(self.labels.which_one_thread if own_threads else self.labels.which_one)
 
     def moved_note(self, ask: Ask) -> str:
-        text, _ = mentions.moved_note(ask.destination, self.labels)
+        text, _ = people_text.moved_note(ask.destination, self.labels)
         return _with_link(text, ask)
 
     # --- messages that are not meant for us --------------------------------------------------------

@@ -98,7 +98,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
             asks, helpers, self._entries, names, labels, self._inbox.handle_click, host.now
         )
         self._interactions = Interactions(asks, handler, SURFACE, fence)
-        self._listener = TypedMessageListener(asks, helpers, names, labels, background, fence)
+        self._listener = TypedMessageListener(asks, labels, background, fence, helpers, names)
         rich = settings.rich_messages
         posting = Posting(asks, calls, helpers, names, labels, handler.list_state, rich=rich)
         self._events = EventHandler(asks, posting)

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import JsonValue
@@ -52,6 +53,7 @@ async def is_done_with(
     return True
 
 
+@dataclass(eq=False)
 class UpdatePoller:
     """Asks for updates until it is stopped.
 
@@ -62,21 +64,14 @@ class UpdatePoller:
         first_pause: the seconds after the first failure in a row.
     """
 
-    def __init__(
-        self,
-        calls: TelegramApi,
-        handle: Callable[[Mapping[str, Any]], Awaitable[None]],
-        outage: Outage,
-        leads: Callable[[], bool],
-        on_connected: Callable[[], None],
-        first_pause: float,
-    ) -> None:
-        self._first_pause = first_pause
-        self._calls = calls
-        self._handle = handle
-        self._outage = outage
-        self._leads = leads
-        self._on_connected = on_connected
+    calls: TelegramApi
+    handle: Callable[[Mapping[str, Any]], Awaitable[None]]
+    outage: Outage
+    leads: Callable[[], bool]
+    on_connected: Callable[[], None]
+    first_pause: float
+
+    def __post_init__(self) -> None:
         self._polling = BackgroundTasks()
         self._handling: dict[int, asyncio.Task[bool]] = {}
         self._next: int | None = None
@@ -98,7 +93,7 @@ class UpdatePoller:
         for task in self._handling.values():
             task.cancel()
         self._handling.clear()
-        if self._next is not None and self._connected and self._leads():
+        if self._next is not None and self._connected and self.leads():
             try:  # asking for later updates confirms those that were handled
                 await self._poll(0, limit=1, seconds=2.0)
             except PlatformError as error:
@@ -112,12 +107,12 @@ class UpdatePoller:
         return self._failure if since is not None and time.monotonic() - since >= GRACE else None
 
     async def _run(self) -> None:
-        backoff, retrying = (Backoff(self._first_pause, _LONGEST_PAUSE) for _ in range(2))
+        backoff, retrying = (Backoff(self.first_pause, _LONGEST_PAUSE) for _ in range(2))
         while True:
             try:
                 if not self._connected:
                     # Telegram answers no `getUpdates` while a webhook is set.
-                    await self._calls.call("deleteWebhook")
+                    await self.calls.call("deleteWebhook")
                 updates = await self._poll(
                     0 if self._handling or not self._connected else POLL_SECONDS
                 )
@@ -141,7 +136,7 @@ class UpdatePoller:
         params: Json = {"timeout": wait, "limit": limit, "allowed_updates": [*ALLOWED_UPDATES]}
         if self._next is not None:
             params["offset"] = self._next
-        return await self._calls.call("getUpdates", params, seconds=seconds + wait)
+        return await self.calls.call("getUpdates", params, seconds=seconds + wait)
 
     def _begin(self, updates: JsonValue) -> None:
         """Handle the updates that are not being handled yet, all at once: the order is kept where it matters."""
@@ -155,7 +150,7 @@ class UpdatePoller:
                 self._handling[number] = task
 
     async def _handle_one(self, update: Mapping[str, Any]) -> bool:
-        return self._leads() and await is_done_with(update, self._handle)
+        return self.leads() and await is_done_with(update, self.handle)
 
     def _confirm_handled(self) -> bool:
         """Move on past the updates that are handled, up to the first that is not; return whether none failed."""
@@ -172,15 +167,15 @@ class UpdatePoller:
     def _failed(self, error: PlatformError) -> None:
         self._failure = str(error)
         self._failing_since = self._failing_since or time.monotonic()
-        self._outage.record_failure("updates", error)
+        self.outage.record_failure("updates", error)
         self._connected = False
 
     def _succeeded(self) -> None:
         self._failing_since = None
-        self._outage.record_success("updates")
+        self.outage.record_success("updates")
         if not self._connected:
             self._connected = True
-            self._on_connected()
+            self.on_connected()
 
 
 def _has_failed(task: asyncio.Task[bool]) -> bool:

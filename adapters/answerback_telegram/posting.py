@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 from answerback.core.ask import ANYONE, Ask, Destination, Thread
@@ -40,6 +41,7 @@ PUBLIC: Final = (
 )
 
 
+@dataclass(eq=False)
 class Posting(JsonMessages):
     """Posts and edits live messages on Telegram.
 
@@ -48,25 +50,18 @@ class Posting(JsonMessages):
         rich: whether messages are rich messages, as far as the Bot API server knows them.
     """
 
-    def __init__(
-        self,
-        asks: Asks,
-        calls: TelegramApi,
-        helpers: HelperMessages,
-        names: ResponderNames,
-        labels: Labels,
-        list_state: Callable[[Ask], Awaitable[ListState]],
-        *,
-        rich: bool,
-    ) -> None:
-        super().__init__("Telegram")
-        self._asks = asks
-        self._calls = calls
-        self._helpers = helpers
-        self._names = names
-        self._labels = labels
-        self._list_state = list_state
-        self._format = RICH if rich else PLAIN
+    platform = "Telegram"
+
+    asks: Asks
+    calls: TelegramApi
+    helpers: HelperMessages
+    names: ResponderNames
+    labels: Labels
+    list_state: Callable[[Ask], Awaitable[ListState]]
+    rich: bool
+
+    def __post_init__(self) -> None:
+        self._format = RICH if self.rich else PLAIN
         self._migrated: dict[str, str] = {}
         """The ids of supergroups, by those of the groups that they were."""
 
@@ -89,19 +84,19 @@ class Posting(JsonMessages):
         return {"channel": chat, "thread": None if to.thread == GENERAL_TOPIC else to.thread}
 
     def raise_if_limited(self, ref: Json) -> None:
-        self._calls.raise_if_limited(str(ref["channel"]))
+        self.calls.raise_if_limited(str(ref["channel"]))
 
     async def render(self, ask: Ask) -> Json:
-        view = view_of(ask, self._labels)
+        view = view_of(ask, self.labels)
         notify = ask.request.mention and ask.shown_revision == 0
         to = ask.destination
         place = Place(str((ask.message or {}).get("channel") or to.user or to.channel or ""))
-        names = await self._names.look_up(view.responders, place)
-        state = await self._list_state(ask)
-        return render.message(view, self._labels, state, names, notify=notify, form=self._format)
+        names = await self.names.look_up(view.responders, place)
+        state = await self.list_state(ask)
+        return render.message(view, self.labels, state, names, notify=notify, form=self._format)
 
     def minimal_payload(self, ask: Ask) -> Json:
-        return render.plain(view_of(ask, self._labels), self._labels)
+        return render.plain(view_of(ask, self.labels), self.labels)
 
     def is_defect(self, error: PayloadRejectedError) -> bool:
         return error.code in errors.DEFECTS
@@ -123,10 +118,10 @@ class Posting(JsonMessages):
     async def _call_at(self, ask: Ask, chat: str, method: str, params: Json) -> tuple[str, Json]:
         """Make a call in a chat, or in the supergroup that it has become; return which, and the result."""
         try:
-            return chat, await self._calls.call_object(method, params | {"chat_id": chat})
+            return chat, await self.calls.call_object(method, params | {"chat_id": chat})
         except GroupMigratedError as error:
             await self.record_migration(ask, chat, error.new)
-            return error.new, await self._calls.call_object(method, params | {"chat_id": error.new})
+            return error.new, await self.calls.call_object(method, params | {"chat_id": error.new})
 
     async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
         try:
@@ -143,11 +138,11 @@ class Posting(JsonMessages):
     async def _edit(self, ref: Json, payload: Json) -> float | None:
         """Edit a message; return since when it shows this, by Telegram's clock."""
         try:
-            sent = await self._calls.call("editMessageText", address(str(ref["id"])) | payload)
+            sent = await self.calls.call("editMessageText", address(str(ref["id"])) | payload)
         except PayloadRejectedError as error:
             if error.code != errors.NOT_MODIFIED:
                 raise
-            return self._calls.date
+            return self.calls.date
         return changed_at(sent) if isinstance(sent, dict) else None
 
     async def record_migration(self, ask: Ask, old: str, new: str) -> None:
@@ -155,42 +150,42 @@ class Posting(JsonMessages):
         extra = {"action": "group_migrated", "ask_id": ask.id}
         logger.info("A group has become a supergroup with another id", extra=extra)
         self._migrated[old] = new
-        await self._asks.change_channel_id(ask.id, old, new)
+        await self.asks.change_channel_id(ask.id, old, new)
 
     # --- reminders and moved messages ------------------------------------------------------------
 
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
         """Post it after its number is stored as taken, so that none is posted twice."""
-        view, place = view_of(ask, self._labels), _place(ref)
-        recipients, text = wording.reminder(ask, number, self._labels)
-        names = await self._names.look_up(recipients, place)
+        view, place = view_of(ask, self.labels), _place(ref)
+        recipients, text = wording.reminder(ask, number, self.labels)
+        names = await self.names.look_up(recipients, place)
         payload = private_notes.reminder(
-            view, people_text.mentions(recipients, names), text, self._labels
+            view, people_text.mentions(recipients, names), text, self.labels
         )
         key = _reminder_key(ask, number)
-        await self._asks.save_draft(key, "")
+        await self.asks.save_draft(key, "")
         try:
-            full = await self._helpers.send(place, payload, str(ref["id"])) or ""
+            full = await self.helpers.send(place, payload, str(ref["id"])) or ""
         except PlatformError as error:
             if not may_have_succeeded(error):
-                await self._asks.save_draft(key, None)
+                await self.asks.save_draft(key, None)
             raise
-        await self._asks.save_draft(key, full)
-        await self._asks.save_draft(about_key(full), ask.id)
+        await self.asks.save_draft(key, full)
+        await self.asks.save_draft(about_key(full), ask.id)
 
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
         # As they were stored: a bot cannot list its messages.
-        number, full = 0, await self._asks.draft(_reminder_key(ask, 0))
+        number, full = 0, await self.asks.draft(_reminder_key(ask, 0))
         while isinstance(full, str) or number < ask.reminded:  # numbers may be left out
             if isinstance(full, str):
                 yield full, number
             number += 1
-            full = await self._asks.draft(_reminder_key(ask, number))
+            full = await self.asks.draft(_reminder_key(ask, number))
 
     async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
         if chat_id(reminder) is None:
             return  # whether it was posted is unknown
-        payload = private_notes.closed_reminder(ask, self._labels)
+        payload = private_notes.closed_reminder(ask, self.labels)
         try:
             await self._edit_note(reminder, payload)
         except PayloadRejectedError as error:
@@ -198,7 +193,7 @@ class Posting(JsonMessages):
                 raise
 
     async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
-        return await self._edit_note(str(ref["id"]), private_notes.moved_message(to, self._labels))
+        return await self._edit_note(str(ref["id"]), private_notes.moved_message(to, self.labels))
 
     async def _edit_note(self, full: str, payload: Json) -> float | None:
         try:

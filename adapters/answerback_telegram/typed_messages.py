@@ -6,13 +6,11 @@ people talking to each other, and with privacy mode on Telegram does not even se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from answerback.core.ask import Ask
-from answerback.core.labels import Labels
-from answerback.ports.claims import Fence
-from answerback.ports.surface import Asks, Rejected
-from answerback_chat.background_tasks import BackgroundTasks
+from answerback.ports.surface import Rejected
 from answerback_chat.bot_listener import BotMessageListener
 from answerback_telegram import private_notes
 from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
@@ -23,25 +21,17 @@ from answerback_telegram.render import compose
 from answerback_telegram.responder_names import ResponderNames
 
 
+@dataclass(eq=False)
 class TypedMessageListener(BotMessageListener[TypedMessage]):
     """Handles messages; see `answerback_chat.bot_listener.BotMessageListener`."""
 
     resends = True
     taken_mark = TAKEN
     refused_mark = REFUSED
+    _escape = staticmethod(escape)
 
-    def __init__(
-        self,
-        asks: Asks,
-        helpers: HelperMessages,
-        names: ResponderNames,
-        labels: Labels,
-        background: BackgroundTasks,
-        fence: Callable[[], Fence | None],
-    ) -> None:
-        super().__init__(asks, labels, background, fence, escape)
-        self._helpers = helpers
-        self._names = names
+    helpers: HelperMessages
+    names: ResponderNames
 
     async def handle_message(self, typed: TypedMessage) -> None:
         """Handle one message, if it is meant for us; see `take`."""
@@ -49,12 +39,12 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             await self.take(typed)
 
     def refusal(self, rejected: Rejected, typed: TypedMessage) -> str:
-        names = self._names.known(rejected.ask.waits_for if rejected.ask else ())
+        names = self.names.known(rejected.ask.waits_for if rejected.ask else ())
         reader = typed.actor.person.user_id
-        return private_notes.rejection_text(rejected, self._labels, reader, names)
+        return private_notes.rejection_text(rejected, self.labels, reader, names)
 
     def moved_note(self, ask: Ask) -> str:
-        return private_notes.moved_text(ask, self._labels)
+        return private_notes.moved_text(ask, self.labels)
 
     async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:
         """Return the ask that the message replies to, or without a reply, those that looked open in the same place."""
@@ -62,19 +52,19 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             ask = await self._ask_of_reply(typed, typed.replied)
             return [ask] if ask else []
         place = typed.place
-        found = await self._asks.list_open_at(SURFACE, place.chat, place.thread, typed.at)
+        found = await self.asks.list_open_at(SURFACE, place.chat, place.thread, typed.at)
         return [ask for ask in found if (ask.message or {}).get("thread") == place.thread]
 
     async def _ask_of_reply(self, typed: TypedMessage, replied: str) -> Ask | None:
         """The open ask whose message or reminder a person replied to, however many are open there, as they saw it."""
         if typed.shown is not None:
             return await self._wait_for_message_id(typed.shown.ask_id, replied)
-        about = await self._asks.draft(about_key(replied))
-        ask = await self._asks.get(about) if isinstance(about, str) else None
+        about = await self.asks.draft(about_key(replied))
+        ask = await self.asks.get(about) if isinstance(about, str) else None
         return ask if ask and ask.open else None
 
     async def _react(self, typed: TypedMessage, mark: str) -> None:
-        await self._helpers.react(typed.id, mark)
+        await self.helpers.react(typed.id, mark)
 
     async def _send_direct(self, typed: TypedMessage, text: str) -> None:
         await self._send(Place(typed.actor.person.user_id), text)
@@ -83,5 +73,5 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         await self._send(typed.place, text, typed.id)
 
     async def _send(self, place: Place, text: str, reply_to: str | None = None) -> None:
-        note = await self._helpers.send(place, compose([text], []), reply_to)
-        await self._asks.save_draft(about_key(note), value=False)
+        note = await self.helpers.send(place, compose([text], []), reply_to)
+        await self.asks.save_draft(about_key(note), value=False)

@@ -12,7 +12,7 @@ import pytest
 
 from answerback.core.errors import DestinationGoneError, UnauthorizedError
 from answerback.ports.backoff import Backoff
-from answerback_chat import bot_identity, chat_surface
+from answerback_chat import chat_surface
 from answerback_discord import connection
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.long_timeouts import PATIENT
@@ -87,7 +87,7 @@ async def test_text_typed_before_discord_says_who_the_bot_is_is_read_once_it_doe
         async def wait(self, least: float = 0.0) -> None:
             await known.wait()
 
-    monkeypatch.setattr(bot_identity, "Backoff", Held)
+    monkeypatch.setattr(chat_surface, "Backoff", Held)
     async with FakeDiscord() as discord, rig(tmp_path, "http", discord, gateway=False) as up:
         text = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
         ask = await up.shown(await up.submit(text))

@@ -65,7 +65,7 @@ async def test_a_session_is_processing_only_for_a_while(
     monkeypatch.setattr(ours, "PROCESSING_SECONDS", 0.3)
     ask = await up.submit(APPLY)
     # However long it takes to show the answer, it does not count as old.
-    monkeypatch.setattr(up.app.surface._sessions, "_now", lambda: ask.created_at)
+    monkeypatch.setattr(up.app.surface._sessions, "now", lambda: ask.created_at)
     await answered(up, ask)
     await until(up, up.live(ask).ts, "suspended", "processing", "active")
 

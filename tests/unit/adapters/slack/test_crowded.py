@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from answerback_chat import bot_identity
+from answerback_chat import chat_surface
 from answerback_slack import connection
 from tests.service_support import WAIT
 from tests.unit.adapters.slack.rig import run_app, workspace
@@ -39,7 +39,7 @@ async def test_an_unreachable_slack_is_logged_once_and_not_at_every_attempt(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "_FIRST_PAUSE", 0.01)
-    for module in (connection, bot_identity):
+    for module in (connection, chat_surface):
         monkeypatch.setattr(module, "_LONGEST_PAUSE", 0.02)
     async with workspace() as (slack, _, _):
         slack.faults.add("*", times=None, status=503)
