@@ -81,7 +81,7 @@ class ChatPlugin(SurfacePlugin[S]):
 
     async def build(self, settings: S, host: Host, asks: Asks) -> BuiltSurface:
         surface = await self._module("adapter").build(settings, host, asks)
-        return BuiltSurface(surface, hooks=surface.public_routes())
+        return BuiltSurface(surface, hooks=surface.routes)
 
     async def findings(self, settings: S, checkup: DoctorContext) -> AsyncIterator[Finding]:
         async for finding in self._module("doctor").findings(settings, checkup):

@@ -113,7 +113,7 @@ class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, Sup
         self._log = logging.getLogger(type(self).__module__)
         self._outage = Outage(self._log, self.platform)
         self._source: EventSource | None = None
-        self._routes: list[web.RouteDef] = []
+        self.routes: list[web.RouteDef] = []
         """The routes on the public listener, if what people do comes by HTTP."""
         self._problem: str | None = f"{self.platform} has not been started."
         """Why the platform does not know us; None if it does."""
@@ -142,13 +142,9 @@ class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, Sup
     def unready_reason(self) -> str | None:
         if self._problem is not None:
             return self._problem
-        if self._routes or self._source is None or not self._leadership.is_held:
+        if self.routes or self._source is None or not self._leadership.is_held:
             return None  # clicks come by HTTP, or another process receives events
         return self._source.outage_reason()
-
-    def public_routes(self) -> list[web.RouteDef]:
-        """Return the routes that the public listener serves for the platform."""
-        return self._routes
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         return self._responders

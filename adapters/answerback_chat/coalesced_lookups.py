@@ -48,7 +48,6 @@ class CoalescedLookups(Generic[K, V]):
         return await self.get(key)
 
     async def stop(self) -> None:
-        """Cancel the lookups in progress."""
         tasks = [*self._tasks.values()]
         for task in tasks:
             task.cancel()

@@ -50,7 +50,6 @@ def option_buttons(prompt: Prompt, limits: OptionLimits) -> list[PlannedButton]:
 def option_button(
     question: Question, name: str, index: int, chosen: Sequence[int]
 ) -> PlannedButton:
-    """Return what answers with an option."""
     denies = question.options[index].kind is OptionKind.DENY
     return PlannedButton(name, Verb.ANSWER, str(index), index in chosen, denies)
 
@@ -68,7 +67,6 @@ def free_text_buttons(prompt: Prompt, labels: Labels, *, takes_note: bool) -> li
 
 
 def _yes_no_buttons(prompt: Prompt, labels: Labels) -> list[PlannedButton]:
-    """Return what answers a boolean question."""
     yes, no = labels.yes_no(consent=prompt.question.consent)
     planned = [
         PlannedButton(name, Verb.ANSWER, value, is_primary=prompt.prefill is meant)

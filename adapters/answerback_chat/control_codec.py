@@ -127,7 +127,12 @@ class Control(NamedTuple):
         return _ENTRIES.get(self.verb)
 
     def encode(self) -> str:
-        return encode(self.ask_id, self.revision, self.verb, self.argument)
+        """Encode it as a string of at most 100 characters.
+
+        Raises:
+            ValueError: the string could not be decoded again.
+        """
+        return control_prefix(self.ask_id, self.revision) + control_suffix(self.verb, self.argument)
 
     @property
     def command(self) -> str:
@@ -176,17 +181,8 @@ def parse_index(text: str) -> int | None:
     return int(text) if plain else None
 
 
-def encode(ask_id: str, revision: int, verb: Verb, argument: str = "") -> str:
-    """Encode a control as a string of at most 100 characters.
-
-    Raises:
-        ValueError: the string could not be decoded again.
-    """
-    return control_prefix(ask_id, revision) + control_suffix(verb, argument)
-
-
 def control_suffix(verb: Verb, argument: str = "") -> str:
-    """Return the part that differs between the controls of a message; see `encode`."""
+    """Return the part that differs between the controls of a message; see `Control.encode`."""
     if not argument:
         return str(verb)
     if not _IS_ARGUMENT.fullmatch(argument):
@@ -196,7 +192,7 @@ def control_suffix(verb: Verb, argument: str = "") -> str:
 
 @lru_cache(maxsize=256)
 def control_prefix(ask_id: str, revision: int) -> str:
-    """Return the prefix that all controls of a message share; see `encode`."""
+    """Return the prefix that all controls of a message share; see `Control.encode`."""
     text = f"ab1:{ask_id}:{revision}:"
     if not _IS_STEM.fullmatch(text):
         raise ValueError(f"{text!r} is not a valid prefix of a control")
@@ -204,8 +200,8 @@ def control_prefix(ask_id: str, revision: int) -> str:
 
 
 def command_control(button: CommandButton) -> str:
-    """Encode the control of a button below the answer to a command; see `encode`."""
-    return encode(NO_ASK, 0, Verb.RUN, button.command.replace(" ", "."))
+    """Encode the control of a button below the answer to a command; see `Control.encode`."""
+    return Control(NO_ASK, 0, Verb.RUN, button.command.replace(" ", ".")).encode()
 
 
 def decode(text: object) -> Control | None:

@@ -29,7 +29,6 @@ class FindingFactory:
         return self.problem(what, wrong, fix, warning=warning)
 
     async def check_call(self, what: str, call: Callable[[], Awaitable[object]]) -> Finding:
-        """Check whether a call works."""
         try:
             await call()
         except PlatformError as error:

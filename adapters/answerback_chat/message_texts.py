@@ -100,18 +100,6 @@ def answers_so_far(view: View, labels: Labels, markup: Markup) -> tuple[str, boo
     return _lines(*above, *lines, answered_by(view, labels, markup)), short or earlier > 0
 
 
-def rejection(
-    why: Rejected,
-    labels: Labels,
-    marks: AttributionFormat,
-    reader: str | None,
-    version: wording.ActedOnVersion | None = None,
-) -> str:
-    """Return why an action changed nothing."""
-    view = view_of(why.ask) if why.ask else None
-    return wording.rejection_note(why, view, labels, marks, reader, version)
-
-
 def about_rejected(why: Rejected, sentence: str, link: str, markup: Markup) -> str:
     """Return why a typed message was not accepted, below the question and with a link to it."""
     view = view_of(why.ask) if why.ask else None

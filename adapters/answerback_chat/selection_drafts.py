@@ -55,7 +55,6 @@ class SelectionDrafts:
         return selected_indexes(prompt, await self.load(ask))
 
     async def save(self, ask: Ask, chosen: tuple[int, ...]) -> None:
-        """Store the current selection."""
         await self._asks.save_draft(_key(ask), {"chosen": [*chosen]})
 
     async def change(

@@ -118,7 +118,7 @@ class DiscordSurface(ChatSurface):
         if public_key:
             receive = self._interactions.receive
             endpoint = HttpEndpoint(public_key, receive, self._finish_http_response, now)
-            self._routes = [web.post(PATH, endpoint.handle)]
+            self.routes = [web.post(PATH, endpoint.handle)]
         self._connected = False
         if settings.gateway:
             self._source = GatewayClient(
@@ -206,7 +206,6 @@ class DiscordSurface(ChatSurface):
         await self._follow_up(body, reply)
 
     async def _follow_up(self, body: Json, reply: InteractionResponse) -> None:
-        """Do what an interaction calls for after its response."""
         if reply.outdated is not None:
             await self._show_again(reply.outdated)
         if reply.reselected is not None:
@@ -265,5 +264,4 @@ def _message_id(body: Json) -> str:
 
 
 async def build(settings: DiscordSettings, host: Host, asks: Asks) -> DiscordSurface:
-    """Build the surface; see `answerback_chat.chat_plugin`."""
     return DiscordSurface(asks, settings, host)

@@ -108,7 +108,6 @@ class DiscordApi:
         self._require_capacity(f"{method} {_route(path)}", now)
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> JsonValue:
-        """Send a GET request; see `request`."""
         return await self.request("GET", path, query=query)
 
     async def messages_after(self, channel: str, message_id: str) -> list[Json]:

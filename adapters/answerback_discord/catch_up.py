@@ -30,8 +30,6 @@ class Conversation(NamedTuple):
 def create_missed_message_reader(
     asks: Asks, calls: DiscordApi, listener: TypedMessageListener
 ) -> MissedMessageReader[Conversation]:
-    """Create the reader of the messages that were typed while no events arrived."""
-
     async def read(place: Conversation, after: float) -> float | None:
         last: float | None = None
         after_id = str((int(after * 1_000) - limits.EPOCH_MS) << 22)

@@ -92,7 +92,6 @@ class GatewayClient:
             self.outage.record_failure(_PART, self.outage_reason())
 
     async def stop(self) -> None:
-        """Disconnect."""
         await self._connecting.stop(0)
         self._connected_once.clear()
 
@@ -207,7 +206,6 @@ class GatewayClient:
         return client
 
     def _on_ready(self, data: Json) -> None:
-        """Record a new session."""
         self._has_new_session = True
         match data.get("shard"):
             case [int(shard), int(of)]:

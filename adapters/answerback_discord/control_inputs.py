@@ -18,6 +18,7 @@ from answerback.core.view import Prompt, View, view_of
 from answerback.ports.surface import Asks, Rejected, RejectReason
 from answerback.presentation import form_values
 from answerback.presentation.option_controls import is_several, selected_indexes, selection_digest
+from answerback_chat import message_texts
 from answerback_chat.control_codec import KEEP_GOING, Control, Verb, object_of, parse_index
 from answerback_chat.selection_drafts import with_seen_selection
 from answerback_discord import (
@@ -29,7 +30,7 @@ from answerback_discord import (
     render,
     show_in_full,
 )
-from answerback_discord.components import Json
+from answerback_discord.components import ButtonStyle, Json
 from answerback_discord.form_inputs import ModalSpec
 from answerback_discord.interaction_responses import (
     InteractionResponse,
@@ -41,6 +42,7 @@ from answerback_discord.interaction_responses import (
 from answerback_discord.markdown_text import escape
 from answerback_discord.option_controls import ListState
 from answerback_discord.parse import Interaction
+from answerback_discord.people_text import MARKUP
 
 MODAL_VERBS = frozenset(
     {
@@ -311,4 +313,5 @@ def problems_note(
         Verb.HAND_OVER: labels.hand_over,
     }
     label = labels_by_verb.get(control.verb, labels.answer)
-    return private_notes.problems_note(view, problems, (control.verb, page), label, labels)
+    reopen = option_controls.button(view, label, control.verb, page, ButtonStyle.PRIMARY)
+    return private_notes.note(message_texts.problems_text(problems, labels, MARKUP), [reopen])

@@ -23,7 +23,6 @@ _DISCORD: Final = FindingFactory("Discord")
 
 
 async def findings(settings: DiscordSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
-    """Run all checks, one after the other; see `answerback_chat.chat_plugin`."""
     calls = DiscordApi(checkup.http, settings.token, settings.api_url)
     try:
         application = object_of(await calls.get("/applications/@me"))

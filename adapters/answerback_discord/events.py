@@ -27,8 +27,6 @@ class ThreadState(_Part):
 
 
 class Place(_Part):
-    """A channel."""
-
     id: Snowflake
 
 

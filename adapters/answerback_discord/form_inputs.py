@@ -48,7 +48,6 @@ class ModalSpec:
 
     @property
     def page_size(self) -> int:
-        """The number of inputs in one modal."""
         return limits.MODAL_COMPONENTS - bool(self.intro)
 
     def pages(self) -> list[tuple[Input, ...]]:

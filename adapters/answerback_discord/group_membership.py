@@ -83,7 +83,6 @@ class RoleMembership:
             )
 
     async def stop(self) -> None:
-        """Cancel the lookups in progress."""
         await self._lookups.stop()
 
     async def _find_servers(self, _key: str) -> PlatformError | None:

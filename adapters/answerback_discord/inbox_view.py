@@ -15,7 +15,7 @@ from answerback.core.view import Prompt, view_of
 from answerback.ports.store_values import Page
 from answerback.presentation import wording
 from answerback.presentation.batch_rows import BatchRows
-from answerback_chat.control_codec import NO_ASK, Control, Verb, encode
+from answerback_chat.control_codec import NO_ASK, Control, Verb
 from answerback_chat.inbox_reader import is_empty
 from answerback_discord import components as c
 from answerback_discord import limits, question_context
@@ -132,4 +132,4 @@ def _inbox_button(
     verb: Verb = Verb.INBOX,
     style: c.ButtonStyle = c.ButtonStyle.SECONDARY,
 ) -> Json:
-    return c.button(fit_button(label), encode(NO_ASK, 0, verb, after), style)
+    return c.button(fit_button(label), Control(NO_ASK, 0, verb, after).encode(), style)

@@ -85,7 +85,6 @@ class InteractionHandler:
         return await self._control_handler(ask, used).handle()
 
     async def respond_to_acted(self, acted: Acted, used: Interaction) -> InteractionResponse:
-        """Respond with the message in its current state."""
         if used.control.number and used.is_modal_submit:  # not the first page of the form
             try:
                 await FormDraft(self.asks, used).delete()

@@ -18,8 +18,7 @@ from answerback_chat.control_codec import Verb
 from answerback_discord import components as c
 from answerback_discord import limits, option_controls
 from answerback_discord.components import Json
-from answerback_discord.markdown_text import escape, fit_line
-from answerback_discord.message_layout import FITTER, TEXT_BUDGET
+from answerback_discord.markdown_text import FITTER, TEXT_BUDGET, escape, fit_line
 from answerback_discord.option_controls import ListState, control_id, paging_buttons
 
 _QUESTION_BUDGET: Final = 600

@@ -36,7 +36,6 @@ def application_settings(public_url: str | None) -> Json:
 
 
 def interactions_url(public_url: str) -> str:
-    """Return the URL to which Discord posts interactions."""
     return public_url.rstrip("/") + PATH
 
 

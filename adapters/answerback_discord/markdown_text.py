@@ -14,6 +14,7 @@ from typing import Final, TypeVar, cast
 
 from answerback.presentation import text_fitting
 from answerback.presentation.sanitize import one_line, visible
+from answerback.presentation.text_blocks import BlockFitter, TextBlock
 from answerback_discord import limits
 
 _Render = TypeVar("_Render", bound=Callable[..., object])
@@ -25,6 +26,8 @@ _TWO_BACKTICKS: Final = re.compile("`(?=`)")
 _LINE_STARTS: Final = re.compile(r"^([ \t]*(?:\d+(?=[.)]))?)([#>+.)-])", re.MULTILINE)
 _CACHED_LENGTH: Final = 200
 """Maximum characters of a text whose rendering is cached; the caches hold about a megabyte at most."""
+TEXT_BUDGET: Final = limits.MESSAGE_TEXT - 100
+"""Units for all texts of a message, with some left for the marks around them."""
 _PIECE: Final = 900
 """Units of a text that are kept together on a page; escaping at most doubles them."""
 
@@ -132,3 +135,12 @@ def split_into_pages(text: str, most: int) -> list[str]:
         pages.append(page)
         rest = rest[len(piece) :].lstrip()
     return pages
+
+
+FITTER: Final = BlockFitter(
+    lambda text, most, _: shorten(text, most),
+    text_fitting.utf16_length,
+    TextBlock("", "**{}**"),
+    TextBlock("", "\n➜ {}"),
+)
+"""How texts share the space of one message."""

@@ -21,14 +21,13 @@ from answerback.presentation.option_controls import (
     selection_digest,
 )
 from answerback.presentation.text_blocks import TextBlock
-from answerback_chat import control_codec
 from answerback_chat.control_buttons import (
     PlannedButton,
     free_text_buttons,
     option_button,
     option_buttons,
 )
-from answerback_chat.control_codec import Verb
+from answerback_chat.control_codec import Control, Verb
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import ButtonStyle, Json
@@ -65,7 +64,7 @@ OPTIONS: Final = OptionLimits(
 
 def control_id(view: View, verb: Verb, argument: str | int = "") -> str:
     """Return the custom_id of a control of a view."""
-    return control_codec.encode(view.ask_id, view.revision, verb, str(argument))
+    return Control(view.ask_id, view.revision, verb, str(argument)).encode()
 
 
 def button(
@@ -80,7 +79,6 @@ def button(
 
 
 def buttons(view: View, planned: Iterable[PlannedButton]) -> list[Json]:
-    """Render buttons."""
     return [
         button(
             view,
@@ -117,7 +115,6 @@ def initial_page(prompt: Prompt) -> int:
 
 
 def page_count(question: Question) -> int:
-    """Return the number of pages that a question's options fill in a menu."""
     return max(1, -(-len(question.options) // limits.SELECT_OPTIONS))
 
 

@@ -104,12 +104,10 @@ class Interaction(NamedTuple):
 
     @property
     def delivery(self) -> str:
-        """The delivery id, under which this counts only once."""
         return f"discord:interaction:{self.id}"
 
     @property
     def at(self) -> float | None:
-        """When it happened, by Discord's clock."""
         return snowflake_time(self.id)
 
 
@@ -125,8 +123,6 @@ class ReferencedMessage(NamedTuple):
 
 
 class TypedMessage(NamedTuple):
-    """A message that a person typed."""
-
     id: str
     channel_id: str
     guild_id: str | None
@@ -140,22 +136,18 @@ class TypedMessage(NamedTuple):
 
     @property
     def delivery(self) -> str:
-        """The delivery id, under which this counts only once."""
         return f"discord:message:{self.id}"
 
     @property
     def chat(self) -> str:
-        """The id of the chat."""
         return self.channel_id
 
     @property
     def in_group(self) -> bool:
-        """Whether others read it, too."""
         return self.guild_id is not None
 
     @property
     def at(self) -> float | None:
-        """When it was written, by Discord's clock."""
         return snowflake_time(self.id)
 
 

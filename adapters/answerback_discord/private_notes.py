@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Destination
-from answerback.core.errors import Problem
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.commands import CommandAnswer
@@ -22,7 +21,6 @@ from answerback_chat.control_codec import (
     Control,
     Verb,
     command_control,
-    encode,
 )
 from answerback_discord import components as c
 from answerback_discord import limits
@@ -51,7 +49,6 @@ def note(content: str, buttons: Sequence[Json] = ()) -> Json:
 
 
 def command_note(answer: CommandAnswer) -> Json:
-    """Render the answer to a command, with its buttons."""
     buttons = [c.button(fit_button(each.label), command_control(each)) for each in answer.buttons]
     return note(escape(answer.text), buttons)
 
@@ -80,9 +77,9 @@ def typed_input_note(entered: TypedInput, number: int, labels: Labels, sentence:
         where = labels.page_of.format(page=number + 1, pages=len(pages))
         parts.append(c.text(f"-# {escape(where)}"))
     turns = {number - 1: labels.previous, number + 1: labels.next}
-    ask_id, revision, verb, _ = entered.entry
+    control, verb = entered.entry._replace(verb=Verb.SHOW_IN_FULL), entered.entry.verb
     buttons = [
-        c.button(fit_button(label), encode(ask_id, revision, Verb.SHOW_IN_FULL, f"{verb}.{page}"))
+        c.button(fit_button(label), control._replace(argument=f"{verb}.{page}").encode())
         for page, label in turns.items()
         if 0 <= page < len(pages)
     ]
@@ -103,7 +100,7 @@ def rejection_note(
         entered: what they had typed.
         version: the version of the message that they acted on.
     """
-    sentence = message_texts.rejection(why, labels, NOTE_MARKS, reader, version)
+    sentence = wording.rejection_note(why, labels, NOTE_MARKS, reader, version)
     if entered is None or not entered.text.strip():
         return note(sentence)
     return typed_input_note(entered, 0, labels, fill(labels.not_sent, escape, reason=sentence))
@@ -111,7 +108,7 @@ def rejection_note(
 
 def rejection_text(why: Rejected, labels: Labels, reader: str) -> str:
     """Return why a typed message was not accepted, as markdown, below the question and with a link to it."""
-    sentence = message_texts.rejection(why, labels, NOTE_MARKS, reader)
+    sentence = wording.rejection_note(why, labels, NOTE_MARKS, reader)
     return message_texts.about_rejected(why, sentence, _link_to(why.ask) if why.ask else "", MARKUP)
 
 
@@ -127,15 +124,6 @@ def reminder(who: Sequence[str], text: str, address: str) -> str:
     return f"{mentioned}{shorten(text, budget)[0]} {address}"
 
 
-def problems_note(
-    view: View, problems: Sequence[Problem], reopen: tuple[Verb, int], label: str, labels: Labels
-) -> Json:
-    """Render what is wrong with an entry, with a button that reopens it as it was entered."""
-    content = message_texts.problems_text(problems, labels, MARKUP)
-    verb, page = reopen
-    return note(content, [button(view, label, verb, page, ButtonStyle.PRIMARY)])
-
-
 def continue_note(view: View, verb: Verb, page: int, total: int, labels: Labels) -> Json:
     """Render the message with Continue between two modals, because a modal cannot open another."""
     where = labels.page_of.format(page=page + 1, pages=total)
@@ -143,7 +131,6 @@ def continue_note(view: View, verb: Verb, page: int, total: int, labels: Labels)
 
 
 def confirm_end_turn(view: View, labels: Labels) -> Json:
-    """Render the confirmation of End Turn."""
     text = wording.end_turn_text(view.label, labels, deny=view.approval)
     label = labels.reply_and_end(deny=view.approval)[1]
     end = button(view, label, Verb.END_TURN, CONFIRMED, ButtonStyle.DANGER)

@@ -23,8 +23,7 @@ from answerback_chat.message_texts import ASIDES_BUDGET
 from answerback_discord import components as c
 from answerback_discord import form_inputs, long_lists, option_controls, question_context
 from answerback_discord.components import ButtonStyle, Json
-from answerback_discord.markdown_text import shorten, shorten_line
-from answerback_discord.message_layout import FITTER, TEXT_BUDGET
+from answerback_discord.markdown_text import FITTER, TEXT_BUDGET, shorten, shorten_line
 from answerback_discord.option_controls import ListState, button, buttons
 from answerback_discord.people_text import MARKUP
 

@@ -27,8 +27,6 @@ from answerback_discord.parse import SURFACE, ReferencedMessage, TypedMessage
 
 @dataclass(eq=False)
 class TypedMessageListener(BotMessageListener[TypedMessage]):
-    """Handles messages from any source; see `answerback_chat.bot_listener.BotMessageListener`."""
-
     shows_once = True  # by the nonce
     taken_mark = "✅"
     refused_mark = "❌"

@@ -49,8 +49,6 @@ _PACES: Final = Paces(groups=1.5)
 
 
 class SlackSurface(ChatSurface):
-    """Show asks in Slack and pass on what people do there."""
-
     name = "slack"
     platform = "Slack"
     _identity: BotIdentity
@@ -103,7 +101,7 @@ class SlackSurface(ChatSurface):
             )
         else:
             endpoint = HttpEndpoint(settings.secret, interactions.receive, bolt.dispatch, now)
-            self._routes = [web.post(EVENTS_PATH, endpoint.handle)]
+            self.routes = [web.post(EVENTS_PATH, endpoint.handle)]
 
     async def start(self) -> None:
         await self._start_identifying().wait()
@@ -208,5 +206,4 @@ class SlackSurface(ChatSurface):
 
 
 async def build(settings: SlackSettings, host: Host, asks: Asks) -> SlackSurface:
-    """Build the surface; see `answerback_chat.chat_plugin`."""
     return SlackSurface(asks, settings, host)

@@ -60,8 +60,6 @@ class AgentSession(NamedTuple):
 
 @dataclass(eq=False)
 class AgentSessions:
-    """Keep the sessions' statuses up to date."""
-
     asks: Asks
     calls: SlackApi
     notes: PrivateNotes

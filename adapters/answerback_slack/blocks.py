@@ -139,7 +139,6 @@ def clock_mrkdwn(seconds: float) -> str:
 
 
 def actions_block(block_id: str, elements: Sequence[Block]) -> Block:
-    """A row of controls."""
     return {"type": "actions", "block_id": block_id, "elements": list(elements)}
 
 

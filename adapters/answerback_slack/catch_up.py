@@ -17,8 +17,6 @@ from answerback_slack.typed_messages import TypedMessage, TypedMessageListener, 
 def create_missed_message_reader(
     asks: Asks, calls: SlackApi, listener: TypedMessageListener
 ) -> MissedMessageReader[Conversation]:
-    """Create the reader of the messages that were typed while no events arrived."""
-
     async def read(place: Conversation, after: float) -> float | None:
         last: float | None = None
         newest_first: list[TypedMessage] = []

@@ -138,7 +138,6 @@ class SocketModeConnections:
                 await self._first_attempt_done.wait()
 
     async def stop(self) -> None:
-        """Close all connections."""
         await self._work.stop(0)
         for client in list(self._clients):
             await self._close(client)

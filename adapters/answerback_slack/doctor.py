@@ -31,7 +31,6 @@ _HELLO_TIMEOUT: Final = 10.0
 
 
 async def findings(settings: SlackSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
-    """Run all checks, one after the other; see `answerback_chat.chat_plugin`."""
     calls = SlackApi(create_web_client(settings.token, settings.api_url, checkup.http))
     responses: list[AsyncSlackResponse] = []
 

@@ -117,7 +117,6 @@ def error_from_code(
 
 
 def error_from_exception(method: str, error: SlackApiError) -> PlatformError:
-    """Convert the SDK's exception to our error."""
     response = error.response
     status = getattr(response, "status_code", None) or getattr(response, "status", None)
     data = getattr(response, "data", None)

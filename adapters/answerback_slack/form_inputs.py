@@ -86,7 +86,6 @@ def shows_schema_in_full(view: View, labels: Labels) -> bool:
 def form_blocks(
     spec: FormSpec, prompt: Prompt | None, control: Control, labels: Labels
 ) -> list[Block]:
-    """Build the blocks of all inputs of a form."""
     menus: list[Block] = []
     if prompt is not None and _has_options(spec):
         chosen = spec.inputs[0].start
@@ -99,7 +98,6 @@ def form_blocks(
 
 
 def decode_values(spec: FormSpec, submission: Submission) -> dict[str, FieldEntry]:
-    """Decode what was entered, by input."""
     values = submission.values
     entered: dict[str, FieldEntry] = {}
     for each in spec.inputs:

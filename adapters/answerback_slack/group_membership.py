@@ -135,7 +135,6 @@ class GroupMembership:
         )
 
     async def stop(self) -> None:
-        """Cancel running lookups."""
         await self._lookups.stop()
 
     @staticmethod

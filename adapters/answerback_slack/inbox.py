@@ -58,8 +58,6 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 @dataclass(eq=False)
 class HomeTabs:
-    """Publish people's Homes and keep them up to date."""
-
     asks: Asks
     calls: SlackApi
     groups: GroupMembership

@@ -16,7 +16,7 @@ from answerback.presentation import text_fitting, wording
 from answerback.presentation.batch_rows import BatchRows
 from answerback.presentation.context_layout import fit_context
 from answerback.presentation.sanitize import one_line, visible
-from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb, encode
+from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb
 from answerback_slack import limits, people_text
 from answerback_slack.blocks import (
     Block,
@@ -92,7 +92,7 @@ def build_home_view(
 
 
 def _batch_button(label: str, verb: Verb, style: ButtonStyle = None) -> Block:
-    return button(label, str(verb), encode(NO_ASK, 0, verb), style)
+    return button(label, str(verb), Control(NO_ASK, 0, verb).encode(), style)
 
 
 def _whole_context(prompt: Prompt) -> list[Block] | None:
@@ -126,7 +126,7 @@ def batch_modal(asks: Sequence[Ask], verb: Verb, labels: Labels) -> Block | None
         blocks += [paragraph(f"{number}. {_headline(row.text)}"), *(row.shown or ())]
         label = text_fitting.shorten(one_line(asker), _ASKER_ROOM)
         blocks.append(input_block(label, row.tick, boxes, optional=True))
-    control = encode(NO_ASK, 0, verb)
+    control = Control(NO_ASK, 0, verb).encode()
     return (
         modal_view(decision, control, "", blocks, submit=decision, close=labels.cancel)
         if rows

@@ -113,7 +113,6 @@ def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
 
 
 def manifest_yaml(mode: str, url: str = EXAMPLE_URL) -> str:
-    """The manifest as YAML to paste."""
     return to_yaml(manifest(mode, url))
 
 

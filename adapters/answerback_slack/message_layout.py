@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from answerback.core.labels import Labels
-from answerback.core.view import Prompt, View
+from answerback.core.view import View
 from answerback.presentation import attribution, text_fitting
-from answerback.presentation.context_layout import fit_asides, fit_context
+from answerback.presentation.context_layout import FittedBlocks
 from answerback.presentation.sanitize import visible
 from answerback_chat.control_buttons import PlannedButton
 from answerback_chat.control_codec import Control, Verb
@@ -61,7 +61,6 @@ class MessageBuilder:
         """The label of the button that opens the full text."""
 
     def encode_control(self, verb: Verb, argument: str | int = "") -> str:
-        """Encode a control of this view."""
         return Control(self.view.ask_id, self.view.revision, verb, str(argument)).encode()
 
     def control_button(
@@ -72,7 +71,6 @@ class MessageBuilder:
         *,
         primary: bool = False,
     ) -> Block:
-        """A button that triggers ``verb``."""
         return self.button(PlannedButton(label, verb, str(argument), primary))
 
     def button(self, planned: PlannedButton) -> Block:
@@ -103,22 +101,12 @@ class MessageBuilder:
     def add_paragraphs(self, text: str, room: int) -> None:
         self.blocks += sections(self.fit(text, room))
 
-    def add_context(self, prompt: Prompt, room: int) -> None:
-        """Add the context of a question."""
-        context = fit_context(prompt, room)
-        self.blocks += rich_text(context.blocks)
-        if more := context.more_label(self.labels):
-            self.shortened, self.more = True, more
-
-    def add_asides(self, room: int) -> None:
-        """Add what people asked back about the question, and the agent's explanations."""
-        asides = fit_asides(self.view, self.labels, room)
-        self.blocks += rich_text(asides.blocks)
-        if more := asides.more_label(self.labels):
+    def add_rich_text(self, fitted: FittedBlocks) -> None:
+        self.blocks += rich_text(fitted.blocks)
+        if more := fitted.more_label(self.labels):
             self.shortened, self.more = True, more
 
     def add_small_text(self, text: str, room: int) -> None:
-        """Add a small grey text."""
         self.blocks.append(small_text(self.fit(text, min(room, limits.CONTEXT_TEXT))))
 
     def add_asker_line(self, title: str, room: int) -> None:

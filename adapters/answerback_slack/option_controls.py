@@ -13,7 +13,7 @@ from typing import Final
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.view import Prompt
 from answerback.presentation import text_fitting
-from answerback.presentation.option_controls import OptionLimits, chosen_indexes
+from answerback.presentation.option_controls import OptionLimits, is_several, selected_indexes
 from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.text_fitting import fits_line
 from answerback_chat.control_buttons import free_text_buttons, option_buttons
@@ -52,7 +52,7 @@ def build_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[B
     if OPTION_LIMITS.fits_buttons(question):
         buttons = builder.buttons(option_buttons(prompt, OPTION_LIMITS))
         return _row(builder, [*buttons, *_text_buttons(builder, prompt)])
-    selection = _initial_selection(builder, prompt)
+    selection = selected_indexes(prompt, builder.selected if is_several(prompt) else None)
     in_message = option_inputs(question, selection, builder.encode_control, builder.labels.choose)
     if len(question.options) > limits.BOXES and text_length(in_message) > room:
         builder.shortened = True
@@ -60,14 +60,6 @@ def build_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[B
         return [builder.controls_row("answer", buttons + _text_buttons(builder, prompt))]
     submit = builder.control_button(builder.labels.submit, Verb.SUBMIT_SELECTION, primary=True)
     return [*in_message, builder.controls_row("answer", [submit, *_text_buttons(builder, prompt)])]
-
-
-def _initial_selection(builder: MessageBuilder, prompt: Prompt) -> Sequence[int]:
-    """The indexes of the options that are selected initially."""
-    several = prompt.question.answer_type is AnswerType.MULTI_SELECT
-    if several and builder.selected is not None:
-        return [index for index in builder.selected if index < len(prompt.question.options)]
-    return chosen_indexes(prompt)
 
 
 def preview_buttons(builder: MessageBuilder, question: Question) -> list[Block]:
@@ -83,9 +75,7 @@ def preview_buttons(builder: MessageBuilder, question: Question) -> list[Block]:
 
 def lists_options(question: Question) -> bool:
     """Whether the message lists the options as text above their controls."""
-    if not question.options or OPTION_LIMITS.fits_sections(question):
-        return False
-    return OPTION_LIMITS.needs_text_list(question)
+    return not OPTION_LIMITS.fits_sections(question) and OPTION_LIMITS.needs_text_list(question)
 
 
 def numbered_options(question: Question) -> list[str]:
@@ -182,6 +172,5 @@ def _option_sections(builder: MessageBuilder, prompt: Prompt, room: int) -> list
 
 
 def _text_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
-    """The buttons that open a text input."""
     planned = free_text_buttons(prompt, builder.labels, takes_note=prompt.question.notes)
     return builder.buttons(planned)

@@ -33,7 +33,6 @@ class OptionalFeature:
 
     @property
     def is_on(self) -> bool:
-        """Whether to try the feature."""
         return time.monotonic() >= self._off_until
 
     def turn_off_if_unsupported(self, error: PlatformError) -> bool:

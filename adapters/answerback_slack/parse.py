@@ -82,7 +82,6 @@ class _Interaction:
 
     @property
     def actor(self) -> Actor:
-        """Who did it."""
         return Actor(self.person)
 
     @property
@@ -92,7 +91,6 @@ class _Interaction:
 
     @property
     def delivery(self) -> str:
-        """The id under which it counts once."""
         return f"slack:{self.trigger_id}"
 
 
@@ -130,8 +128,6 @@ class Click(_Interaction):
 
 @dataclass(frozen=True, slots=True)
 class Submission(_Interaction):
-    """A submitted modal."""
-
     lines: tuple[str, ...] = ()
     """The contents of its inputs as the person sees them: one line per input, with its label; options by theirs."""
     wanted: None = None
@@ -295,7 +291,6 @@ def _metadata(view: Mapping[str, object]) -> MessageLocation | None:
 
 
 def entered_values(state: Mapping[str, object]) -> dict[str, FieldEntry]:
-    """The contents of all inputs."""
     return {
         block_id: entered(element)
         for block_id, block in object_of(state.get("values")).items()

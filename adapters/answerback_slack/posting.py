@@ -66,7 +66,6 @@ class MessageRef:
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, JsonValue] | None) -> MessageRef | None:
-        """Parse the reference that is stored with an ask."""
         channel = (stored or {}).get("channel")
         if stored is None or not isinstance(channel, str):
             return None
@@ -80,20 +79,16 @@ class MessageRef:
         )
 
     def to_stored(self) -> dict[str, JsonValue]:
-        """Return the JSON object to store with the ask."""
         pending = {"at": self.at, "dead": self.replaced_ts} if self.ts is None else {}
         return {"channel": self.channel, "ts": self.ts, "thread": self.thread, **pending}
 
     def shown(self, revision: int) -> Shown:
-        """Return the report to the store that this revision is shown."""
         thread = Thread(channel=self.channel, id=self.thread or self.ts, url=self.url)
         return Shown(revision, self.to_stored(), thread, self.since)
 
 
 @dataclass(eq=False)
 class Posting(LiveMessages[MessageRef, Message]):
-    """Keep each ask's message in Slack in line with what is stored."""
-
     platform = "Slack"
 
     calls: SlackApi

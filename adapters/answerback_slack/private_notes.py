@@ -17,7 +17,6 @@ from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Rejected
 from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat
-from answerback_chat import message_texts
 from answerback_chat.control_codec import Verb, command_control
 from answerback_chat.retry import min_retry_delay, retry
 from answerback_slack import limits, people_text
@@ -143,11 +142,10 @@ def rejection_mrkdwn(
     Args:
         copy: the version that the reader acted on, unless they typed.
     """
-    return message_texts.rejection(rejected, labels, NOTE_MARKS, reader.user_id, copy)
+    return wording.rejection_note(rejected, labels, NOTE_MARKS, reader.user_id, copy)
 
 
 def command_note(answer: CommandAnswer) -> Block:
-    """The private message that answers a command."""
     text = escape_within(answer.text, limits.MESSAGE_TEXT)
     buttons = [
         button(each.label, f"{Verb.RUN}.{place}", command_control(each))

@@ -14,6 +14,7 @@ from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Line, Prompt, View
 from answerback.presentation import answer_summary, text_fitting, wording
+from answerback.presentation.context_layout import fit_asides, fit_context
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import as_json, one_line, visible
 from answerback_chat.control_buttons import answer_buttons, more_buttons, walk_buttons
@@ -112,9 +113,9 @@ def _add_prompt(builder: MessageBuilder, prompt: Prompt) -> None:
         builder.shortened |= tag.is_cut
     builder.add_asker_line(title, TITLE_ROOM)
     _add_answers_so_far(builder)
-    builder.add_context(prompt, CONTEXT_ROOM)
+    builder.add_rich_text(fit_context(prompt, CONTEXT_ROOM))
     builder.add_heading(question.text, QUESTION_ROOM)
-    builder.add_asides(min(ASIDES_ROOM, builder.remaining_room // 2))
+    _add_asides(builder)
     room = builder.remaining_room - RESERVED_ROOM - MIN_LIST_ROOM
     controls = _answer_controls(builder, prompt, room)
     if option_controls.lists_options(question):
@@ -124,6 +125,11 @@ def _add_prompt(builder: MessageBuilder, prompt: Prompt) -> None:
         )
     builder.blocks += controls
     builder.blocks.append(_navigation(builder))
+
+
+def _add_asides(builder: MessageBuilder) -> None:
+    room = min(ASIDES_ROOM, builder.remaining_room // 2)
+    builder.add_rich_text(fit_asides(builder.view, builder.labels, room))
 
 
 def _add_answers_so_far(builder: MessageBuilder) -> None:
@@ -193,7 +199,6 @@ def _navigation(builder: MessageBuilder) -> Block:
 
 
 def _confirmation(builder: MessageBuilder, label: str) -> Block:
-    """The confirmation of a button that ends the turn."""
     labels = builder.labels
     text = wording.end_turn_text(builder.view.label, labels, deny=builder.view.approval)
     return {
@@ -215,11 +220,11 @@ def _add_summary(builder: MessageBuilder) -> None:
     view, labels, lines = builder.view, builder.labels, builder.view.lines
     builder.add_asker_line(wording.asks_line(view, labels), TITLE_ROOM)
     if view.confirmation:
-        builder.add_context(view.confirmation.about, CONTEXT_ROOM)
+        builder.add_rich_text(fit_context(view.confirmation.about, CONTEXT_ROOM))
     builder.add_heading(wording.summary_title(view, labels), limits.HEADER_TEXT)
     builder.add_small_text(wording.summary_text(view, labels), TITLE_ROOM)
     builder.append_to_small_text(builder.answerer_line())
-    builder.add_asides(min(ASIDES_ROOM, builder.remaining_room // 2))
+    _add_asides(builder)
     room = builder.remaining_room - RESERVED_ROOM * 2
     entries = [people_text.question_and_answer(line, labels) for line in lines]
     if len(lines) <= MAX_EDIT_BUTTONS and view.is_review:

@@ -66,7 +66,6 @@ class ResponderNames:
         return {each: name for each, name in names.items() if name}
 
     async def stop(self) -> None:
-        """Cancel running lookups."""
         await self._lookups.stop()
 
     async def _fetch(self, key: str) -> Mapping[str, str]:

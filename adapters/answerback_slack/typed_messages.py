@@ -71,17 +71,14 @@ class TypedMessage:
 
     @property
     def actor(self) -> Actor:
-        """Who typed it."""
         return Actor(self.person)
 
     @property
     def at(self) -> float | None:
-        """When it was typed, by Slack's clock."""
         return seconds_from_ts(self.where.ts)
 
     @property
     def delivery(self) -> str:
-        """The id under which it counts once, however it arrived."""
         return self.where.delivery
 
 
@@ -134,7 +131,6 @@ class TypedMessageListener(Platform[TypedMessage]):
             self.later.spawn("offer", self._offer(message, message.where.thread))
 
     def is_addressed(self, message: TypedMessage) -> bool:
-        """Whether a message is direct or mentions the bot."""
         bot = self.identity.bot_user
         return message.is_direct or (bot is not None and mentions_user(message.text, bot))
 
@@ -227,7 +223,6 @@ class TypedMessageListener(Platform[TypedMessage]):
     # --- responses to typed messages ---------------------------------------------------------------
 
     async def mark_taken(self, message: Click | TypedMessage) -> None:
-        """Mark a message as taken, with a reaction."""
         where = message.used_message if isinstance(message, Click) else message.where
         add = self.calls.client.reactions_add
         await self.calls.call(add, channel=where.channel, timestamp=where.ts, name=_TAKEN_REACTION)
@@ -240,12 +235,10 @@ class TypedMessageListener(Platform[TypedMessage]):
     async def tell_author(
         self, message: TypedMessage, text: str, blocks: Sequence[Block] | None = None
     ) -> None:
-        """Notify the author privately, where they typed."""
         await self.notes.send(text, message.person.user_id, message.where, blocks=blocks)
 
 
 def _with_link(text: str, ask: Ask | None) -> str:
-    """Add the link to an ask to mrkdwn about it."""
     thread = ask.thread if ask else None
     return f"{text} <{escape(thread.url)}>" if thread and thread.url else text
 

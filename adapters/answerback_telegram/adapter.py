@@ -115,7 +115,7 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         )
         if webhook_secret:
             endpoint = HttpEndpoint(webhook_secret, self._handle_update)
-            self._routes = [web.post(PATH, endpoint.handle)]
+            self.routes = [web.post(PATH, endpoint.handle)]
         else:
             self._source = UpdatePoller(
                 calls,
@@ -224,6 +224,5 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
 async def build(
     settings: TelegramSettings, host: Host, asks: Asks, paces: Paces = PACES
 ) -> TelegramSurface:
-    """Build the surface; see `answerback_chat.chat_plugin`."""
     secret = (await host.secret()).hex() if settings.webhook else None
     return TelegramSurface(asks, settings, host, secret, paces)

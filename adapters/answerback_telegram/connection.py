@@ -81,7 +81,6 @@ class UpdatePoller:
         self._failure = ""
 
     async def start(self) -> None:
-        """Begin to poll, in the background."""
         self._polling.spawn("telegram updates", self._run())
 
     async def stop(self) -> None:

@@ -19,7 +19,6 @@ _TELEGRAM: Final = FindingFactory("Telegram")
 
 
 async def findings(settings: TelegramSettings, checkup: DoctorContext) -> AsyncIterator[Finding]:
-    """Run all checks, one after the other."""
     calls = TelegramApi(checkup.http, settings.token, settings.api_url)
     is_open = ANYONE in {*settings.responders, *checkup.responders}
     try:

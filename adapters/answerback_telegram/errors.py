@@ -139,7 +139,6 @@ def translate(error: TelegramError, what: str) -> PlatformError:
 
 
 def _refused(error: TelegramError, what: str) -> PlatformError:
-    """Return the error for a sentence of Telegram's."""
     sentence = error.message[:300]
     for part, (kind, advice) in TABLE.items():
         if part in sentence.casefold():
@@ -150,5 +149,4 @@ def _refused(error: TelegramError, what: str) -> PlatformError:
 
 
 def limited(what: str, seconds: float) -> RateLimitedError:
-    """Return the error for a call that Telegram limits."""
     return RateLimitedError(f"Telegram limits {what}", retry_after=max(seconds, 0.01), code="429")

@@ -59,7 +59,6 @@ class HelperMessages:
             await self.send(place, compose([escape(start)], []), reply_to)
 
     async def edit(self, full: str, payload: Json) -> None:
-        """Change a message."""
         await self._calls.call("editMessageText", address(full) | payload)
 
     async def delete(self, full: str) -> None:
@@ -71,7 +70,6 @@ class HelperMessages:
             await self._calls.call("editMessageReplyMarkup", address(full) | empty)
 
     async def react(self, full: str, emoji: str) -> None:
-        """Mark a person's message."""
         reaction: Json = {"reaction": [{"type": "emoji", "emoji": emoji}]}
         await self._calls.call("setMessageReaction", address(full) | reaction)
 

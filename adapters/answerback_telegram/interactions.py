@@ -22,9 +22,8 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.commands import CommandAnswer
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
+from answerback.presentation import wording
 from answerback.presentation.option_controls import is_several, selection_digest
-from answerback.presentation.wording import ActedOnVersion
-from answerback_chat import message_texts
 from answerback_chat.bot_listener import is_resent
 from answerback_chat.control_codec import KEEP_GOING, Verb
 from answerback_chat.selection_drafts import SelectionDrafts
@@ -85,7 +84,6 @@ class ClickHandler:
         return self._selections.lock_for(used.control)
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> ClickResponse:
-        """Respond to a button that this version does not know."""
         return ClickResponse(private_notes.click_note(self.labels.not_found))
 
     async def respond_to_failure(self, error: Exception, used: Click | None) -> ClickResponse:
@@ -137,10 +135,9 @@ class ClickHandler:
             after += self._close(used).after if used.is_helper else ()
             after += self._retire_copy(ask, used)
         if (typed := used.typed) is None:
-            version = ActedOnVersion(used.control.revision, self.now())
-            text = message_texts.rejection(
-                rejected, self.labels, note_marks(names), reader, version
-            )
+            version = wording.ActedOnVersion(used.control.revision, self.now())
+            marks = note_marks(names)
+            text = wording.rejection_note(rejected, self.labels, marks, reader, version)
             return ClickResponse(private_notes.click_note(text), tuple(after))
         message = private_notes.rejection_text(rejected, self.labels, reader, names)
         mark: Effect = lambda: self.helpers.mark(typed, REFUSED)  # noqa: E731

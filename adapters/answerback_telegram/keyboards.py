@@ -81,5 +81,4 @@ def rows(buttons: Sequence[Json], across: int = 3) -> list[Row]:
 
 
 def inline_keyboard(laid: Iterable[Row]) -> Json:
-    """Return the keyboard of a message."""
     return {"inline_keyboard": [[*row] for row in laid if row]}

@@ -77,12 +77,10 @@ def _is_listed(question: Question) -> bool:
 
 
 def page_count(question: Question) -> int:
-    """Return the number of pages of the list."""
     return max(1, -(-len(question.options) // PAGE))
 
 
 def shown_page(prompt: Prompt, state: ListState) -> int:
-    """Return the page to show."""
     if state.page is not None and state.page < page_count(prompt.question):
         return state.page
     return min(chosen_indexes(prompt), default=0) // PAGE

@@ -93,7 +93,6 @@ class Click(NamedTuple):
 
     @property
     def chat(self) -> str:
-        """The id of the chat."""
         return self.place.chat
 
     @property
@@ -103,20 +102,16 @@ class Click(NamedTuple):
 
     @property
     def is_on_inbox(self) -> bool:
-        """Whether it is a control of an inbox."""
         return self.control.verb in _ON_INBOX
 
     @property
     def delivery(self) -> str:
-        """The delivery id, under which this counts only once."""
         return (
             f"telegram:click:{self.id}" if self.typed is None else f"telegram:message:{self.typed}"
         )
 
 
 class TypedMessage(NamedTuple):
-    """A message that a person typed."""
-
     id: str
     place: Place
     actor: Actor
@@ -134,12 +129,10 @@ class TypedMessage(NamedTuple):
 
     @property
     def delivery(self) -> str:
-        """The delivery id, under which this counts only once."""
         return f"telegram:message:{self.id}"
 
     @property
     def chat(self) -> str:
-        """The id of the chat."""
         return self.place.chat
 
     @property
@@ -161,7 +154,6 @@ class TypedMessage(NamedTuple):
 
     @property
     def in_group(self) -> bool:
-        """Whether others read it, too."""
         return self.place.is_group
 
 

@@ -25,7 +25,6 @@ Names = Mapping[str, str]
 
 
 def person_name(who: Person) -> str:
-    """Return the name of the person who acted."""
     return shorten_line(wording.display_name(who), _NAME_BUDGET)[0]
 
 

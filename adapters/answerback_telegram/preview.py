@@ -22,7 +22,6 @@ def preview(view: View, labels: Labels) -> Preview:
 
 
 def html(message: Json) -> Markup:
-    """Render a message with its keyboard."""
     text = Markup(str(message.get("text", "")).replace("\n", "<br>"))
     keyboard = message.get("reply_markup")
     rows = keyboard.get("inline_keyboard") if isinstance(keyboard, Mapping) else None

@@ -30,7 +30,6 @@ def click_note(text: str) -> str:
 
 
 def command_note(answer: CommandAnswer) -> Json:
-    """Render the answer to a command, with its buttons."""
     text, _ = shorten(answer.text, limits.MESSAGE_TEXT)
     buttons = [keyboards.data_button(each.label, command_control(each)) for each in answer.buttons]
     return compose([text], keyboards.rows(buttons))
@@ -38,12 +37,11 @@ def command_note(answer: CommandAnswer) -> Json:
 
 def rejection_text(why: Rejected, labels: Labels, reader: str, names: Names) -> str:
     """Return why a typed message was not accepted, as HTML, below the question and with a link to it."""
-    sentence = message_texts.rejection(why, labels, marks(names), reader)
+    sentence = wording.rejection_note(why, labels, marks(names), reader)
     return message_texts.about_rejected(why, sentence, link_to(why.ask) if why.ask else "", MARKUP)
 
 
 def confirm_end_turn(view: View, labels: Labels) -> Json:
-    """Render the confirmation of End Turn."""
     text = wording.end_turn_text(view.label, labels, deny=view.approval)
     keep = button(view, labels.keep_going, Verb.END_TURN, KEEP_GOING)
     label = labels.reply_and_end(deny=view.approval)[1]

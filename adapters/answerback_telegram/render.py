@@ -164,15 +164,12 @@ def _answer_rows(view: View, prompt: Prompt, labels: Labels, state: ListState) -
             for each in planned
         )
         return _planned(view, marked, 2)
-    row = [*_prefilled(view, prompt, labels), *keyboards.buttons(view, planned)]
+    # A chat has no input that could start with the prefill.
+    row = [button(view, labels.submit, Verb.ANSWER)] if prompt.is_prefilled else []
+    row += keyboards.buttons(view, planned)
     if prompt.question.answer_type is AnswerType.TEXT:
         row.append(button(view, labels.none_chosen, Verb.ANSWER, keyboards.EMPTY))
     return [row]
-
-
-def _prefilled(view: View, prompt: Prompt, labels: Labels) -> Row:
-    """The button that answers with the prefill: a chat has no input that could start with it."""
-    return [button(view, labels.submit, Verb.ANSWER)] if prompt.is_prefilled else []
 
 
 def _planned(view: View, planned: Iterable[PlannedButton], across: int = 4) -> list[Row]:

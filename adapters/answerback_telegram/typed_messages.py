@@ -23,8 +23,6 @@ from answerback_telegram.responder_names import ResponderNames
 
 @dataclass(eq=False)
 class TypedMessageListener(BotMessageListener[TypedMessage]):
-    """Handles messages; see `answerback_chat.bot_listener.BotMessageListener`."""
-
     resends = True
     taken_mark = TAKEN
     refused_mark = REFUSED

@@ -20,7 +20,7 @@ from answerback.core.people import People
 from answerback.core.person import AuthMethod
 from answerback.core.secrecy import keeps_secret, without_unconfirmed
 from answerback.core.too_late import can_try_again
-from answerback.core.view import Control, view_of
+from answerback.core.view import Control
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDesk
@@ -268,7 +268,7 @@ class AskPages:
         labels = self._site.labels
         marks = people_text.plain_format(labels)
         reader = visit.person.user_id if visit.person else None
-        notice = wording.rejection_note(rejected, view_of(ask), labels, marks, reader)
+        notice = wording.rejection_note(rejected, labels, marks, reader)
         texts = parse.typed_texts(post)
         return await self._ask_page(visit, ask, status, notice=notice, unsaved_texts=texts)
 

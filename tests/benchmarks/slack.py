@@ -153,7 +153,7 @@ async def _answerback(
     if kind != "http":
         await MessageSync(service).sweep(ASKS)
     await surface.start()
-    return surface.public_routes()
+    return surface.routes
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from answerback.core.grants import GrantNote
 from answerback.core.handing_over import reminder_recipients
 from answerback.core.headline import fit
 from answerback.core.labels import Labels
-from answerback.core.view import View, asker_label
+from answerback.core.view import View, asker_label, view_of
 from answerback.core.walker import Person, Source
 from answerback.ports.surface import Rejected, RejectReason
 from answerback.presentation.attribution import AttributionFormat, fill, utc_clock
@@ -254,7 +254,6 @@ def source_note(source: Source, labels: Labels) -> str | None:
 
 def rejection_note(
     rejected: Rejected,
-    view: View | None,
     labels: Labels,
     marks: AttributionFormat,
     reader: str | None = None,
@@ -263,11 +262,11 @@ def rejection_note(
     """Return the private note to a person whose action was rejected, marked up.
 
     Args:
-        view: the view of ``rejected.ask``; None if there is no ask.
         reader: the id of the person who acted, so that the note does not call them another person.
         copy: the version they acted on; None if they typed, or if it is always current.
     """
     ask = rejected.ask
+    view = view_of(ask) if ask else None
     match rejected.why:
         case RejectReason.NOT_ALLOWED if any(
             problem.code in refusals.FORBIDDEN for problem in rejected.problems

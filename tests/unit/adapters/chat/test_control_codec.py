@@ -2,7 +2,7 @@
 
 import pytest
 
-from answerback_chat.control_codec import Control, Verb, decode, encode
+from answerback_chat.control_codec import Control, Verb, decode
 
 LONGEST = "ask_" + "z" * 40
 
@@ -17,7 +17,7 @@ LONGEST = "ask_" + "z" * 40
 def test_an_encoded_control_can_be_decoded_and_fits_every_platform(
     verb: Verb, argument: str
 ) -> None:
-    text = encode(LONGEST, 999_999_999, verb, argument)
+    text = Control(LONGEST, 999_999_999, verb, argument).encode()
     assert len(text) <= 100
     assert decode(text) == Control(LONGEST, 999_999_999, verb, argument)
 
@@ -38,7 +38,7 @@ def test_a_control_that_could_not_be_decoded_is_not_encoded(
     ask_id: str, revision: int, argument: str
 ) -> None:
     with pytest.raises(ValueError, match="control"):
-        encode(ask_id, revision, Verb.BACK, argument)
+        Control(ask_id, revision, Verb.BACK, argument).encode()
 
 
 @pytest.mark.rule("SURFACE-15")

@@ -149,7 +149,9 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
                 return question.options[at[0]].value if at else None
 
     def _button(self, place: int) -> str:
-        return control_codec.encode(self._ask.id, self._ask.revision, Verb.ANSWER, str(place))
+        return control_codec.Control(
+            self._ask.id, self._ask.revision, Verb.ANSWER, str(place)
+        ).encode()
 
     async def _entry_start(self, question: Question) -> JsonValue:
         is_text = question.answer_type is AnswerType.TEXT

@@ -61,7 +61,7 @@ async def test_all_waiters_learn_of_a_click_whose_connection_is_cut_during_the_c
 
         monkeypatch.setattr(up.service, "apply", apply)
         app = web.Application()
-        app.add_routes(up.surface.public_routes())
+        app.add_routes(up.surface.routes)
         bound = await bind_socket("127.0.0.1", 0, "public")
         runner = await serve_app(app, bound)
         ask = await up.shown(await up.submit(ONE))

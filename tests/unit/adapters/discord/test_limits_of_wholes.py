@@ -17,7 +17,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.store_values import Page
 from answerback.testing.example_commands import EXAMPLE_COMMANDS
-from answerback_chat.control_codec import Verb, encode
+from answerback_chat.control_codec import Control, Verb
 from answerback_discord import (
     api_client,
     components,
@@ -116,7 +116,7 @@ def test_the_nonce_of_a_post() -> None:
 
 def test_the_longest_custom_id_is_valid_for_discord() -> None:
     for verb in Verb:
-        custom_id = encode("ask_" + "z" * 40, 999_999_999, verb, "A" * 30)
+        custom_id = Control("ask_" + "z" * 40, 999_999_999, verb, "A" * 30).encode()
         assert (
             check_message(components.message(components.rows([components.button("b", custom_id)])))
             == []

@@ -123,7 +123,7 @@ async def run_surface(
 
 async def _serve_endpoint(surface: TelegramSurface, bound: socket, stack: AsyncExitStack) -> None:
     app = web.Application()
-    app.add_routes(surface.public_routes())
+    app.add_routes(surface.routes)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2, auto_decompress=False)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
