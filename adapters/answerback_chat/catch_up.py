@@ -24,6 +24,7 @@ from answerback.core.escalation import as_left_behind
 from answerback.core.form import AnswerType
 from answerback.ports.backoff import Backoff
 from answerback.ports.surface import Asks
+from answerback_chat.background_tasks import BackgroundTasks
 
 logger = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ class MissedMessageReader(Generic[Place]):
         """Whether a live message may be posted but is not recorded as such: replies under it are not self.read yet."""
         self._reads_left = 0
         self._later: asyncio.TimerHandle | None = None
-        self._reading: set[asyncio.Task[bool]] = set()
+        self._reading = BackgroundTasks()
 
     async def record_handled(self, at: float | None) -> None:
         """Record that a message sent at this time, by the platform's clock, was handled."""
@@ -103,12 +104,9 @@ class MissedMessageReader(Generic[Place]):
     def read_one(self, ask: Ask) -> None:
         """Read in the background what was typed at one ask, whose message is only now known to be there."""
         if (posted := _answerable_since(ask)) is not None:
-            task = asyncio.create_task(
-                self._read_places(dict.fromkeys(self.places(ask), posted)),
-                name=f"{self.surface} messages missed at {ask.id}",
-            )
-            self._reading.add(task)
-            task.add_done_callback(self._reading.discard)
+            starts = dict.fromkeys(self.places(ask), posted)
+            what = f"reading of {self.surface} messages missed at {ask.id}"
+            self._reading.spawn(what, self._read_places(starts))
 
     def _begin(self) -> None:
         self._cancel_unconfirmed_read()  # what it would read is read now
@@ -122,10 +120,10 @@ class MissedMessageReader(Generic[Place]):
     async def stop(self) -> None:
         """Cancel reading; the next start catches up."""
         self._cancel_unconfirmed_read()
-        tasks = [*self._reading, *([] if self._task is None else [self._task])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._reading.stop(0.0)
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
 
     async def _catch_up(self) -> None:
         while self._again.is_set():

@@ -124,7 +124,8 @@ class ReferencedMessage(NamedTuple):
 
 class TypedMessage(NamedTuple):
     id: str
-    channel_id: str
+    chat: str
+    """The id of the channel."""
     guild_id: str | None
     actor: Actor
     text: str
@@ -137,10 +138,6 @@ class TypedMessage(NamedTuple):
     @property
     def delivery(self) -> str:
         return f"discord:message:{self.id}"
-
-    @property
-    def chat(self) -> str:
-        return self.channel_id
 
     @property
     def in_group(self) -> bool:
@@ -282,7 +279,7 @@ def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMess
         return None
     return TypedMessage(
         id=number,
-        channel_id=channel_id,
+        chat=channel_id,
         guild_id=_id(body.get("guild_id")),
         actor=actor,
         text=text.strip(),

@@ -67,20 +67,13 @@ class EventHandler:
 
     # --- deleted ---------------------------------------------------------------------------------
 
-    async def _message_deleted(self, data: Event) -> None:
-        await self._deleted(data.id, data.channel_id)
-
     async def _messages_deleted(self, data: Event) -> None:
-        for message_id in data.ids:
-            await self._deleted(message_id, data.channel_id)
-
-    async def _deleted(self, message_id: str | None, channel: str | None) -> None:
-        await self._require_recorded(
-            message_id or "", channel
-        )  # first: it may be recorded meanwhile
-        ask = await self.asks.find_by_message(SURFACE, message_id or "")
-        if ask is not None:
-            await self.asks.show_again(ask.id, deleted=True)
+        for message_id in filter(None, (data.id, *data.ids)):
+            # First: it may be recorded meanwhile.
+            await self._require_recorded(message_id, data.channel_id)
+            ask = await self.asks.find_by_message(SURFACE, message_id)
+            if ask is not None:
+                await self.asks.show_again(ask.id, deleted=True)
 
     async def _require_recorded(self, message_id: str, channel: str | None) -> None:
         """Raise if a deleted message may be one whose post is not recorded yet."""
@@ -179,7 +172,7 @@ def _guild_of(ask: Ask) -> JsonValue:
 
 
 _HANDLERS: Final[Mapping[str, Callable[[EventHandler, Event], Awaitable[None]]]] = {
-    "MESSAGE_DELETE": EventHandler._message_deleted,
+    "MESSAGE_DELETE": EventHandler._messages_deleted,
     "MESSAGE_DELETE_BULK": EventHandler._messages_deleted,
     "CHANNEL_DELETE": EventHandler._channel_deleted,
     "THREAD_DELETE": EventHandler._channel_deleted,

@@ -55,13 +55,13 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             ask = await self._ask_of_reply(typed.replied)
             return [ask] if ask else []
         if typed.guild_id is None:
-            return await self.asks.list_open_at(SURFACE, typed.channel_id, None, typed.at)
-        place = await self.channels.get_place(typed.channel_id)
+            return await self.asks.list_open_at(SURFACE, typed.chat, None, typed.at)
+        place = await self.channels.get_place(typed.chat)
         if place.kind is ChannelKind.THREAD:
             parent = place.parent or ""
-            return await self.asks.list_open_at(SURFACE, parent, typed.channel_id, typed.at)
-        open_asks = await self.asks.list_open_at(SURFACE, typed.channel_id, None, typed.at)
-        return [ask for ask in open_asks if (ask.message or {}).get("channel") == typed.channel_id]
+            return await self.asks.list_open_at(SURFACE, parent, typed.chat, typed.at)
+        open_asks = await self.asks.list_open_at(SURFACE, typed.chat, None, typed.at)
+        return [ask for ask in open_asks if (ask.message or {}).get("channel") == typed.chat]
 
     async def read_shown(self, ask: Ask) -> ShownRevision | None:
         """Fetch the message: the response to a click may have updated it."""
@@ -88,7 +88,7 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         await self._send(direct.id, typed, self._about(typed, text))
 
     async def _send_in_place(self, typed: TypedMessage, text: str) -> None:
-        await self._send(typed.channel_id, typed, text)
+        await self._send(typed.chat, typed, text)
 
     def _about(self, typed: TypedMessage, text: str) -> str:
         """Return a note for a direct message, which must say what it is about: with one link."""
@@ -104,17 +104,17 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
             "nonce": typed.id,
             "enforce_nonce": True,
         }
-        if channel_id == typed.channel_id:
+        if channel_id == typed.chat:
             body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
         await self.calls.request("POST", f"/channels/{channel_id}/messages", body)
 
     async def _react(self, typed: TypedMessage, mark: str) -> None:
-        path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(mark)}/@me"
+        path = f"/channels/{typed.chat}/messages/{typed.id}/reactions/{quote(mark)}/@me"
         await self.calls.request("PUT", path)
 
 
 def _url_of(typed: TypedMessage) -> str:
-    place = {"guild": typed.guild_id, "channel": typed.channel_id, "id": typed.id}
+    place = {"guild": typed.guild_id, "channel": typed.chat, "id": typed.id}
     return private_notes.message_url(place)
 
 

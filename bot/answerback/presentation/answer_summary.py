@@ -6,7 +6,7 @@ Owns which of the answers so far are shown above an open question. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
@@ -19,14 +19,6 @@ MAX_RECENT_ANSWERS: Final = 5
 """How many answers are shown above an open question; on a phone, more would push it off the screen."""
 MAX_RECENT_UNITS: Final = 800
 """Units that they may take in total."""
-
-
-class RecentAnswers(NamedTuple):
-    """The newest answers, oldest first, each as a line."""
-
-    lines: list[str]
-    earlier: int
-    """How many more there are."""
 
 
 def answer_texts(line: Line, labels: Labels) -> list[str]:
@@ -51,8 +43,8 @@ def brief_answer(view: View, labels: Labels) -> str:
     return ", ".join(text for line in given for text in answer_texts(line, labels))
 
 
-def recent_answers(view: View, line_of: Callable[[Line], str]) -> RecentAnswers:
-    """Return the answers to show above an open question: the newest few that fit.
+def recent_answers(view: View, line_of: Callable[[Line], str]) -> tuple[list[str], int]:
+    """Return the answers to show above an open question, the newest few that fit, and how many more there are.
 
     Args:
         line_of: formats an answer as one line for the platform.
@@ -66,7 +58,7 @@ def recent_answers(view: View, line_of: Callable[[Line], str]) -> RecentAnswers:
             break
         remaining -= 1
         fitted.insert(0, text)
-    return RecentAnswers(fitted, len(view.lines) - len(fitted))
+    return fitted, len(view.lines) - len(fitted)
 
 
 def prefill_texts(prompt: Prompt, labels: Labels) -> list[str]:
