@@ -21,17 +21,9 @@ from answerback.presentation import text_fitting
 from answerback.presentation.form_inputs import FormLimits, Input, InputKind
 from answerback.presentation.form_spec import Entry, FormSpec, plan_form
 from answerback_chat.control_codec import Control, Verb
+from answerback_slack import blocks as kit
 from answerback_slack import limits, option_controls
-from answerback_slack.blocks import (
-    Block,
-    choice,
-    input_block,
-    json_bytes,
-    option_object,
-    plain_text,
-    section,
-    sections,
-)
+from answerback_slack.blocks import Block
 from answerback_slack.parse import Submission, Values, selected_indexes
 
 ACTION_ID: Final = "field"
@@ -92,7 +84,7 @@ def form_blocks(
         indexes = chosen if isinstance(chosen, list) else []
         menus = _menus(prompt.question, control, labels, indexes)
     made = [*menus, *_input_blocks(spec, labels)]
-    if menus and json_bytes(made) > limits.MODAL_BYTES * 7 // 8:
+    if menus and kit.json_bytes(made) > limits.MODAL_BYTES * 7 // 8:
         made = [*menus, *_input_blocks(spec.without_texts, labels)]
     return made
 
@@ -145,7 +137,7 @@ def _fits_modal(spec: FormSpec, labels: Labels) -> bool:
         return False
     made = _input_blocks(spec, labels)
     fits = len(made) + _QUESTION_BLOCKS <= limits.BLOCKS_PER_MODAL
-    return fits and json_bytes(made) <= limits.MODAL_BYTES * 3 // 4
+    return fits and kit.json_bytes(made) <= limits.MODAL_BYTES * 3 // 4
 
 
 def _fits_input(each: Input) -> bool:
@@ -187,15 +179,15 @@ def _input(each: Input, labels: Labels) -> list[Block]:
         element: Block = {"type": "users_select", "action_id": _TEXT}
     elif each.choices:
         if each.numbered and each.field is not None:
-            made = sections(_listed_choices(each.field))
+            made = kit.sections(_listed_choices(each.field))
         element = _menu(each, labels)
     else:
         if each.unseen is not None:
             text = f"{labels.unseen} {each.unseen}"
-            made = [section(text_fitting.shorten(text, limits.SECTION_TEXT))]
+            made = [kit.section(text_fitting.shorten(text, limits.SECTION_TEXT))]
         element = _text_element(each)
     label = f"{each.label} ({each.part[0]})" if each.part else each.label
-    block = input_block(
+    block = kit.input_block(
         label, _block_id(each), element, optional=not each.required, hint=each.hint or None
     )
     return [*made, block]
@@ -218,7 +210,7 @@ def _menu(each: Input, labels: Labels) -> Block:
     """Radio buttons, checkboxes or a menu. An optional single choice is a menu, as only a menu can be cleared."""
     several = each.kind is InputKind.SEVERAL
     made = [
-        option_object(choice.label, str(i), None if each.numbered else choice.description)
+        kit.option_object(choice.label, str(i), None if each.numbered else choice.description)
         for i, choice in enumerate(each.choices)
     ]
     if len(made) <= limits.BOXES and (several or each.required):
@@ -226,7 +218,7 @@ def _menu(each: Input, labels: Labels) -> Block:
     else:
         kind = "multi_static_select" if several else "static_select"
     chosen = each.start if isinstance(each.start, list) else ()
-    return choice(kind, ACTION_ID, made, chosen, labels.choose)
+    return kit.choice(kind, ACTION_ID, made, chosen, labels.choose)
 
 
 def _text_element(each: Input) -> Block:
@@ -260,7 +252,7 @@ def _field_element(field: Field, value: str | None) -> Block:
     elif field.kind is FieldKind.TEXT:
         element |= _length_bounds(field, value)
     if hint := placeholder(field):
-        element["placeholder"] = plain_text(hint, limits.PLACEHOLDER)
+        element["placeholder"] = kit.plain_text(hint, limits.PLACEHOLDER)
     return _with_initial(element, "initial_value", value or None)
 
 

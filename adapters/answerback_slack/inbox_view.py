@@ -17,24 +17,9 @@ from answerback.presentation.batch_rows import BatchRows
 from answerback.presentation.context_layout import fit_context
 from answerback.presentation.sanitize import one_line, visible
 from answerback_chat.control_codec import BATCH_VERBS, NO_ASK, Control, Verb
+from answerback_slack import blocks as kit
 from answerback_slack import limits, people_text
-from answerback_slack.blocks import (
-    Block,
-    ButtonStyle,
-    actions_block,
-    button,
-    date_mrkdwn,
-    escape,
-    input_block,
-    json_bytes,
-    link_button,
-    modal_view,
-    mrkdwn,
-    option_object,
-    paragraph,
-    plain_text,
-    section,
-)
+from answerback_slack.blocks import Block, ButtonStyle, escape
 from answerback_slack.people_text import place_mrkdwn
 from answerback_slack.question_context import rich_text
 
@@ -77,13 +62,13 @@ def build_home_view(
         several.append(_batch_button(labels.allow_several, Verb.ALLOW_SEVERAL, "primary"))
     if rows:
         several.append(_batch_button(labels.deny_several, Verb.DENY_SEVERAL))
-    blocks += [actions_block("home.several", several)] if several else []
+    blocks += [kit.actions_block("home.several", several)] if several else []
     if not waiting.rows:
         empty = wording.empty_inbox(open_to_anyone, labels, escape, place_mrkdwn)
-        blocks.append({"type": "section", "text": mrkdwn(empty)})
-    turns = [] if first else [button(labels.previous, PREVIOUS_ACTION, PREVIOUS_ACTION)]
-    turns += [button(labels.next, NEXT_ACTION, waiting.after)] if waiting.after else []
-    blocks += [actions_block("home.turn", turns)] if turns else []
+        blocks.append({"type": "section", "text": kit.mrkdwn(empty)})
+    turns = [] if first else [kit.button(labels.previous, PREVIOUS_ACTION, PREVIOUS_ACTION)]
+    turns += [kit.button(labels.next, NEXT_ACTION, waiting.after)] if waiting.after else []
+    blocks += [kit.actions_block("home.turn", turns)] if turns else []
     if recent:
         blocks += [{"type": "divider"}, _heading(labels.recently_answered)]
     for ask in recent:
@@ -92,14 +77,14 @@ def build_home_view(
 
 
 def _batch_button(label: str, verb: Verb, style: ButtonStyle = None) -> Block:
-    return button(label, str(verb), Control(NO_ASK, 0, verb).encode(), style)
+    return kit.button(label, str(verb), Control(NO_ASK, 0, verb).encode(), style)
 
 
 def _whole_context(prompt: Prompt) -> list[Block] | None:
     fitted = fit_context(prompt, limits.SECTION_TEXT)
     shown = rich_text(fitted.blocks)
     fits = _headline(prompt.question.text) == visible(prompt.question.text)
-    whole = fitted.says_all and fits and json_bytes(shown) <= _CONTEXT_BYTES
+    whole = fitted.says_all and fits and kit.json_bytes(shown) <= _CONTEXT_BYTES
     return shown if whole else None
 
 
@@ -121,14 +106,14 @@ def batch_modal(asks: Sequence[Ask], verb: Verb, labels: Labels) -> Block | None
         boxes: Block = {
             "type": "checkboxes",
             "action_id": str(verb),
-            "options": [option_object(one_line(decision), "0")],
+            "options": [kit.option_object(one_line(decision), "0")],
         }
-        blocks += [paragraph(f"{number}. {_headline(row.text)}"), *(row.shown or ())]
+        blocks += [kit.paragraph(f"{number}. {_headline(row.text)}"), *(row.shown or ())]
         label = text_fitting.shorten(one_line(asker), _ASKER_ROOM)
-        blocks.append(input_block(label, row.tick, boxes, optional=True))
+        blocks.append(kit.input_block(label, row.tick, boxes, optional=True))
     control = Control(NO_ASK, 0, verb).encode()
     return (
-        modal_view(decision, control, "", blocks, submit=decision, close=labels.cancel)
+        kit.modal_view(decision, control, "", blocks, submit=decision, close=labels.cancel)
         if rows
         else None
     )
@@ -136,28 +121,30 @@ def batch_modal(asks: Sequence[Ask], verb: Verb, labels: Labels) -> Block | None
 
 def batch_notice(text: str, labels: Labels) -> Block:
     """Build the modal that tells the person something about what they wanted to decide."""
-    return modal_view(labels.inbox_title, "ab1:notice", "", [section(text)], close=labels.close)
+    return kit.modal_view(
+        labels.inbox_title, "ab1:notice", "", [kit.section(text)], close=labels.close
+    )
 
 
 def _heading(text: str) -> Block:
-    return {"type": "header", "text": plain_text(text, limits.HEADER_TEXT)}
+    return {"type": "header", "text": kit.plain_text(text, limits.HEADER_TEXT)}
 
 
 def _waiting_blocks(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
-    times = [escape(labels.waits_since).format(time=date_mrkdwn(ask.created_at))]
+    times = [escape(labels.waits_since).format(time=kit.date_mrkdwn(ask.created_at))]
     if ask.expires_at is not None:
-        times.append(escape(labels.closes).format(time=date_mrkdwn(ask.expires_at)))
-    asker = plain_text(one_line(wording.asks_line(view, labels, briefly=True)), _ASKER_ROOM)
-    return [_entry(ask, view, labels), _small(asker, mrkdwn(" · ".join(times)))]
+        times.append(escape(labels.closes).format(time=kit.date_mrkdwn(ask.expires_at)))
+    asker = kit.plain_text(one_line(wording.asks_line(view, labels, briefly=True)), _ASKER_ROOM)
+    return [_entry(ask, view, labels), _small(asker, kit.mrkdwn(" · ".join(times)))]
 
 
 def _answered_blocks(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
-    asker = plain_text(one_line(wording.who_asks(view, labels)), _ASKER_ROOM)
+    asker = kit.plain_text(one_line(wording.who_asks(view, labels)), _ASKER_ROOM)
     return [
         _entry(ask, view, labels),
-        _small(asker, mrkdwn(people_text.ending_mrkdwn(view, labels))),
+        _small(asker, kit.mrkdwn(people_text.ending_mrkdwn(view, labels))),
     ]
 
 
@@ -167,9 +154,11 @@ def _entry(ask: Ask, view: View, labels: Labels) -> Block:
     shown = text_fitting.shorten(visible(asked), _QUESTION_ROOM)
     url = ask.thread.url if ask.thread else None
     if url:
-        return section(shown, link_button(labels.open_message, f"{_OPEN}.{ask.id}", url, asked))
+        return kit.section(
+            shown, kit.link_button(labels.open_message, f"{_OPEN}.{ask.id}", url, asked)
+        )
     control = Control(view.ask_id, view.revision, Verb.SHOW_IN_FULL).encode()
-    return section(shown, button(labels.details, str(Verb.SHOW_IN_FULL), control))
+    return kit.section(shown, kit.button(labels.details, str(Verb.SHOW_IN_FULL), control))
 
 
 def _small(*elements: Block) -> Block:

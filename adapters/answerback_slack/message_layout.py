@@ -16,19 +16,9 @@ from answerback.presentation.context_layout import FittedBlocks
 from answerback.presentation.sanitize import visible
 from answerback_chat.control_buttons import PlannedButton
 from answerback_chat.control_codec import Control, Verb
+from answerback_slack import blocks as kit
 from answerback_slack import limits, people_text
-from answerback_slack.blocks import (
-    Block,
-    ButtonStyle,
-    actions_block,
-    button,
-    heading_blocks,
-    mrkdwn,
-    section,
-    sections,
-    small_text,
-    text_length,
-)
+from answerback_slack.blocks import Block, ButtonStyle
 from answerback_slack.question_context import rich_text
 
 _MIN_ITEM_ROOM: Final = 12
@@ -77,14 +67,14 @@ class MessageBuilder:
         label, verb, argument, is_primary, is_danger = planned
         name = f"{verb}.{argument}" if argument else str(verb)
         style: ButtonStyle = "danger" if is_danger else "primary" if is_primary else None
-        return button(label, name, self.encode_control(verb, argument), style)
+        return kit.button(label, name, self.encode_control(verb, argument), style)
 
     def buttons(self, planned: Iterable[PlannedButton]) -> list[Block]:
         return [self.button(each) for each in planned]
 
     def controls_row(self, name: str, elements: Sequence[Block]) -> Block:
         """A row of controls. Its block_id is new for every revision, as Slack requires."""
-        return actions_block(f"{self.view.ask_id}:{self.view.revision}:{name}", elements)
+        return kit.actions_block(f"{self.view.ask_id}:{self.view.revision}:{name}", elements)
 
     def fit(self, text: str, room: int) -> str:
         """Shorten the text to ``room`` characters if it has more, and record that in ``shortened``."""
@@ -96,10 +86,10 @@ class MessageBuilder:
 
     def add_heading(self, text: str, room: int) -> None:
         """Add a text as a heading, or as paragraphs if it is long."""
-        self.blocks += heading_blocks(self.fit(text, room))
+        self.blocks += kit.heading_blocks(self.fit(text, room))
 
     def add_paragraphs(self, text: str, room: int) -> None:
-        self.blocks += sections(self.fit(text, room))
+        self.blocks += kit.sections(self.fit(text, room))
 
     def add_rich_text(self, fitted: FittedBlocks) -> None:
         self.blocks += rich_text(fitted.blocks)
@@ -107,7 +97,7 @@ class MessageBuilder:
             self.shortened, self.more = True, more
 
     def add_small_text(self, text: str, room: int) -> None:
-        self.blocks.append(small_text(self.fit(text, min(room, limits.CONTEXT_TEXT))))
+        self.blocks.append(kit.small_text(self.fit(text, min(room, limits.CONTEXT_TEXT))))
 
     def add_asker_line(self, title: str, room: int) -> None:
         """Add a small line with who asks, who may answer, and until when."""
@@ -124,7 +114,7 @@ class MessageBuilder:
         """Append our own mrkdwn to the small text that was added last."""
         elements = self.blocks[-1]["elements"]
         if text and isinstance(elements, list):
-            elements.append(mrkdwn(text))
+            elements.append(kit.mrkdwn(text))
 
     def add_items(self, entries: Sequence[str], room: int) -> None:
         """Add texts below each other, separated by blank lines, in as few paragraphs as possible.
@@ -142,13 +132,13 @@ class MessageBuilder:
             remaining -= text_fitting.utf16_length(item) + 2
             joined = f"{page}\n\n{item}" if page else item
             if text_fitting.utf16_length(joined) > limits.SECTION_TEXT:
-                self.blocks.append(section(page))
+                self.blocks.append(kit.section(page))
                 joined = item
             page = joined
         if page.strip():
-            self.blocks.append(section(page))
+            self.blocks.append(kit.section(page))
 
     @property
     def remaining_room(self) -> int:
         """The number of characters of text that may still be added."""
-        return limits.BLOCKS_TEXT - text_length(self.blocks)
+        return limits.BLOCKS_TEXT - kit.text_length(self.blocks)

@@ -22,17 +22,9 @@ from answerback.presentation.form_spec import Entry, FormSpec, form_title
 from answerback.presentation.form_values import read_form
 from answerback.presentation.sanitize import as_json
 from answerback_chat.control_codec import Control, Verb
+from answerback_slack import blocks as kit
 from answerback_slack import form_inputs, limits, show_in_full
-from answerback_slack.blocks import (
-    Block,
-    escape,
-    json_bytes,
-    modal_view,
-    mrkdwn,
-    section,
-    sections,
-    small_text,
-)
+from answerback_slack.blocks import Block, escape
 from answerback_slack.parse import Submission, selected_indexes
 
 
@@ -51,12 +43,12 @@ def build_modal(
     spec = form_inputs.form_of(view, control, labels, selected)
     if spec is None:
         return None
-    blocks = [section(spec.question)] if spec.question else []
-    blocks += sections(spec.about)
-    blocks += [section(as_json(spec.schema))] if spec.schema is not None else []
-    blocks += [small_text(spec.selection)] if spec.selection else []
+    blocks = [kit.section(spec.question)] if spec.question else []
+    blocks += kit.sections(spec.about)
+    blocks += [kit.section(as_json(spec.schema))] if spec.schema is not None else []
+    blocks += [kit.small_text(spec.selection)] if spec.selection else []
     blocks += form_inputs.form_blocks(spec, view.prompt, control, labels)
-    return modal_view(
+    return kit.modal_view(
         spec.title, control.encode(), metadata, blocks, submit=labels.submit, close=labels.cancel
     )
 
@@ -73,13 +65,13 @@ def rejected_submission_modal(
         entry: what the modal asked for, which stays its title; None if this version does not know it.
     """
     about = fill(labels.not_sent, escape, reason=reason) if typed.strip() else reason
-    shown = mrkdwn(text_fitting.shorten(about, limits.SECTION_TEXT))
+    shown = kit.mrkdwn(text_fitting.shorten(about, limits.SECTION_TEXT))
     blocks: list[Block] = [{"type": "section", "text": shown, "expand": True}]
-    blocks += [small_text(labels.entered)] if typed.strip() else []
-    rest, more = sections(typed), small_text(text_fitting.ELLIPSIS)
+    blocks += [kit.small_text(labels.entered)] if typed.strip() else []
+    rest, more = kit.sections(typed), kit.small_text(text_fitting.ELLIPSIS)
     title = form_title(entry, labels)
-    frame = modal_view(title, "ab1:notice", "", blocks, close=labels.close)
-    room = limits.MODAL_BYTES - json_bytes(frame)
+    frame = kit.modal_view(title, "ab1:notice", "", blocks, close=labels.close)
+    room = limits.MODAL_BYTES - kit.json_bytes(frame)
     if sum(map(_item_bytes, rest)) > room:
         room -= _item_bytes(more)
         totals = accumulate(map(_item_bytes, rest))
@@ -89,7 +81,7 @@ def rejected_submission_modal(
 
 def _item_bytes(block: Block) -> int:
     """The number of bytes that a block adds to a list of blocks."""
-    return json_bytes(block) + len(", ")
+    return kit.json_bytes(block) + len(", ")
 
 
 def text_to_give_back(submission: Submission) -> str:

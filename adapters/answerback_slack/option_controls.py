@@ -18,17 +18,9 @@ from answerback.presentation.sanitize import one_line, visible
 from answerback.presentation.text_fitting import fits_line
 from answerback_chat.control_buttons import free_text_buttons, option_buttons
 from answerback_chat.control_codec import Verb
+from answerback_slack import blocks as kit
 from answerback_slack import limits
-from answerback_slack.blocks import (
-    Block,
-    choice,
-    input_block,
-    json_bytes,
-    option_object,
-    plain_text,
-    section,
-    text_length,
-)
+from answerback_slack.blocks import Block
 from answerback_slack.message_layout import MessageBuilder
 
 _LABEL_LENGTHS: Final = (limits.OPTION_TEXT, 60, 45, 35, 25, 18, 12)
@@ -54,7 +46,7 @@ def build_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[B
         return _row(builder, [*buttons, *_text_buttons(builder, prompt)])
     selection = selected_indexes(prompt, builder.selected if is_several(prompt) else None)
     in_message = option_inputs(question, selection, builder.encode_control, builder.labels.choose)
-    if len(question.options) > limits.BOXES and text_length(in_message) > room:
+    if len(question.options) > limits.BOXES and kit.text_length(in_message) > room:
         builder.shortened = True
         buttons = [builder.control_button(builder.labels.choose, Verb.CHOOSE, primary=True)]
         return [builder.controls_row("answer", buttons + _text_buttons(builder, prompt))]
@@ -110,7 +102,7 @@ def option_inputs(
         menu = _input("multi_static_select", placeholder, shown, inside, control(Verb.CHOOSE, part))
         if len(shown) < len(made):
             span = f"{placeholder} {start + 1}–{start + len(shown)}"
-            menu["label"] = plain_text(span, limits.INPUT_LABEL)
+            menu["label"] = kit.plain_text(span, limits.INPUT_LABEL)
         menus.append(menu)
     return menus
 
@@ -123,7 +115,7 @@ def modal_option_inputs(
 
     def fits(length: int) -> bool:
         made[length] = option_inputs(question, chosen, control, placeholder, length)
-        return json_bytes(made[length]) <= limits.MODAL_BYTES * 3 // 4
+        return kit.json_bytes(made[length]) <= limits.MODAL_BYTES * 3 // 4
 
     longest, *shorter = _LABEL_LENGTHS
     if fits(longest):
@@ -136,8 +128,8 @@ def modal_option_inputs(
 def _input(
     kind: str, label: str, options: Sequence[Block], chosen: Sequence[int], block_id: str
 ) -> Block:
-    element = choice(kind, str(Verb.CHOOSE), options, chosen, label)
-    return input_block(
+    element = kit.choice(kind, str(Verb.CHOOSE), options, chosen, label)
+    return kit.input_block(
         label, block_id, element, optional=kind in {"checkboxes", "multi_static_select"}
     )
 
@@ -151,7 +143,7 @@ def _options(question: Question, length: int) -> list[Block]:
         fitting = length == limits.OPTION_TEXT and fits_line(
             each.description or "", limits.OPTION_DESCRIPTION
         )
-        made.append(option_object(label, str(index), each.description if fitting else None))
+        made.append(kit.option_object(label, str(index), each.description if fitting else None))
     return made
 
 
@@ -167,7 +159,8 @@ def _option_sections(builder: MessageBuilder, prompt: Prompt, room: int) -> list
     share = min(room // len(texts), limits.SECTION_TEXT)
     buttons = builder.buttons(option_buttons(prompt, OPTION_LIMITS))
     return [
-        section(builder.fit(text, share), each) for text, each in zip(texts, buttons, strict=True)
+        kit.section(builder.fit(text, share), each)
+        for text, each in zip(texts, buttons, strict=True)
     ]
 
 

@@ -19,19 +19,10 @@ from answerback.presentation import text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat
 from answerback_chat.control_codec import Verb, command_control
 from answerback_chat.retry import min_retry_delay, retry
+from answerback_slack import blocks as kit
 from answerback_slack import limits, people_text
 from answerback_slack.api_client import SlackApi
-from answerback_slack.blocks import (
-    Block,
-    actions_block,
-    button,
-    date_mrkdwn,
-    escape,
-    escape_within,
-    mrkdwn,
-    section,
-    sections,
-)
+from answerback_slack.blocks import Block, escape, escape_within
 from answerback_slack.parse import MessageLocation
 from answerback_slack.people_text import is_id, mention, mentions
 from answerback_slack.render import Message
@@ -129,7 +120,7 @@ def _person_mention(person: Person) -> str:
 
 
 NOTE_MARKS: Final = AttributionFormat(
-    lambda text: escape_within(text, _NOTE_ROOM), mention, _person_mention, date_mrkdwn
+    lambda text: escape_within(text, _NOTE_ROOM), mention, _person_mention, kit.date_mrkdwn
 )
 """How a note formats sentences and people."""
 
@@ -148,11 +139,15 @@ def rejection_mrkdwn(
 def command_note(answer: CommandAnswer) -> Block:
     text = escape_within(answer.text, limits.MESSAGE_TEXT)
     buttons = [
-        button(each.label, f"{Verb.RUN}.{place}", command_control(each))
+        kit.button(each.label, f"{Verb.RUN}.{place}", command_control(each))
         for place, each in enumerate(answer.buttons)
     ]
-    rows = [actions_block("commands", buttons)] if buttons else []
-    return {"response_type": "ephemeral", "text": text, "blocks": [*sections(answer.text), *rows]}
+    rows = [kit.actions_block("commands", buttons)] if buttons else []
+    return {
+        "response_type": "ephemeral",
+        "text": text,
+        "blocks": [*kit.sections(answer.text), *rows],
+    }
 
 
 def note_with_button(text: str, label: str, control: str, value: str) -> list[Block]:
@@ -162,7 +157,7 @@ def note_with_button(text: str, label: str, control: str, value: str) -> list[Bl
         control: the button's encoded control, which becomes the row's block_id.
         value: the button's own value.
     """
-    return [*sections(text), actions_block(control, [button(label, "use", value)])]
+    return [*kit.sections(text), kit.actions_block(control, [kit.button(label, "use", value)])]
 
 
 def reminder(ask: Ask, number: int, url: str | None, labels: Labels) -> Message:
@@ -171,6 +166,8 @@ def reminder(ask: Ask, number: int, url: str | None, labels: Labels) -> Message:
     text = escape_within(message, _REMINDER_ROOM)
     ids = [each for each in recipients if is_id(each)]
     link = [f"<{url}>"] if url else []
-    first = mrkdwn(" ".join([*mentions(ids, MAX_REMINDED), text, *link]))
+    first = kit.mrkdwn(" ".join([*mentions(ids, MAX_REMINDED), text, *link]))
     about = text_fitting.shorten(wording.subject(view_of(ask), labels), _QUESTION_ROOM)
-    return Message(f"{text}\n{escape(about)}", [{"type": "section", "text": first}, section(about)])
+    return Message(
+        f"{text}\n{escape(about)}", [{"type": "section", "text": first}, kit.section(about)]
+    )

@@ -19,17 +19,9 @@ from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import as_json, one_line, visible
 from answerback_chat.control_buttons import answer_buttons, more_buttons, walk_buttons
 from answerback_chat.control_codec import Verb
+from answerback_slack import blocks as kit
 from answerback_slack import fallback_text, limits, option_controls, people_text
-from answerback_slack.blocks import (
-    Block,
-    choice,
-    collapsed_container,
-    mrkdwn,
-    option_object,
-    plain_text,
-    small_text,
-    text_length,
-)
+from answerback_slack.blocks import Block
 from answerback_slack.form_inputs import FORM_LIMITS, shows_schema_in_full
 from answerback_slack.message_layout import MessageBuilder
 from answerback_slack.question_context import literal_rich_text
@@ -121,7 +113,7 @@ def _add_prompt(builder: MessageBuilder, prompt: Prompt) -> None:
     if option_controls.lists_options(question):
         builder.add_items(
             option_controls.numbered_options(question),
-            builder.remaining_room - text_length(controls) - RESERVED_ROOM,
+            builder.remaining_room - kit.text_length(controls) - RESERVED_ROOM,
         )
     builder.blocks += controls
     builder.blocks.append(_navigation(builder))
@@ -170,7 +162,7 @@ def _answer_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list
 
 def _prefill_note(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
     texts = answer_summary.prefill_texts(prompt, builder.labels)
-    return [small_text(builder.fit(text, PREFILL_ROOM)) for text in texts]
+    return [kit.small_text(builder.fit(text, PREFILL_ROOM)) for text in texts]
 
 
 def _submit_unedited(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
@@ -203,10 +195,10 @@ def _confirmation(builder: MessageBuilder, label: str) -> Block:
     text = wording.end_turn_text(builder.view.label, labels, deny=builder.view.approval)
     return {
         "confirm": {
-            "title": plain_text(labels.end_turn_title, limits.CONFIRM_TITLE),
-            "text": plain_text(text, limits.CONFIRM_TEXT),
-            "confirm": plain_text(label, limits.CONFIRM_BUTTON),
-            "deny": plain_text(labels.cancel, limits.CONFIRM_BUTTON),
+            "title": kit.plain_text(labels.end_turn_title, limits.CONFIRM_TITLE),
+            "text": kit.plain_text(text, limits.CONFIRM_TEXT),
+            "confirm": kit.plain_text(label, limits.CONFIRM_BUTTON),
+            "deny": kit.plain_text(labels.cancel, limits.CONFIRM_BUTTON),
             "style": "danger",
         }
     }
@@ -238,7 +230,7 @@ def _add_summary(builder: MessageBuilder) -> None:
         builder.add_items(entries, room)
     else:
         menu = _edit_menu(builder)
-        builder.add_items(entries, room - text_length(menu))
+        builder.add_items(entries, room - kit.text_length(menu))
         builder.blocks.append(menu)
     if view.is_review:
         submit = builder.control_button(labels.submit, Verb.SUBMIT, primary=True)
@@ -249,11 +241,11 @@ def _add_summary(builder: MessageBuilder) -> None:
 def _edit_menu(builder: MessageBuilder) -> Block:
     label = builder.labels.edit
     options = [
-        option_object(one_line(line.text), str(index))
+        kit.option_object(one_line(line.text), str(index))
         for index, line in enumerate(builder.view.lines)
         if line.editable
     ]
-    menu = choice("static_select", str(Verb.EDIT), options, (), label)
+    menu = kit.choice("static_select", str(Verb.EDIT), options, (), label)
     return {"type": "actions", "block_id": builder.encode_control(Verb.EDIT), "elements": [menu]}
 
 
@@ -273,11 +265,11 @@ def _add_record(builder: MessageBuilder, *, collapse_long_records: bool) -> None
         answers = builder.blocks[start:]
         if collapse_long_records and len(view.lines) >= LONG_RECORD_ANSWERS:
             title = labels.questions_answered.format(count=len(view.lines))
-            builder.blocks[start:] = [collapsed_container(title, answers)]
+            builder.blocks[start:] = [kit.collapsed_container(title, answers)]
     if view.reply is not None:
         builder.add_paragraphs(f"“{visible(view.reply)}”", REPLY_ROOM)
     builder.blocks.append(
-        {"type": "context", "elements": [mrkdwn(people_text.ending_mrkdwn(view, labels))]}
+        {"type": "context", "elements": [kit.mrkdwn(people_text.ending_mrkdwn(view, labels))]}
     )
     builder.append_to_small_text(builder.answerer_line())
     planned = more_buttons(view, labels, labels.details if builder.shortened else None)

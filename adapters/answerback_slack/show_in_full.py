@@ -17,17 +17,9 @@ from answerback.presentation.full_text import Kind, Part, full_text
 from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import split_text
 from answerback_chat.control_codec import Control, Verb
+from answerback_slack import blocks as kit
 from answerback_slack import limits
-from answerback_slack.blocks import (
-    Block,
-    actions_block,
-    button,
-    json_bytes,
-    modal_view,
-    mrkdwn,
-    sections,
-    small_text,
-)
+from answerback_slack.blocks import Block
 from answerback_slack.people_text import NO_NAMES, attribution_format
 from answerback_slack.question_context import rich_text
 
@@ -51,7 +43,7 @@ def full_text_modal(view: View, labels: Labels, page: int, metadata: str) -> Blo
     callback = Control(view.ask_id, view.revision, Verb.SHOW_IN_FULL).encode()
     pages = _split_into_pages(full_text(view, labels, attribution_format(NO_NAMES)))
     blocks = _page(view, labels, pages, page)
-    return modal_view(labels.details, callback, metadata, blocks, close=labels.close)
+    return kit.modal_view(labels.details, callback, metadata, blocks, close=labels.close)
 
 
 def preview_modal(
@@ -67,10 +59,10 @@ def preview_modal(
     blocks = _page(view, labels, pages, page, (index + 1) * _PREVIEW_PAGES)
     label = visible(options[index].label)
     rendered = rich_text(fit_text(text, _PREVIEW_ROOM).blocks)
-    if page == 0 and rendered and json_bytes(rendered) <= _PREVIEW_BYTES:
-        blocks = [*rendered, small_text(labels.as_written), *blocks]
-    blocks = [*sections(label), *blocks]
-    return modal_view(labels.preview, callback, metadata, blocks, close=labels.close)
+    if page == 0 and rendered and kit.json_bytes(rendered) <= _PREVIEW_BYTES:
+        blocks = [*rendered, kit.small_text(labels.as_written), *blocks]
+    blocks = [*kit.sections(label), *blocks]
+    return kit.modal_view(labels.preview, callback, metadata, blocks, close=labels.close)
 
 
 def _split_into_pages(parts: Iterable[Part]) -> list[list[Block]]:
@@ -82,7 +74,7 @@ def _split_into_pages(parts: Iterable[Part]) -> list[list[Block]]:
         for piece in [text] if is_markup else split_text(visible(text), limits.SECTION_TEXT):
             if not piece.strip():
                 continue
-            size = json_bytes(piece) + _PART_BYTES
+            size = kit.json_bytes(piece) + _PART_BYTES
             if pages[-1] and size > room:
                 pages.append([])
                 room = _PAGE_BYTES
@@ -97,7 +89,7 @@ def _render(page: Iterable[Part]) -> Iterator[Block]:
             yield from rich_text(map(_markdown, parts))
             continue
         for part in parts:
-            yield {"type": "section", "text": mrkdwn(part.text)}
+            yield {"type": "section", "text": kit.mrkdwn(part.text)}
 
 
 def _markdown(part: Part) -> Paragraph | Heading:
@@ -112,7 +104,7 @@ def _page(
     page = min(page, len(pages) - 1)
     blocks = [*pages[page]]
     if len(pages) > 1:
-        blocks.append(small_text(labels.page_of.format(page=page + 1, pages=len(pages))))
+        blocks.append(kit.small_text(labels.page_of.format(page=page + 1, pages=len(pages))))
         blocks.append(_page_buttons(view, labels, page, len(pages), first))
     return blocks
 
@@ -120,8 +112,8 @@ def _page(
 def _page_buttons(view: View, labels: Labels, page: int, pages: int, first: int) -> Block:
     def page_button(label: str, target: int) -> Block:
         control = Control(view.ask_id, view.revision, Verb.PAGE, str(first + target))
-        return button(label, f"{Verb.PAGE}.{target}", control.encode())
+        return kit.button(label, f"{Verb.PAGE}.{target}", control.encode())
 
     buttons = [page_button(labels.previous, page - 1)] if page > 0 else []
     buttons += [page_button(labels.next, page + 1)] if page + 1 < pages else []
-    return actions_block(f"page.{page}", buttons)
+    return kit.actions_block(f"page.{page}", buttons)
