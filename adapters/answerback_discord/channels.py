@@ -17,8 +17,6 @@ from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 
 THREADS: Final = frozenset({10, 11, 12})
-FORUMS: Final = frozenset({15, 16})
-DIRECT: Final = 1
 _REMEMBERED: Final = 2_000
 
 
@@ -31,6 +29,13 @@ class ChannelKind(StrEnum):
     FORUM = "forum"
     """The ask is a post, which is a thread with its first message."""
     DIRECT = "direct"
+
+
+_KINDS: Final = {
+    **dict.fromkeys(THREADS, ChannelKind.THREAD),
+    **dict.fromkeys((15, 16), ChannelKind.FORUM),
+    1: ChannelKind.DIRECT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +84,7 @@ class ChannelDirectory:
         channel_id, number = channel.get("id"), channel.get("type")
         if not isinstance(channel_id, str) or not isinstance(number, int):
             raise PlatformUnavailableError("Discord's description of a channel has no id or type.")
-        kind = ChannelKind.CHANNEL
-        if number in THREADS:
-            kind = ChannelKind.THREAD
-        elif number in FORUMS:
-            kind = ChannelKind.FORUM
-        elif number == DIRECT:
-            kind = ChannelKind.DIRECT
+        kind = _KINDS.get(number, ChannelKind.CHANNEL)
         parent = text_of(channel.get("parent_id")) if kind is ChannelKind.THREAD else ""
         guild = text_of(channel.get("guild_id"))
         place = Place(channel_id, kind, parent or None, guild or None)

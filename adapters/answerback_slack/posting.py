@@ -82,10 +82,6 @@ class MessageRef:
         pending = {"at": self.at, "dead": self.replaced_ts} if self.ts is None else {}
         return {"channel": self.channel, "ts": self.ts, "thread": self.thread, **pending}
 
-    def shown(self, revision: int) -> Shown:
-        thread = Thread(channel=self.channel, id=self.thread or self.ts, url=self.url)
-        return Shown(revision, self.to_stored(), thread, self.since)
-
 
 @dataclass(eq=False)
 class Posting(LiveMessages[MessageRef, Message]):
@@ -127,7 +123,8 @@ class Posting(LiveMessages[MessageRef, Message]):
         return replace(ref, ts=ref.replaced_ts).to_stored() if ref.replaced_ts else {}
 
     def shown(self, ref: MessageRef, revision: int) -> Shown:
-        return ref.shown(revision)
+        thread = Thread(channel=ref.channel, id=ref.thread or ref.ts, url=ref.url)
+        return Shown(revision, ref.to_stored(), thread, ref.since)
 
     # --- the message -----------------------------------------------------------------------------
 
@@ -247,7 +244,7 @@ class Posting(LiveMessages[MessageRef, Message]):
     async def complete(self, ask: Ask, ref: MessageRef, save: Save) -> MessageRef:
         if ask.thread is not None and ask.thread.url and ref.ts == _stored_ts(ask):
             return replace(ref, url=ask.thread.url)
-        await save(ref.shown(ask.revision))
+        await save(self.shown(ref, ask.revision))
         return replace(ref, url=await self._permalink(ref))
 
     # --- reminders, and messages left behind -----------------------------------------------------

@@ -5,14 +5,13 @@ Its text is HTML of few elements already, of which every text is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from markupsafe import Markup, escape
 
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.ports.plugin import Preview
 from answerback.presentation.preview_html import Json, button, tag
+from answerback_chat.control_codec import list_of, object_of, objects_of
 from answerback_telegram import render
 
 
@@ -23,14 +22,13 @@ def preview(view: View, labels: Labels) -> Preview:
 
 def html(message: Json) -> Markup:
     text = Markup(str(message.get("text", "")).replace("\n", "<br>"))
-    keyboard = message.get("reply_markup")
-    rows = keyboard.get("inline_keyboard") if isinstance(keyboard, Mapping) else None
-    laid = [_row(row) for row in rows if isinstance(row, list)] if isinstance(rows, list) else []
-    return tag("div", tag("div", text, "text") + Markup("").join(laid), "container")
+    rows = list_of(object_of(message.get("reply_markup")).get("inline_keyboard"))
+    laid = Markup("").join(map(_row, rows))
+    return tag("div", tag("div", text, "text") + laid, "container")
 
 
-def _row(row: list[object]) -> Markup:
-    buttons = [each for each in row if isinstance(each, Mapping)]
+def _row(row: object) -> Markup:
+    buttons = objects_of(row)
     shown = (
         button(escape(str(each.get("text", ""))), str(each.get("style", ""))) for each in buttons
     )

@@ -266,25 +266,14 @@ class _Planner(NamedTuple):
         question, labels = prompt.question, self.labels
         fields = None if json_editor else native_fields(prompt)
         if fields is None or len(fields) > self.limits.fields:
-            start = json_start(prompt)
-            return FormSpec(
-                Entry.SCHEMA,
-                title,
-                self._text(0, labels.json_label, start, required=True, is_json=True),
-                question.text,
-                schema=question.json_schema,
-                is_cut=utf16_length(as_json(question.json_schema)) > self.limits.schema,
-            )
+            schema, start = question.json_schema, json_start(prompt)
+            text = self._text(0, labels.json_label, start, required=True, is_json=True)
+            is_cut = utf16_length(as_json(schema)) > self.limits.schema
+            return FormSpec(Entry.SCHEMA, title, text, question.text, schema=schema, is_cut=is_cut)
         entries = entries_from_value(fields, prompt.prefill, is_set=prompt.is_prefilled)
         inputs = field_inputs(fields, entries, labels, self.limits)
-        return FormSpec(
-            Entry.SCHEMA,
-            title,
-            inputs,
-            question.text,
-            fields=fields,
-            is_cut=any(each.is_cut for each in inputs),
-        )
+        is_cut = any(each.is_cut for each in inputs)
+        return FormSpec(Entry.SCHEMA, title, inputs, question.text, fields=fields, is_cut=is_cut)
 
 
 def grant_fields(offer: GrantOffer, labels: Labels) -> tuple[Field, ...]:
