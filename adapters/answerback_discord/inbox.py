@@ -13,7 +13,7 @@ from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Actor, Asks, Batch
 from answerback_chat.control_codec import BATCH_VERBS, Control
-from answerback_chat.inbox_reader import InboxPage, read_inbox
+from answerback_chat.inbox_reader import read_inbox
 from answerback_discord import inbox_view, limits, parse, private_notes
 from answerback_discord.components import Json
 from answerback_discord.interaction_responses import (
@@ -49,7 +49,10 @@ class Inbox:
             left = await self._decide(used, allow=allow)
         try:
             async with asyncio.timeout(_TIMEOUT):
-                asks, others = await self._read(used)
+                after, size = used.control.argument, inbox_view.ASKS_PER_PAGE
+                asks, others = await read_inbox(
+                    self._asks, parse.SURFACE, _actor(used), after or None, size
+                )
                 if allow is not None and not used.is_modal_submit:
                     modal = inbox_view.batch_modal(
                         asks, _renewed(used.control), self._labels, allow=allow
@@ -57,7 +60,6 @@ class Inbox:
                     if modal is not None:
                         response: Json = {"type": int(InteractionResponseType.MODAL), "data": modal}
                         return InteractionResponse(response)
-                after = used.control.argument
                 page = inbox_view.page(asks, self._labels, others, after, left)
                 return note_response(page, used)
         except TimeoutError:
@@ -66,11 +68,6 @@ class Inbox:
             extra = {"action": "inbox_unread", "platform": parse.SURFACE}
             logger.warning("An inbox could not be read: %s", error, extra=extra)
             return note_response(private_notes.note(escape(self._labels.unavailable)), used)
-
-    async def _read(self, used: Interaction) -> InboxPage:
-        """Read the inbox of a person across all servers; their roles in other servers are looked up."""
-        after, size = used.control.argument or None, inbox_view.ASKS_PER_PAGE
-        return await read_inbox(self._asks, parse.SURFACE, _actor(used), after, size)
 
     async def _decide(self, used: Interaction, *, allow: bool) -> int:
         """Decide about what was ticked in the modal; returns how many asks are left undecided."""
@@ -81,7 +78,7 @@ class Inbox:
 
 
 def _actor(used: Interaction) -> Actor:
-    """Return the person; their roles in servers other than this one are unknown."""
+    """Return the person; their roles in servers other than this one are unknown, and are looked up."""
     return used.actor._replace(groups_known=used.actor.groups, all_groups=False)
 
 

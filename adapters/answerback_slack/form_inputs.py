@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 from answerback.core.errors import Problem
-from answerback.core.form import Question
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import FieldEntry, placeholder
 from answerback.core.schema_fields import NUMBER_KINDS, Field, FieldKind
@@ -82,7 +82,8 @@ def form_blocks(
     if prompt is not None and _has_options(spec):
         chosen = spec.inputs[0].start
         indexes = chosen if isinstance(chosen, list) else []
-        menus = _menus(prompt.question, control, labels, indexes)
+        encode = partial(_encode_menu, control)
+        menus = option_controls.modal_option_inputs(prompt.question, indexes, encode, labels.choose)
     made = [*menus, *_input_blocks(spec, labels)]
     if menus and kit.json_bytes(made) > limits.MODAL_BYTES * 7 // 8:
         made = [*menus, *_input_blocks(spec.without_texts, labels)]
@@ -155,15 +156,6 @@ def _has_options(spec: FormSpec) -> bool:
 
 def _encode_menu(control: Control, part: int) -> str:
     return Control(control.ask_id, control.revision, Verb.CHOOSE, str(part)).encode()
-
-
-def _menus(
-    question: Question, control: Control, labels: Labels, chosen: Sequence[int]
-) -> list[Block]:
-    def encode(_verb: Verb, part: int) -> str:
-        return _encode_menu(control, part)
-
-    return option_controls.modal_option_inputs(question, chosen, encode, labels.choose)
 
 
 def _input_blocks(spec: FormSpec, labels: Labels) -> list[Block]:

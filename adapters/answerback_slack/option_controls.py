@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from answerback.core.form import AnswerType, Option, Question
@@ -45,7 +46,8 @@ def build_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[B
         buttons = builder.buttons(option_buttons(prompt, OPTION_LIMITS))
         return _row(builder, [*buttons, *_text_buttons(builder, prompt)])
     selection = selected_indexes(prompt, builder.selected if is_several(prompt) else None)
-    in_message = option_inputs(question, selection, builder.encode_control, builder.labels.choose)
+    encode = partial(builder.encode_control, Verb.CHOOSE)
+    in_message = option_inputs(question, selection, encode, builder.labels.choose)
     if len(question.options) > limits.BOXES and kit.text_length(in_message) > room:
         builder.shortened = True
         buttons = [builder.control_button(builder.labels.choose, Verb.CHOOSE, primary=True)]
@@ -83,7 +85,7 @@ def option_text(option: Option) -> str:
 def option_inputs(
     question: Question,
     chosen: Sequence[int],
-    control: Callable[[Verb, int], str],
+    encode: Callable[[int], str],
     placeholder: str,
     label_length: int = limits.OPTION_TEXT,
 ) -> list[Block]:
@@ -92,14 +94,14 @@ def option_inputs(
     made = _options(question, label_length)
     if len(made) <= limits.BOXES:
         kind = "checkboxes" if several else "radio_buttons"
-        return [_input(kind, placeholder, made, chosen, control(Verb.CHOOSE, 0))]
+        return [_input(kind, placeholder, made, chosen, encode(0))]
     if not several:
-        return [_input("static_select", placeholder, made, chosen, control(Verb.CHOOSE, 0))]
+        return [_input("static_select", placeholder, made, chosen, encode(0))]
     menus = []
     for part, start in enumerate(range(0, len(made), limits.MENU_OPTIONS)):
         shown = made[start : start + limits.MENU_OPTIONS]
         inside = [i - start for i in chosen]
-        menu = _input("multi_static_select", placeholder, shown, inside, control(Verb.CHOOSE, part))
+        menu = _input("multi_static_select", placeholder, shown, inside, encode(part))
         if len(shown) < len(made):
             span = f"{placeholder} {start + 1}–{start + len(shown)}"
             menu["label"] = kit.plain_text(span, limits.INPUT_LABEL)
@@ -108,13 +110,13 @@ def option_inputs(
 
 
 def modal_option_inputs(
-    question: Question, chosen: Sequence[int], control: Callable[[Verb, int], str], placeholder: str
+    question: Question, chosen: Sequence[int], encode: Callable[[int], str], placeholder: str
 ) -> list[Block]:
     """`option_inputs` for a modal, with the longest labels that fit, or else the shortest."""
     made: dict[int, list[Block]] = {}
 
     def fits(length: int) -> bool:
-        made[length] = option_inputs(question, chosen, control, placeholder, length)
+        made[length] = option_inputs(question, chosen, encode, placeholder, length)
         return kit.json_bytes(made[length]) <= limits.MODAL_BYTES * 3 // 4
 
     longest, *shorter = _LABEL_LENGTHS
@@ -122,7 +124,7 @@ def modal_option_inputs(
         return made[longest]
     # Building a long list takes milliseconds. Shorter labels make a smaller modal, so a binary search finds the length.
     length = shorter[min(bisect(shorter, False, key=fits), len(shorter) - 1)]
-    return made.get(length) or option_inputs(question, chosen, control, placeholder, length)
+    return made.get(length) or option_inputs(question, chosen, encode, placeholder, length)
 
 
 def _input(

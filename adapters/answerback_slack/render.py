@@ -167,16 +167,11 @@ def _prefill_note(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
 
 def _submit_unedited(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
     """A Submit button for a prefill that is too long to edit in a modal, so that it can be accepted unchanged."""
-    if prefill_fits_modal(prompt):
-        return []
-    return [builder.control_button(builder.labels.submit, Verb.SUBMIT_SELECTION)]
-
-
-def prefill_fits_modal(prompt: Prompt) -> bool:
-    """Whether the prefill of a text or schema question can be edited in a modal."""
     prefill = prompt.prefill if prompt.other_text is None else prompt.other_text
     text = prefill if isinstance(prefill, str) else as_json(prefill)
-    return text_fitting.utf16_length(text) <= FORM_LIMITS.editable
+    if text_fitting.utf16_length(text) <= FORM_LIMITS.editable:
+        return []
+    return [builder.control_button(builder.labels.submit, Verb.SUBMIT_SELECTION)]
 
 
 def _navigation(builder: MessageBuilder) -> Block:

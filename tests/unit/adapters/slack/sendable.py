@@ -40,7 +40,7 @@ def is_accepted(*made: Block, text: str = "t", surface: str = "message") -> bool
     )
 
 
-def encode_part(_verb: Verb, part: int) -> str:
+def encode_part(part: int) -> str:
     return f"part {part}"
 
 
