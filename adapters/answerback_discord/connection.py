@@ -128,6 +128,14 @@ class GatewayClient:
         self.on_lost()
         self._down_since.setdefault(shard, time.monotonic())
 
+    async def on_disconnect(self) -> None:
+        """Called by discord.py when the only connection is lost."""
+        self.mark_disconnected(0)
+
+    async def on_shard_disconnect(self, shard: int) -> None:
+        """Called by discord.py when one of several connections is lost."""
+        self.mark_disconnected(shard)
+
     # --- connecting ------------------------------------------------------------------------------
 
     async def _run(self) -> None:
@@ -193,9 +201,12 @@ class GatewayClient:
         intents.message_content = self.content
         client: discord.Client
         if self.shards == 1:
-            client = _SingleClient(self, intents)
+            client = discord.Client(intents=intents)
+            client.event(self.on_disconnect)
         else:
-            client = _ShardedClient(self, intents, None if self.shards == "auto" else self.shards)
+            count = None if self.shards == "auto" else self.shards
+            client = discord.AutoShardedClient(intents=intents, shard_count=count)
+            client.event(self.on_shard_disconnect)
         # Replaces discord.py's own event parsers, for every shard: none is needed, and one that meets an
         # unexpected event ends the connection.
         client._connection.parsers = _Parsers(
@@ -235,25 +246,3 @@ class _Parsers(dict[str, Callable[[Any], None]]):
         if not isinstance(name, str):
             raise KeyError(name)
         return super().__getitem__(name)
-
-
-class _SingleClient(discord.Client):
-    def __init__(self, gateway: GatewayClient, intents: discord.Intents) -> None:
-        super().__init__(intents=intents)
-        self._gateway = gateway
-
-    async def on_disconnect(self) -> None:
-        """Called by discord.py when the connection is lost."""
-        self._gateway.mark_disconnected(0)
-
-
-class _ShardedClient(discord.AutoShardedClient):
-    """A client with several connections, each of which serves some of the servers."""
-
-    def __init__(self, gateway: GatewayClient, intents: discord.Intents, count: int | None) -> None:
-        super().__init__(intents=intents, shard_count=count)
-        self._gateway = gateway
-
-    async def on_shard_disconnect(self, shard: int) -> None:
-        """Called by discord.py when a shard's connection is lost."""
-        self._gateway.mark_disconnected(shard)

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from aiohttp import web
-from nacl.bindings import crypto_sign_BYTES, crypto_sign_open
 from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 from pydantic_core import to_json
@@ -50,7 +49,7 @@ class HttpEndpoint:
         finish: Callable[[Json, InteractionResponse], Json | None],
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._key = bytes(VerifyKey(bytes.fromhex(public_key)))
+        self._key = VerifyKey(bytes.fromhex(public_key))
         self._receive = receive
         self._finish = finish
         self._now = now
@@ -75,10 +74,7 @@ class HttpEndpoint:
 
     def _is_signed(self, signature: str, timestamp: str, raw: bytes) -> bool:
         try:
-            signature_bytes = bytes.fromhex(signature)
-            if len(signature_bytes) != crypto_sign_BYTES:
-                return False
-            crypto_sign_open(signature_bytes + timestamp.encode() + raw, self._key)
+            self._key.verify(timestamp.encode() + raw, bytes.fromhex(signature))
             age = abs(self._now() - float(timestamp))
         except (BadSignatureError, ValueError):
             return False
