@@ -76,7 +76,7 @@ def _question(node: ArgumentNode, fallback: str, ids: set[str]) -> Question | No
 def _rows(given: GivenAnswer) -> list[JsonValue]:
     if given.other:
         return [_NONE_OF_THE_ABOVE, *codex_async.note_texts(given.other_text)]
-    return [*results.answer_values(given), *codex_async.note_texts(given.note)]
+    return codex_async.values_and_note(given)
 
 
 DIALECT: Final = Dialect(

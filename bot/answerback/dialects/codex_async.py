@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import Question
+from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
 
@@ -28,13 +29,13 @@ def note_texts(text: str | None) -> list[JsonValue]:
     return [] if text is None else [f"user_note: {text}"]
 
 
+def values_and_note(given: GivenAnswer) -> list[JsonValue]:
+    return [*results.answer_values(given), *note_texts(given.note)]
+
+
 def render_message(ask: Ask) -> ToolResult:
     """Render the user message that follows an asynchronous call, whose own result just said "accepted"."""
-    rows = [
-        *results.values_by_question(
-            ask, values=lambda each: [*results.answer_values(each), *note_texts(each.note)]
-        )
-    ]
+    rows = [*results.values_by_question(ask, values=values_and_note)]
     answers: list[JsonValue] = [row for _, row in rows]
     structured: dict[str, JsonValue] = {"accepted": True, "answers": answers}
     if ask.status is not Status.ANSWERED:

@@ -30,18 +30,15 @@ _DATA: Final = frozenset({"enum", "const", "default", "examples"})
 """Keywords whose values are data: a null in them is a value."""
 _BY_NAME: Final = frozenset({"properties", "$defs", "definitions"})
 """Keywords that contain schemas by name."""
-_SAYS_NOTHING: Final = frozenset(
+_SAYS_NOTHING: Final = _BY_NAME.union(
     {
         "type",
-        "properties",
         "required",
         "additionalProperties",
         "title",
         "description",
         "$schema",
         "$id",
-        "$defs",
-        "definitions",
         "$comment",
     }
 )

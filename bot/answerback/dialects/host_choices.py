@@ -43,12 +43,16 @@ class Row:
     default: str | None = None
     types: tuple[str, ...] = ()
     """The values of ``type``, where a question has one; the first is for free text."""
+    free_text: str | None = None
+    """The flag that says whether free text may stand in place of an option; None: it always may."""
+    lists_options: bool = False
+    """Whether a question has to have a list of options, which may be empty."""
 
     def parse(self, call: ArgumentNode) -> Form | None:
-        call.is_object()
         read = partial(self._question, ids=set(), context=self._context(call))
         if call.has("questions") or not call.has(self.text):
             return choice_forms.read_form(call, read)
+        call.is_object()
         return choice_forms.form_of(call, read(call, "answer"))
 
     def _context(self, call: ArgumentNode) -> str | None:
@@ -66,11 +70,15 @@ class Row:
         question_id = node.label(self.key) if self.key and node.has(self.key) else fallback
         choice_forms.require_unique(node, self.key or "", question_id, ids)
         options, multiple = self._options(node)
+        other = self.free_text is None or node.flag(self.free_text, default=True)
+        if not other and node.at(self.options).value == []:
+            message = f"{node.name}.{self.options} is empty and {self.free_text} is false: no answer would be possible."
+            node.fail("options_required", message, self.options)
         if text is None or question_id is None:
             return None
         header = choice_forms.read_header(node, self.header) if self.header else None
         question = choice_forms.choice_question(
-            question_id, text, options, multiple, header=header, context=context
+            question_id, text, options, multiple, other=other, header=header, context=context
         )
         if multiple is AnswerType.SELECT:
             question = choice_forms.with_recommended_default(question)
@@ -78,15 +86,18 @@ class Row:
 
     def _options(self, node: ArgumentNode) -> tuple[tuple[Option, ...], AnswerType]:
         flags = [node.flag(name, default=False) for name in self.multiple]
-        several = any(flags)
-        required = False
+        several, is_choice = any(flags), bool(self.types)
         if self.types:
             kind = node.choice("type", self.types)
             if kind is None or kind == self.types[0]:
                 return (), AnswerType.TEXT
-            several, required = kind == self.types[-1], True
+            several = kind == self.types[-1]
         options = choice_forms.read_options(
-            node, self.options, self.labels, min_items=int(required), required=required
+            node,
+            self.options,
+            self.labels,
+            min_items=int(is_choice),
+            required=is_choice or self.lists_options,
         )
         return options, AnswerType.MULTI_SELECT if several else AnswerType.SELECT
 

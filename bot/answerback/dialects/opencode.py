@@ -12,17 +12,19 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, ToolResult
-from answerback.core.form import AnswerType, Form, Question
-from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import ArgumentNode
+from answerback.core.form import Question
+from answerback.dialects import results
 from answerback.dialects.dialect import CallRule, Dialect, Shape
+from answerback.dialects.host_choices import Row
 from answerback.dialects.tool_definitions import BY_DIALECT
 
-
-def parse(call: ArgumentNode) -> Form | None:
-    if call.has("questions") or not call.has("question"):
-        return choice_forms.read_form(call, _question)
-    return choice_forms.form_of(call, _question(call, "answer"))
+_ROW: Final = Row(
+    labels=("label",),
+    multiple=("multiple",),
+    header="header",
+    free_text="custom",
+    lists_options=True,
+)
 
 
 @results.unless_failed
@@ -52,25 +54,6 @@ def _content(ask: Ask, rows: Sequence[tuple[Question, list[JsonValue]]]) -> str:
     return f"User has answered your questions: {answers}. You can now continue with the user's answers in mind."
 
 
-def _question(node: ArgumentNode, question_id: str) -> Question | None:
-    text = node.text("question")
-    options = choice_forms.read_options(node, min_items=0)
-    kind = choice_forms.read_multiple(node, "multiple")
-    custom = node.flag("custom", default=True)
-    if not custom and node.at("options").value == []:
-        message = f"{node.name}.options is empty and custom is false: no answer would be possible."
-        node.fail("options_required", message, "options")
-    if text is None:
-        return None
-    header = choice_forms.read_header(node)
-    question = choice_forms.choice_question(
-        question_id, text, options, kind, other=custom, header=header
-    )
-    return (
-        choice_forms.with_recommended_default(question) if kind is AnswerType.SELECT else question
-    )
-
-
 DIALECT: Final = Dialect(
     name="opencode",
     calls=(
@@ -80,7 +63,7 @@ DIALECT: Final = Dialect(
         ),
         CallRule(("question",), Shape(has=frozenset({"question"}), lacks=frozenset({"questions"}))),
     ),
-    parse=parse,
+    parse=_ROW.parse,
     render=render,
     tool=BY_DIALECT["opencode"],
     order=9,

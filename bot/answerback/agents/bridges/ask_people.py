@@ -175,7 +175,7 @@ async def is_needed_by_its_run(ask: Ask) -> bool:
 
 def is_machine_made(ask: Ask) -> bool:
     """Whether a deadline, the configuration or another machine answered: only a person's answer counts."""
-    return ask.status == "answered" and ask.json.get("source") not in ("human", "grant")
+    return ask.status == "answered" and not ask.by_person
 
 
 def structured_result(ask: Ask) -> Json | None:

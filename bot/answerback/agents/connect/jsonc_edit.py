@@ -22,6 +22,7 @@ from answerback.agents.connect.settings_entries import (
     Json,
     Setting,
     our_groups_at,
+    places,
 )
 
 _TRIVIA: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
@@ -168,12 +169,9 @@ class JsoncFormat(Format):
             text += f"{{}}{newline}"
         if isinstance(entry, Setting):
             return _put_value(text, entry.path, entry.value, newline)
-        group = next(our_groups_at(self.data(text), entry.path), None)
-        place: NodePath = (*entry.path, None if group is None else group.at)
-        if group is not None and group.ours:
-            place = (*place, "hooks", group.ours[0])
-            return _put_value(text, place, entry.handler, newline)
-        return _put_value(text, place, entry.value, newline)
+        new: NodePath = (*entry.path, None)
+        place = next(places(self.data(text), entry), new)
+        return _put_value(text, place, entry.value_for(place), newline)
 
     def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
         if isinstance(entry, Setting):

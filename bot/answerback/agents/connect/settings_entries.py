@@ -43,6 +43,10 @@ class ListItem:
         candidates: list[JsonValue] = handlers(self.value) or [self.value]
         return candidates[0]
 
+    def value_for(self, place: Sequence[object]) -> JsonValue:
+        """What belongs at a place in the list: an item itself, or its handler further below."""
+        return self.value if len(place) == len(self.path) + 1 else self.handler
+
 
 Entry = Setting | ListItem
 
@@ -140,10 +144,9 @@ def with_entry(data: Json, entry: Entry, *, at_the_start: bool = False) -> objec
     """The content with an entry added or updated; a new item comes last in its list, or first."""
     if isinstance(entry, Setting):
         return _with_value(data, entry.path, entry.value)
-    place = next(_places(data, entry), None)
+    place = next(places(data, entry), None)
     if place is not None:
-        is_group = len(place) == len(entry.path) + 1
-        return _with_value(data, place, entry.value if is_group else entry.handler)
+        return _with_value(data, place, entry.value_for(place))
     listed = value_at(data, entry.path)
     others = listed if isinstance(listed, list) else []
     items = [entry.value, *others] if at_the_start else [*others, entry.value]
@@ -152,8 +155,8 @@ def with_entry(data: Json, entry: Entry, *, at_the_start: bool = False) -> objec
 
 def without_entry(data: Json, entry: Entry, original: Json) -> object:
     """The content with an entry removed, or replaced with what the original has in its place."""
-    before = [_value_in(original, place) for place in _places(original, entry)]
-    now = [*_places(data, entry)]
+    before = [_value_in(original, place) for place in places(original, entry)]
+    now = [*places(data, entry)]
     left: object = data
     for n, place in reversed([*enumerate(now)]):
         left = _with_value(left, place, before[n] if n < len(before) else None)
@@ -175,7 +178,7 @@ def checked_edit(form: Format, new: str, wanted: object, entry: Entry, by_hand: 
     return new
 
 
-def _places(data: object, entry: Entry) -> Iterator[tuple[str | int, ...]]:
+def places(data: object, entry: Entry) -> Iterator[tuple[str | int, ...]]:
     """Where a content has what is Answerback's, as keys and indexes."""
     if isinstance(entry, Setting):
         if value_at(data, entry.path) is not None:

@@ -117,16 +117,12 @@ def _remove_tables(text: str, entry: Entry, original: str | None) -> str:
 def _find_spans(text: str, entry: Entry) -> Iterator[tuple[int, int]]:
     """The spans of Answerback's tables, from their first header to their last key."""
     if isinstance(entry, ListItem):
-        for group in _find_items(text, entry.path):
-            yield from _our_spans(text, entry.path, group)
+        for run in _group_tables(text, entry.path, new_at_each=True):
+            if run[0].path == entry.path:
+                yield from _our_spans(text, entry.path, run)
         return
     for run in _group_tables(text, entry.path, new_at_each=False):
         yield run[0].start, run[-1].end
-
-
-def _find_items(text: str, path: Path) -> list[list[_Table]]:
-    """The items of an array of tables, each with the tables below it."""
-    return [run for run in _group_tables(text, path, new_at_each=True) if run[0].path == path]
 
 
 def _group_tables(text: str, path: Path, *, new_at_each: bool) -> list[list[_Table]]:

@@ -167,7 +167,7 @@ class HookEndpoints:
             return _describe_open(ask)
         if caller.query.poll:
             raise ProblemError(503, "Stopping", "Call again when the service is back.")
-        return Outcome(None, self._describe_unanswered(ask, caller.query))
+        return Outcome(None, f"{self._why_unanswered(caller.query)}. {_describe_open(ask)}")
 
     async def _find_answered(self, call: Call, caller: _Caller) -> Ask | None:
         """Find the ask whose answers a call already contains: the host requests permission to use them.
@@ -290,9 +290,6 @@ class HookEndpoints:
     async def _withdraw(self, submitting: asyncio.Future[Submitted]) -> None:
         with suppress(InvalidCallError, ProblemError):
             await self.service.withdraw((await submitting).ask.id)
-
-    def _describe_unanswered(self, ask: Ask, query: HookQuery) -> str:
-        return f"{self._why_unanswered(query)}. {_describe_open(ask)}"
 
     def _describe_denied(self, query: HookQuery) -> str:
         return (

@@ -169,11 +169,7 @@ def without_elicitations(fields: Json) -> Json:
 
 def with_answers(request: Json, result: Json, answers: Json) -> Json:
     """A request as its client sends it again, with answers to the input that the result requires."""
-    fields = {
-        key: value
-        for key, value in params(request).items()
-        if key not in ("inputResponses", "requestState")
-    }
+    fields = _without(params(request), "inputResponses", "requestState")
     if "requestState" in result:
         fields["requestState"] = result["requestState"]
     return {**request, "params": {**fields, "inputResponses": answers}}
@@ -181,9 +177,7 @@ def with_answers(request: Json, result: Json, answers: Json) -> Json:
 
 def task_update(request_id: str, request: Json, task: object, answers: Json) -> Json:
     """A request that gives a task answers to the input that it requires, as the client would that has asked for it."""
-    meta = {
-        k: v for k, v in as_object(params(request).get("_meta")).items() if k != "progressToken"
-    }
+    meta = _without(as_object(params(request).get("_meta")), "progressToken")
     fields: Json = {"taskId": task, "inputResponses": answers}
     fields |= {"_meta": meta} if meta else {}
     return {"jsonrpc": "2.0", "id": request_id, "method": "tasks/update", "params": fields}
@@ -191,9 +185,9 @@ def task_update(request_id: str, request: Json, task: object, answers: Json) -> 
 
 def round_key(request: Json, state: object) -> str:
     """What makes a request the same when it is sent again after input was required."""
-    again = {
-        key: value
-        for key, value in params(request).items()
-        if key not in ("_meta", "inputResponses", "requestState")
-    }
+    again = _without(params(request), "_meta", "inputResponses", "requestState")
     return json.dumps([request.get("method"), again, state], sort_keys=True)
+
+
+def _without(fields: Json, *names: str) -> Json:
+    return {key: value for key, value in fields.items() if key not in names}

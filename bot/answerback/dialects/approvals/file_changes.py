@@ -38,7 +38,6 @@ _LISTS: Final = ("edits", "changes", "fileChanges", "content")
 _PATCH_FILE: Final = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _PATCH_BEGIN: Final = "*** Begin Patch"
 _DIFF_HEADER: Final = re.compile(r"^(?:--- .*\n\+\+\+ .*\n|@@)", re.MULTILINE)
-_VERBS: Final = {"Add": "Create", "Update": "Edit", "Delete": "Delete"}
 _TYPES: Final = {
     "add": "Create",
     "create": "Create",
@@ -160,7 +159,7 @@ def _patch_sections(text: str) -> Iterator[Diff]:
             if path is not None:
                 yield _section(path, verb, lines)
                 lines = []
-            path, verb = begins[2], _VERBS[begins[1]]
+            path, verb = begins[2], _TYPES[begins[1].lower()]
         lines.append(line)
     yield _section(path, verb, lines)
 
