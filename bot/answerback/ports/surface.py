@@ -180,7 +180,7 @@ class Asks(LiveMessages, Protocol):
     async def search_for(
         self, person: Person | None, wanted: Search, after: str | None, limit: int
     ) -> Page[Ask]:
-        """The asks that match a search: all for None, else a person's own (`answerback.service.inbox.search_for`).
+        """The asks that match a search: all for None, else a person's own (`answerback.service.inbox.Inbox`).
 
         Raises:
             ValueError: ``after`` is not a cursor of an earlier page.

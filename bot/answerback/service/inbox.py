@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
@@ -17,32 +18,75 @@ from answerback.presentation.responders import has_done_their_part
 logger = logging.getLogger(__name__)
 
 
-async def list_waiting_for(
-    search: AskSearch,
-    surfaces: Mapping[str, Surface],
-    people: People,
-    actor: Actor,
-    after: str | None,
-    limit: int,
-) -> Page[Ask]:
-    """The open asks that a person may answer by any of their accounts, oldest first; a page may have fewer than
-    ``limit`` of them.
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """Finds asks for people."""
 
-    These are the asks whose responders include them, or a group that the surface says they are in. An ask that anyone
-    may answer waits for them only outside channels, because the service cannot tell who sees a channel.
+    search: AskSearch
+    surfaces: Mapping[str, Surface]
+    people: People
 
-    Raises:
-        ValueError: the cursor came from no page.
-    """
-    accounts = people.accounts_of(actor.person)
-    actors = [actor, *map(_actor_with, accounts[1:])]
-    while True:
-        page = await search.list_for_responder(accounts, after, limit)
-        actors = [await _with_groups(each, page.rows, surfaces) for each in actors]
-        asks = tuple(ask for ask in page.rows if is_waiting_for(ask, actors, people))
-        if asks or page.after is None:
-            return Page(asks, page.after)
-        after = page.after
+    async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
+        """The open asks that a person may answer by any of their accounts, oldest first; a page may have fewer than
+        ``limit`` of them.
+
+        These are the asks whose responders include them, or a group that the surface says they are in. An ask that
+        anyone may answer waits for them only outside channels, because the service cannot tell who sees a channel.
+
+        Raises:
+            ValueError: the cursor came from no page.
+        """
+        accounts = self.people.accounts_of(actor.person)
+        actors = [actor, *map(_actor_with, accounts[1:])]
+        while True:
+            page = await self.search.list_for_responder(accounts, after, limit)
+            actors = [await _with_groups(each, page.rows, self.surfaces) for each in actors]
+            asks = tuple(ask for ask in page.rows if is_waiting_for(ask, actors, self.people))
+            if asks or page.after is None:
+                return Page(asks, page.after)
+            after = page.after
+
+    async def list_open_to_anyone(self, surface: str, limit: int) -> Sequence[Ask]:
+        found: list[Ask] = []
+        after: str | None = None
+        while len(found) < limit:
+            page = await self.search.list_for_responder([(surface, "")], after, limit)
+            found += [
+                ask for ask in page.rows if ANYONE in ask.waits_for and ask.destination.channel
+            ]
+            after = page.after
+            if after is None:
+                break
+        return found[:limit]
+
+    async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
+        return (await self.search_for(person, Search(), None, limit)).rows
+
+    async def search_for(
+        self, person: Person | None, wanted: Search, after: str | None, limit: int
+    ) -> Page[Ask]:
+        """The asks that match a search, all for None; else a person's own: those that wait for them if the search is
+        for open ones, else those that they answered. A page may have fewer than ``limit`` of them.
+
+        Whom the search names stands for all accounts of that person.
+        """
+        if person is None or wanted.status is not Status.OPEN:
+            named = wanted.by if person is None else (*wanted.by, (person,))
+            by = tuple(
+                tuple(
+                    _actor_with(account).person
+                    for each in accounts
+                    for account in self.people.accounts_of(each)
+                )
+                for accounts in named
+            )
+            return await self.search.find(wanted._replace(by=by), after, limit)
+        while True:
+            page = await self.list_waiting_for(Actor(person), after, limit)
+            asks = tuple(ask for ask in page.rows if wanted.matches(ask))
+            if asks or page.after is None:
+                return Page(asks, page.after)
+            after = page.after
 
 
 def _actor_with(account: Account) -> Actor:
@@ -61,52 +105,6 @@ async def _with_groups(
         return actor
     found = await find_groups_among(surfaces.get(person.surface), person, unknown) or frozenset()
     return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | unknown)
-
-
-async def list_open_to_anyone(search: AskSearch, surface: str, limit: int) -> Sequence[Ask]:
-    """The first asks, oldest first, that anyone who sees a channel of a surface may answer: they wait for nobody."""
-    found: list[Ask] = []
-    after: str | None = None
-    while len(found) < limit:
-        page = await search.list_for_responder([(surface, "")], after, limit)
-        found += [ask for ask in page.rows if ANYONE in ask.waits_for and ask.destination.channel]
-        after = page.after
-        if after is None:
-            break
-    return found[:limit]
-
-
-async def search_for(
-    search: AskSearch,
-    surfaces: Mapping[str, Surface],
-    people: People,
-    person: Person | None,
-    wanted: Search,
-    after: str | None,
-    limit: int,
-) -> Page[Ask]:
-    """The asks that match a search, all for None; else a person's own: those that wait for them if the search is for
-    open ones, else those that they answered. A page may have fewer than ``limit`` of them.
-
-    Whom the search names stands for all accounts of that person.
-    """
-    if person is None or wanted.status is not Status.OPEN:
-        named = wanted.by if person is None else (*wanted.by, (person,))
-        by = tuple(
-            tuple(
-                _actor_with(account).person
-                for each in accounts
-                for account in people.accounts_of(each)
-            )
-            for accounts in named
-        )
-        return await search.find(wanted._replace(by=by), after, limit)
-    while True:
-        page = await list_waiting_for(search, surfaces, people, Actor(person), after, limit)
-        asks = tuple(ask for ask in page.rows if wanted.matches(ask))
-        if asks or page.after is None:
-            return Page(asks, page.after)
-        after = page.after
 
 
 def concerns(ask: Ask, person: Person, people: People) -> bool:

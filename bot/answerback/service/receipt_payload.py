@@ -35,11 +35,6 @@ WHOLE_LINES: Final = 40
 WHOLE_OPTIONS: Final = 10
 WHOLE_LABEL: Final = 70
 """UTF-16 units of a label that a button certainly shows in full."""
-_ARGUMENTS: Final = "arguments"
-_HEADLINE: Final = "headline"
-_OWNER: Final = "owner"
-_VIEW: Final = "view"
-_REPLY: Final = "reply"
 _IN_THE_CLEAR: Final = {AnswerType.BOOLEAN, AnswerType.SELECT, AnswerType.MULTI_SELECT}
 _SALT_BYTES: Final = 16
 
@@ -82,13 +77,13 @@ def payload_of(
         "ask_id": ask.id,
         "dialect": request.dialect,
         "agent": request.agent,
-        "owner": owner if owner is None or version == 1 else hidden.add(_OWNER, owner),
-        "headline": hidden.add(_HEADLINE, shown_headline),
+        "owner": owner if owner is None or version == 1 else hidden.add("owner", owner),
+        "headline": hidden.add("headline", shown_headline),
         "arguments": hidden.add(
-            _ARGUMENTS, request.arguments if version < VERSION else request.as_sent
+            "arguments", request.arguments if version < VERSION else request.as_sent
         ),
         "view": {
-            "digest": hidden.add(_VIEW, _view(ask, shown_headline, in_chat=in_chat)),
+            "digest": hidden.add("view", _view(ask, shown_headline, in_chat=in_chat)),
             "revision": _decided_revision(ask),
             "surface": surface,
         },
@@ -101,7 +96,7 @@ def payload_of(
         "decisions": {
             name: kind.value for name, kind in ask.form.kinds_of(ask.walk.values).items()
         },
-        "reply": None if ask.walk.reply is None else hidden.add(_REPLY, ask.walk.reply),
+        "reply": None if ask.walk.reply is None else hidden.add("reply", ask.walk.reply),
         "answered_by": _by(ask, hidden, opaque),
         "confirmed_by": [
             {"by": _person(vote.by, hidden, opaque), "at": iso(vote.at)} for vote in ask.walk.votes
@@ -146,7 +141,7 @@ def _view(ask: Ask, shown_headline: str, *, in_chat: bool) -> JsonObject:
     answered = {given.question_id for given in ask.walk.answers}
     questions = ask.form.questions
     last = None if ask.walk.at is None else questions[ask.walk.at].id
-    cut: list[JsonValue] = [_HEADLINE] if shown_headline.endswith(headline.SHORTENED) else []
+    cut: list[JsonValue] = ["headline"] if shown_headline.endswith(headline.SHORTENED) else []
     shown = [each for each in questions if each.id in {*answered, last}]
     if in_chat:
         cut += [f"questions/{n}" for n, each in enumerate(shown) if not is_certainly_whole(each)]

@@ -7,11 +7,9 @@ submitted, acted on and stored; forms are the walker's business.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -19,24 +17,23 @@ from answerback.core import ask as asks
 from answerback.core import clarification
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change, Reason, Status
-from answerback.core.errors import UnreadableRowError
 from answerback.core.labels import Labels
-from answerback.core.walker import Person, Refused, Source
+from answerback.core.walker import Refused, Source
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, Commands
-from answerback.ports.message_state import mark_outdated, record_retired, replace_channel_id
-from answerback.ports.search import Search
-from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import NO_LIMITS, AskLimits, Page, StoredEntry
+from answerback.ports.store import Store
+from answerback.ports.store_values import NO_LIMITS, AskLimits, StoredEntry
 from answerback.ports.surface import Acted, Actor, Batch, Rejected, RejectReason, Surface
-from answerback.service import asks_in_place, batches, inbox, question_routing
+from answerback.service import batches, question_routing
 from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
 from answerback.service.approval_leases import ApprovalLeases
 from answerback.service.expiry import expire_change
 from answerback.service.grants import CredentialOf, Grants, need_no_credential
+from answerback.service.inbox import Inbox
 from answerback.service.late_answers import LateAnswerTracker
+from answerback.service.live_messages import ShownAsks
 from answerback.service.notify import Hooks
 from answerback.service.receipts import Receipts
 from answerback.service.repeated_calls import RepeatedCalls
@@ -49,12 +46,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_PAGE: Final = 100
-_SETTLING_SECONDS: Final = 5.0
-"""Seconds after a change in which people may still use the previous copy, although the message was edited."""
 
-
-class Service(AskActions):
+class Service(AskActions, ShownAsks):
     """The only way to change asks. Implements `answerback.ports.surface.Asks`, which says what most methods do.
 
     Args:
@@ -104,6 +97,10 @@ class Service(AskActions):
         self.late_answer_tracker = LateAnswerTracker(store, clock, commits.publish_result)
         self.grants = Grants(commits, credential_of)
         self.list_grants = self.grants.list_live
+        inbox = Inbox(store.search, surfaces, routes.people)
+        self.list_waiting_for, self.search_for = inbox.list_waiting_for, inbox.search_for
+        self.list_open_to_anyone = inbox.list_open_to_anyone
+        self.list_answered_by = inbox.list_answered_by
         reported = self.late_answer_tracker.wait_until_reported
         super().__init__(commits, labels or Labels(), reported, self.grants.credential_of)
         self.update, self.signals = commits.change, commits.signals
@@ -186,11 +183,6 @@ class Service(AskActions):
             await self._repeats.save_wait(result.ask)
         return result
 
-    async def save_retired(self, retired: Ask, at: float | None) -> None:
-        """Note that the message which an ask left behind is a note, or cannot become one, since ``at`` (None: now)."""
-        until = self.clock.now() if at is None else at
-        await self.store.asks.change(retired.id, lambda ask: record_retired(ask, retired, until))
-
     async def fail_unreachable(self, ask: Ask, why: str) -> None:
         where = ask.destination.surface
         why_failed = f"{ask.request.name} could not reach anyone on {where}: {why}"
@@ -204,59 +196,10 @@ class Service(AskActions):
 
         await self.update(ask.id, decide)
 
-    async def show_again(self, ask_id: str, *, deleted: bool = False) -> None:
-        at = self.clock.now()
-
-        def decide(ask: Ask | None) -> Decision[Ask | None]:
-            if ask is None or ask.message is None or (deleted and not ask.open):
-                return Decision(None, None)
-            shown = ask.shown_revision >= ask.revision
-            if shown and not deleted and at - ask.updated_at < _SETTLING_SECONDS:
-                return Decision(None, None)
-            outdated = mark_outdated(ask) if shown or deleted else ask
-            return Decision(Write(outdated) if outdated is not ask else None, outdated)
-
-        ask, _ = await self.store.asks.change(ask_id, decide)
-        if ask is not None:
-            self.hooks.show(ask)
-
-    async def show_outdated(self, surface: str) -> None:
-        await asks_in_place.show_waiting(self.each_outdated(surface), self.hooks.show)
-
-    async def show_reopened(self, surface: str, channels: Sequence[str]) -> None:
-        await asks_in_place.show_ended(
-            self.store, self.hooks.show, surface, channels, self.clock.now()
-        )
-        await asks_in_place.show_waiting(self.each_outdated(surface), self.hooks.show, channels)
-
-    async def note_seen(self, asks: Iterable[Ask]) -> None:
-        at = self.clock.now()
-
-        def decide(ask: Ask | None) -> Decision[Ask | None]:
-            if ask is None or ask.seen or not ask.open:
-                return Decision(None, None)
-            return Decision(Write(replace(ask, seen=True, seen_since=at)), ask)
-
-        for each in asks:
-            if each.open and not each.seen:
-                ask, _ = await self.store.asks.change(each.id, decide)
-                if ask is not None and ask.first_seen is None:
-                    self.hooks.shown(ask, at - ask.created_at + ask.set_back)
-
-    async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
-        await self.store.asks.change(
-            ask_id,
-            lambda ask: Decision(Write(replace_channel_id(ask, old, new)) if ask else None, None),
-        )
-
     # --- reading and waiting -------------------------------------------------------------------------
 
     async def get(self, ask_id: str) -> Ask | None:
         return await self.store.asks.get(ask_id)
-
-    async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
-        parts = (self.store.search, self.surfaces, self.people)
-        return await inbox.list_waiting_for(*parts, actor, after, limit)
 
     async def explain(self, ask_id: str, text: str) -> Acted | Rejected:
         """Add the agent's explanation: of what people asked back, or of anything else about the open question."""
@@ -279,55 +222,6 @@ class Service(AskActions):
     def stopping(self) -> bool:
         """Whether the process is about to stop, and no caller should wait any more."""
         return self._waiters.stopping
-
-    async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
-        return await self.store.messages.find_open(surface, channel, thread, asks_in_place.MAX_OPEN)
-
-    async def list_open_at(
-        self, surface: str, channel: str, thread: str | None, at: float | None
-    ) -> Sequence[Ask]:
-        place = (surface, channel, thread)
-        return await asks_in_place.list_open_at(self.store.messages, place, at, self.clock.now())
-
-    async def each_open(
-        self, surface: str, channel: str | None = None, thread: str | None = None
-    ) -> AsyncIterator[Ask]:
-        after: str | None = None
-        while True:
-            if channel is not None:
-                asks = await self.store.messages.find_open(surface, channel, thread, _PAGE, after)
-                after = asks[-1].id if len(asks) == _PAGE else None
-            else:
-                page = await self.store.asks.page(
-                    status=Status.OPEN, surface=surface, after=after, limit=_PAGE
-                )
-                asks, after = page.rows, page.after
-            for ask in asks:
-                yield ask
-            if after is None:
-                return
-
-    async def each_outdated(self, surface: str) -> AsyncIterator[Ask]:
-        for ask_id in await self.store.messages.list_outdated(10 * _PAGE):
-            with suppress(UnreadableRowError):  # showing it logs the error
-                ask = await self.store.asks.get(ask_id)
-                if ask is not None and ask.destination.surface == surface:
-                    yield ask
-
-    async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
-        return await self.store.messages.find_by_message(surface, message_id)
-
-    async def list_open_to_anyone(self, surface: str, limit: int) -> Sequence[Ask]:
-        return await inbox.list_open_to_anyone(self.store.search, surface, limit)
-
-    async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
-        return (await self.search_for(person, Search(), None, limit)).rows
-
-    async def search_for(
-        self, person: Person | None, wanted: Search, after: str | None, limit: int
-    ) -> Page[Ask]:
-        parts = (self.store.search, self.surfaces, self.people)
-        return await inbox.search_for(*parts, person, wanted, after, limit)
 
     async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
         return await self.store.record.read(ask_id, after)

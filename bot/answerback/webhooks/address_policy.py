@@ -230,12 +230,11 @@ class BoundedResolver(AbstractResolver):
             future.get_loop().call_soon(future.set_exception, OSError(str(error)))
 
     def _look_up(self, host: str, family: int, future: asyncio.Future[list[ResolveResult]]) -> None:
-        result: list[ResolveResult] | OSError
         try:
             infos = socket.getaddrinfo(
                 host, 0, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
             )
-            result = [
+            addresses = [
                 ResolveResult(
                     hostname=host,
                     host=str(address[0]),
@@ -246,14 +245,11 @@ class BoundedResolver(AbstractResolver):
                 )
                 for kind, _, proto, _, address in infos
             ]
-        except (OSError, UnicodeError) as error:
-            result = error if isinstance(error, OSError) else OSError(str(error))
-
-        finish = (
-            partial(future.set_exception, result)
-            if isinstance(result, OSError)
-            else partial(future.set_result, result)
-        )
+            finish = partial(future.set_result, addresses)
+        except OSError as error:
+            finish = partial(future.set_exception, error)
+        except UnicodeError as error:
+            finish = partial(future.set_exception, OSError(str(error)))
         with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits any more
             future.get_loop().call_soon_threadsafe(finish)
 

@@ -34,8 +34,8 @@ from answerback.ports.backoff import Backoff
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.outage_log import Outage
 from answerback.ports.surface import RetryLater, Shown, SupportsMoves, Surface
-from answerback.service.asks_in_place import decide_outdated
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
+from answerback.service.live_messages import decide_outdated
 from answerback.service.service import Service
 from answerback.workers.late_edits import CallLater, LateEdits
 from answerback.workers.message_queues import (

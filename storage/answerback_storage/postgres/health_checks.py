@@ -63,11 +63,8 @@ async def findings(url: str, listen_url: str | None) -> AsyncIterator[Finding]:
         yield await _clock(connection)
         yield await _connections(connection)
         yield await _pooler(connection, listen_url)
-    except psycopg.Error as error:
+    except (psycopg.Error, StoreError) as error:
         yield Finding("database", str(database.failure(error)), _RUN_AGAIN)
-        return
-    except StoreError as error:
-        yield Finding("database", str(error), _RUN_AGAIN)
         return
     finally:
         await connection.close()

@@ -110,14 +110,8 @@ class ChangeNotifier:
             await connection.execute(f"LISTEN {CHANNEL}".encode())
             await self._notify([""])
             # A notification from any process proves that the connection works.
-            works = bool(
-                [
-                    notification
-                    async for notification in connection.notifies(
-                        timeout=NOTIFICATION_TIMEOUT, stop_after=1
-                    )
-                ]
-            )
+            async for _ in connection.notifies(timeout=NOTIFICATION_TIMEOUT, stop_after=1):
+                works = True
         except (psycopg.Error, StoreError) as error:
             raise self._database.failure(error) from error
         finally:

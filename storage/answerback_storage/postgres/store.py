@@ -16,14 +16,13 @@ from answerback_storage import rows
 from answerback_storage.maintenance import SqlMaintenance
 from answerback_storage.messages import SqlMessageQueries
 from answerback_storage.postgres import asks
-from answerback_storage.postgres.ask_store import PostgresAsks
 from answerback_storage.postgres.claims import (
     PostgresClaims,
     PostgresLeases,
     PostgresRateLimits,
     PostgresRemoteChanges,
 )
-from answerback_storage.postgres.database import PostgresDatabase
+from answerback_storage.postgres.database import PostgresAsks, PostgresDatabase
 from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.postgres.migrations import migrate
 from answerback_storage.postgres.outbox import PostgresOutbox

@@ -11,8 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
-from answerback.core.ask import Ask, RecordEntry, Request
-from answerback.core.errors import UnreadableRowError
+from answerback.core.ask import Ask, RecordEntry
 from answerback.core.grants import GrantChange, GrantEnd, GrantUse
 from answerback.ports.claims import Claim
 from answerback.ports.search import answer_words, question_words
@@ -226,21 +225,9 @@ def _index_answers(db: sqlite3.Connection, ended: Ask) -> None:
 
 def index_existing_asks(db: sqlite3.Connection) -> None:
     """Index the asks that are stored already."""
-    for (seq,) in db.execute("SELECT seq FROM asks").fetchall():
-        if (each := _load_readable(db, seq)) is not None:
-            index_words(db, seq, each)
-
-
-def _load_readable(db: sqlite3.Connection, seq: int) -> Ask | None:
-    """Load the ask of a row, or return None if it cannot be read. Looking the ask up reports the reason."""
-    statement = (
-        f"SELECT {rows.ASK_COLUMNS}, request FROM asks JOIN requests USING (seq) WHERE seq = ?"
-    )
-    try:
-        ((*row, text),) = db.execute(statement, (seq,)).fetchall()
-        return rows.ask_from_row(tuple(row), Request.model_validate_json(text))
-    except (UnreadableRowError, ValueError, sqlite3.Error):
-        return None
+    seqs = [seq for (seq,) in db.execute("SELECT seq FROM asks").fetchall()]
+    for seq, each in load_many(db, rows.RequestCache(), rows.UnreadableRows(), seqs):
+        index_words(db, seq, each)
 
 
 def tidy_index(db: sqlite3.Connection) -> None:

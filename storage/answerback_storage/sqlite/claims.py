@@ -7,7 +7,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from answerback.core.ask import Ask
-from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, Leases, RemoteChanges
+from answerback.ports.claims import (
+    MIN_REMAINING_FRACTION,
+    Claim,
+    Leases,
+    RateLimits,
+    RemoteChanges,
+)
 from answerback_storage import rows
 from answerback_storage.claims import SqlClaims
 from answerback_storage.sql_database import Part, placeholders
@@ -71,6 +77,21 @@ class SqliteLeases(Part[SqliteDatabase], Leases):
 
     async def release(self, name: str, holder: str) -> None:
         await self._db.execute(_END_LEASE, time.monotonic(), name, holder)
+
+
+class RateLimitPauses(RateLimits):
+    """Pauses by bucket, in memory. A restart forgets them; the next 429 restores them."""
+
+    def __init__(self) -> None:
+        self._not_before: dict[str, float] = {}
+
+    async def set_retry_after(self, bucket: str, seconds: float) -> None:
+        now = time.monotonic()
+        self._not_before = {name: at for name, at in self._not_before.items() if at > now}
+        self._not_before[bucket] = max(now + seconds, self._not_before.get(bucket, 0.0))
+
+    async def get_retry_after(self, bucket: str) -> float:
+        return max(self._not_before.get(bucket, 0.0) - time.monotonic(), 0.0)
 
 
 class SqliteRemoteChanges(Part[SqliteDatabase], RemoteChanges):

@@ -58,6 +58,9 @@ _EXPLANATIONS: Final = {
 }
 
 
+_Job = Job[sqlite3.Connection, Any]
+
+
 def describe_error(path: Path, error: sqlite3.Error) -> str:
     """Describe what went wrong with the database, and what to do."""
     why = _EXPLANATIONS.get(
@@ -153,7 +156,7 @@ class Connections:
                     connection.rollback()
                 connection.close()
 
-    def write(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
+    def write(self, jobs: Sequence[_Job]) -> None:
         """Run jobs in one durable transaction. A job that fails does not affect the others."""
         try:
             connection = self._begin()
@@ -180,9 +183,7 @@ class Connections:
         except sqlite3.Error as error:
             self._outcome_unknown(jobs, error)
 
-    def _attempt_all(
-        self, jobs: Sequence[Job[sqlite3.Connection, Any]], connection: sqlite3.Connection
-    ) -> bool:
+    def _attempt_all(self, jobs: Sequence[_Job], connection: sqlite3.Connection) -> bool:
         """Return whether every job completed its writes or wrote nothing. Otherwise the transaction cannot be used."""
         changes = [job for job in jobs if isinstance(job.run, ChangeJob)]
         others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
@@ -195,8 +196,8 @@ class Connections:
 
     def _attempt_changes(
         self,
-        changes: Sequence[Job[sqlite3.Connection, Any]],
-        jobs: Sequence[Job[sqlite3.Connection, Any]],
+        changes: Sequence[_Job],
+        jobs: Sequence[_Job],
         connection: sqlite3.Connection,
     ) -> bool:
         try:
@@ -210,9 +211,7 @@ class Connections:
         self._batch.finish(connection)
         return True
 
-    def _left_consistent(
-        self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection
-    ) -> bool:
+    def _left_consistent(self, job: _Job, connection: sqlite3.Connection) -> bool:
         """Return whether a job completed its writes or wrote nothing."""
         before = connection.total_changes
         self._attempt(job, connection)
@@ -222,7 +221,7 @@ class Connections:
         # If the disk is full, SQLite itself rolls everything back.
         return connection.in_transaction and connection.total_changes == before
 
-    def read(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
+    def read(self, jobs: Sequence[_Job]) -> None:
         """Run jobs that only read. Each sees everything that was committed before it was submitted."""
         with self._reader_lock:
             try:
@@ -261,7 +260,7 @@ class Connections:
                 " file (a backup, an open SQLite shell). Erase again once that process has ended."
             )
 
-    def _attempt(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> None:
+    def _attempt(self, job: _Job, connection: sqlite3.Connection) -> None:
         job.execute(connection)
         if job.error is None:
             return
@@ -272,7 +271,7 @@ class Connections:
 
     def _fail(
         self,
-        jobs: Sequence[Job[sqlite3.Connection, Any]],
+        jobs: Sequence[_Job],
         error: sqlite3.Error,
         kind: type[StoreError] = StoreError,
         suffix: str = "",
@@ -300,9 +299,7 @@ class Connections:
         self._writer.execute("BEGIN IMMEDIATE")
         return self._writer
 
-    def _outcome_unknown(
-        self, jobs: Sequence[Job[sqlite3.Connection, Any]], error: sqlite3.Error
-    ) -> None:
+    def _outcome_unknown(self, jobs: Sequence[_Job], error: sqlite3.Error) -> None:
         """Report that a COMMIT failed and its outcome is unknown: SQLite's recovery settles whether it is on disk.
 
         Recovery runs at the next open if no connection has the file open, so both connections are closed.

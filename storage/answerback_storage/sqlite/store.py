@@ -11,13 +11,17 @@ from answerback.core.ask import RecordEntry
 from answerback.ports.search import Search, answerer_word
 from answerback_storage.maintenance import STEP, SqlMaintenance
 from answerback_storage.messages import SqlMessageQueries
-from answerback_storage.rate_limit_pauses import RateLimitPauses
 from answerback_storage.record import SqlRecord
 from answerback_storage.search import SqlSearch
 from answerback_storage.sql_database import Transaction, placeholders
 from answerback_storage.sql_store import SqlStore
 from answerback_storage.sqlite.claim_statements import unclaimed
-from answerback_storage.sqlite.claims import SqliteClaims, SqliteLeases, SqliteRemoteChanges
+from answerback_storage.sqlite.claims import (
+    RateLimitPauses,
+    SqliteClaims,
+    SqliteLeases,
+    SqliteRemoteChanges,
+)
 from answerback_storage.sqlite.database import BUSY_TIMEOUT, SqliteAsks, SqliteDatabase
 from answerback_storage.sqlite.outbox import SqliteOutbox
 

@@ -15,7 +15,7 @@ from answerback.ports.claims import Claim, ClaimKind, Fence
 from answerback.ports.push import PushSubscription
 from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store_values import StoredDelivery, StoredEntry
-from answerback_storage.rate_limit_pauses import RateLimitPauses
+from answerback_storage.sqlite.claims import RateLimitPauses
 from tests.stores.memory.late_answers import LateAnswersTable
 
 

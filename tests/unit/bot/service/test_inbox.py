@@ -10,7 +10,7 @@ from answerback.core.errors import ForbiddenError, PlatformError, PlatformUnavai
 from answerback.core.people import NOBODY_KNOWN
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback.service.inbox import list_waiting_for
+from answerback.service.inbox import Inbox
 from tests.service_support import actor, ask_user
 from tests.unit.bot.conftest import Parts
 
@@ -25,9 +25,8 @@ async def waiting(parts: Parts, person: Person = ANN, limit: int = 50) -> list[s
     texts: list[str] = []
     after: str | None = None
     while True:
-        page = await list_waiting_for(
-            parts.store.search, surfaces, NOBODY_KNOWN, Actor(person), after, limit
-        )
+        inbox = Inbox(parts.store.search, surfaces, NOBODY_KNOWN)
+        page = await inbox.list_waiting_for(Actor(person), after, limit)
         texts += [ask.id for ask in page.rows]
         after = page.after
         if after is None:
