@@ -130,7 +130,7 @@ async def test_a_place_that_is_closed_fails_its_asks_and_no_others(parts: Parts)
 async def test_all_open_asks_are_listed_a_page_at_a_time(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerback.service.service._PAGE", 2)
+    monkeypatch.setattr("answerback.service.live_messages._PAGE", 2)
     async with running(parts) as (service, sync):
         asks = [await submit(service) for _ in range(5)]
         await submit(service, to="chat:C9")
