@@ -115,11 +115,18 @@ def check_with_note(question: Question, value: JsonValue, note: str | None) -> A
     )
 
 
-def check_text(text: str) -> Accepted | Invalid:
-    """Check what a person typed as "Something else…", as a Reply or to ask back: any text that is not blank."""
+def check_text(text: str, most: int | None = None) -> Accepted | Invalid:
+    """Check what is written freely, such as "Something else…" or a Reply: any text that is not blank.
+
+    Args:
+        most: the characters that are allowed; None: any number.
+    """
     if not text.strip():
         return _invalid("empty", "The text is blank. Type something first.")
-    return _check_string(text)
+    checked = _check_string(text)
+    if isinstance(checked, Accepted) and most is not None and len(text) > most:
+        return _invalid("too_long", f"The text has {len(text)} characters; {most} are allowed.")
+    return checked
 
 
 def format_value(value: JsonValue) -> str:

@@ -26,7 +26,7 @@ from answerback.core.request import Destination as Destination
 from answerback.core.request import Escalation as Escalation
 from answerback.core.request import Request as Request
 from answerback.core.request import Thread as Thread
-from answerback.core.tool_result import ToolResult as ToolResult
+from answerback.core.request import ToolResult as ToolResult
 from answerback.core.walker import Person, Phase, Refused, Source, StrictDataclass, Walk
 
 ANYONE: Final = "anyone"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import ClassVar, Final
 
-from answerback.core import refusals, strict_json
+from answerback.core import refusals
 from answerback.core.answers import Invalid, check_text
 from answerback.core.asides import UNOPENED, Aside
 from answerback.core.ask import Ask, Change, RecordEntry
@@ -70,12 +70,9 @@ def apply_ask_back(ask: Ask, action: AskBack, *, at: float, by: Person) -> Chang
     question_id = _open_question_id(ask)
     if question_id is None or not can_ask_back(ask):
         return Refused((refusals.CANNOT_ASK_BACK.problem(),))
-    checked = check_text(action.text).at("/text")
+    checked = check_text(action.text, MAX_QUESTION).at("/text")
     if isinstance(checked, Invalid):
         return Refused(checked.problems)
-    if len(action.text) > MAX_QUESTION:
-        message = f"The text has {len(action.text)} characters; {MAX_QUESTION} are allowed."
-        return _refused("too_long", message)
     aside = Aside(question_id=question_id, text=action.text, at=at, by=by)
     moved = replace(
         ask,
@@ -102,13 +99,9 @@ def apply_explanation(ask: Ask, text: str, *, at: float) -> Change | Refused | N
         return Refused((refusals.TAKES_NO_EXPLANATION.problem(),))
     if not text.strip():
         return _refused("empty", "The text is blank.")
-    if not strict_json.is_encodable(text):
-        return _refused(
-            "wrong_type", "The text contains half a surrogate pair, which is not valid text."
-        )
-    if len(text) > MAX_TEXT:
-        message = f"The text has {len(text)} characters; {MAX_TEXT} are allowed."
-        return _refused("too_long", message)
+    checked = check_text(text, MAX_TEXT).at("/text")
+    if isinstance(checked, Invalid):
+        return Refused(checked.problems)
     last = ask.asides[-1] if ask.asides else None
     if last is not None and last.by is None and last.text == text:
         return None

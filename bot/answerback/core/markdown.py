@@ -13,7 +13,8 @@ import re
 import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from markdown_it import MarkdownIt
@@ -154,20 +155,14 @@ def spans_to_text(spans: Iterable[Span]) -> str:
 
 def append_link_addresses(spans: Iterable[Span]) -> Iterator[Span]:
     """Yield the spans with each link's address in brackets after its text, unless the text is the address."""
-    run: list[Span] = []
-    for span in (*spans, Span("")):
-        if run and span.link != run[0].link:
-            yield from run
-            address = run[0].link or ""
-            if "".join(part.text for part in run) not in {address, address.removeprefix("mailto:")}:
-                yield Span(" (")
-                yield Span(address, link=address)
-                yield Span(")")
-            run = []
-        if span.link is not None:
-            run.append(span)
-        elif span.text:
-            yield span
+    for address, linked in groupby(spans, attrgetter("link")):
+        if address is None:
+            yield from (span for span in linked if span.text)
+            continue
+        run = [*linked]
+        yield from run
+        if "".join(span.text for span in run) not in {address, address.removeprefix("mailto:")}:
+            yield from (Span(" ("), Span(address, link=address), Span(")"))
 
 
 def map_texts(blocks: Iterable[Block], change: Callable[[str], str]) -> tuple[Block, ...]:
@@ -355,15 +350,6 @@ def _inline(tokens: Sequence[Token]) -> Iterator[Span]:
 
 def _merge(spans: Iterable[Span]) -> Iterator[Span]:
     """Merge adjacent spans of the same style."""
-    last: Span | None = None
-    for span in spans:
-        if not span.text:
-            continue
-        if last is not None and last[1:] == span[1:]:
-            last = last._replace(text=last.text + span.text)
-            continue
-        if last is not None:
-            yield last
-        last = span
-    if last is not None:
-        yield last
+    written = filter(attrgetter("text"), spans)
+    for style, alike in groupby(written, itemgetter(slice(1, None))):
+        yield Span("".join(span.text for span in alike), *style)

@@ -152,8 +152,6 @@ STILL_MOVING: Final = Refusal(
 )
 FORBIDDEN: Final = frozenset(
     each.code
-    for each in (
-        *(NOBODY_IN_PARTICULAR, REQUESTER, NOT_TOLD_APART, NOT_A_CONFIRMER, LINKED_RECENTLY),
-    )
+    for each in (NOBODY_IN_PARTICULAR, REQUESTER, NOT_TOLD_APART, NOT_A_CONFIRMER, LINKED_RECENTLY)
 )
 """The codes of refusals that are about who the person is, not about what they do."""

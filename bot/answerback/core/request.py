@@ -1,22 +1,18 @@
-"""What an agent asked for, where it is shown, and whom it goes to when nobody answers. Values only."""
+"""What an agent asked for and gets, where it is shown, and whom it goes to when nobody answers. Values only."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import Field, JsonValue
 
 from answerback.core.form import Form
 from answerback.core.grants import GrantOffer
 from answerback.core.origin import UNKNOWN_ASKER, Origin
-from answerback.core.person import StrictDataclass
+from answerback.core.person import FrozenModel, StrictDataclass
 
 DEFAULT_ASKER: Final = UNKNOWN_ASKER
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +46,7 @@ class AbandonedMessage(StrictDataclass):
     until: float | None = None
 
 
-class Escalation(_Frozen):
+class Escalation(FrozenModel):
     """What to do if nobody has answered after ``after`` seconds: show the ask elsewhere, let others act, or both."""
 
     after: float
@@ -60,7 +56,7 @@ class Escalation(_Frozen):
     """Who may confirm there, if not whoever may answer."""
 
 
-class Request(_Frozen):
+class Request(FrozenModel):
     """What the agent asked for. It never changes."""
 
     name: str
@@ -81,10 +77,10 @@ class Request(_Frozen):
     push_after: float = 10.0
     """Seconds within which an answer spares people the notification."""
     escalation: Escalation | None = None
-    metadata: dict[str, JsonValue] = {}
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
     prompt_label: str = DEFAULT_ASKER
     """The agent's display name; see `answerback.core.view.asker_label`."""
-    prompt_labels: dict[str, str] = {}
+    prompt_labels: dict[str, str] = Field(default_factory=dict)
     """The configured display name of the asker of single questions, by question id."""
     mention: bool = False
     """Whether the first post notifies the responders."""
@@ -105,10 +101,18 @@ class Request(_Frozen):
     """The ids of those to whom responders may hand it over, by its route; None: to nobody."""
     leased: bool = False
     """Whether the ask ends once its agent waits no longer: its host gives up with what carries the answer."""
-    trace: dict[str, str] = {}
+    trace: dict[str, str] = Field(default_factory=dict)
     """The W3C context of its trace: ``traceparent`` and ``tracestate``. Empty: it is not traced."""
 
     @property
     def as_sent(self) -> dict[str, JsonValue]:
         """The arguments as the agent sent them."""
         return self.arguments if self.sent is None else self.sent
+
+
+class ToolResult(FrozenModel):
+    """The tool result that goes back to the model."""
+
+    content: str
+    structured: JsonValue
+    is_error: bool = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
@@ -134,6 +134,18 @@ def size(value: object, limit: int) -> Size:
             return Size(level, tuple(levels))
         layer = below
     return Size(limit + 1, tuple(levels))
+
+
+def nodes(value: object) -> Iterator[object]:
+    """Yield every value in a JSON value, itself included, however deep it is nested."""
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        yield node
+        if isinstance(node, list):
+            stack.extend(node)
+        elif not isinstance(node, _SCALARS) and isinstance(node, Mapping):
+            stack.extend(node.values())
 
 
 def is_encodable(text: str) -> bool:

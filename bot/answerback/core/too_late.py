@@ -59,15 +59,8 @@ def _problem(ask: Ask, action: TryAgain, at: float) -> Problem | None:
         return refusals.NOTHING_TO_TRY_AGAIN.problem()
     if at - ask.outcome.at > _SECONDS:
         return refusals.TOO_LATE_TO_TRY_AGAIN.problem()
-    if not action.text:
-        return None
-    checked = check_text(action.text).at("/text")
-    if isinstance(checked, Invalid):
-        return checked.problems[0]
-    if len(action.text) <= MAX_TEXT:
-        return None
-    message = f"The text has {len(action.text)} characters; {MAX_TEXT} are allowed."
-    return Problem(pointer="/text", code="too_long", message=message)
+    checked = check_text(action.text, MAX_TEXT).at("/text") if action.text else None
+    return checked.problems[0] if isinstance(checked, Invalid) else None
 
 
 def describe_retry(headline: str, text: str | None) -> str:

@@ -22,7 +22,7 @@ from answerback.core.json_schema import subschemas, validators
 from answerback.core.json_schema.validation_cost import MAX_COST
 from answerback.core.json_schema.validators import collect_patterns, compile_schema
 from answerback.core.json_schema.violation_text import violation_text
-from answerback.core.strict_json import Size, is_encodable, size
+from answerback.core.strict_json import Size, is_encodable, nodes, size
 
 MAX_VALUE_DEPTH: Final = 64
 """Levels of nested arrays and objects in an answer."""
@@ -198,13 +198,8 @@ def _has_many_long_numbers(text: str, value: JsonValue) -> bool:
     """Return whether too many numbers do not fit into 64 bits: the engine takes 2 µs to compare two of them."""
     if len(_LONG_NUMBER.findall(text)) <= _MAX_LONG_NUMBERS:  # nearly always the case
         return False
-    count, stack = 0, [value]
-    while stack:
-        node = stack.pop()
-        count += isinstance(node, int) and node.bit_length() > 64
-        if isinstance(node, (dict, list)):
-            stack.extend(node.values() if isinstance(node, dict) else node)
-    return count > _MAX_LONG_NUMBERS
+    long = (node for node in nodes(value) if isinstance(node, int) and node.bit_length() > 64)
+    return sum(1 for _ in long) > _MAX_LONG_NUMBERS
 
 
 def _first_error(

@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from answerback.core.json_schema import subschemas
-from answerback.core.strict_json import size
+from answerback.core.strict_json import nodes, size
 
 MAX_COST: Final = 500_000
 """Comparisons allowed per check: 20 ms at 40 ns, measured for the most expensive ones (objects in ``enum``)."""
@@ -163,16 +163,4 @@ def _weight(data: object) -> int:
     """Return how many comparisons it may take to find out whether a value equals, or is among, this data."""
     if isinstance(data, list) and all(isinstance(item, str) for item in data):
         return 1  # the engine uses a lookup table
-    total, stack = 0, [data]
-    while stack:
-        node = stack.pop()
-        number = isinstance(node, (int, float)) and not isinstance(node, bool)
-        total += _NUMBER if number else 1
-        stack.extend(_parts(node))
-    return total
-
-
-def _parts(node: object) -> list[object]:
-    if isinstance(node, Mapping):
-        return list(node.values())
-    return node if isinstance(node, list) else []
+    return sum(_NUMBER if type(node) in {int, float} else 1 for node in nodes(data))
