@@ -22,8 +22,8 @@ class AccountPages(VisitorPages):
     def routes(self) -> list[web.RouteDef]:
         path = "/inbox/{name}/accounts"
         return [
-            web.get(path, responses.with_compiled_templates(self._for_visitor(self._show))),
-            web.post(path, responses.with_compiled_templates(self._for_visitor(self._change))),
+            web.get(path, self._for_visitor(self._show)),
+            web.post(path, self._for_visitor(self._change)),
         ]
 
     async def _show(self, _request: web.Request, visitor: Visitor) -> web.Response:

@@ -136,27 +136,23 @@ class WebSurface:
         )
         asks = AskPages(self._site, visitors, self._desk)
         routes = [
-            web.get("/", responses.with_compiled_templates(inbox.sign_in_page)),
-            web.post("/", responses.with_compiled_templates(inbox.sign_in)),
-            web.get("/inbox/{name}", responses.with_compiled_templates(inbox.get)),
-            web.post("/inbox/{name}", responses.with_compiled_templates(inbox.decide)),
+            web.get("/", inbox.sign_in_page),
+            web.post("/", inbox.sign_in),
+            web.get("/inbox/{name}", inbox.get),
+            web.post("/inbox/{name}", inbox.decide),
             web.get("/inbox/{name}/events", inbox.events),
-            web.get("/inbox/{name}/history", responses.with_compiled_templates(inbox.history)),
+            web.get("/inbox/{name}/history", inbox.history),
             web.get("/inbox/{name}/manifest.json", manifest),
             *(PushPages(self._site, visitors, self._desk).routes() if self._desk else ()),
             *self._device_routes(visitors),
             *self._account_routes(visitors),
             web.get("/a/-/proof", responses.empty),
             web.get("/a/-/{name}", responses.static_file),
-            web.get(
-                "/a/{link}", responses.with_compiled_templates(asks.with_link_access(asks.get))
-            ),
-            web.post(
-                "/a/{link}", responses.with_compiled_templates(asks.with_link_access(asks.post))
-            ),
+            web.get("/a/{link}", asks.with_link_access(asks.get)),
+            web.post("/a/{link}", asks.with_link_access(asks.post)),
             web.get("/a/{link}/events", asks.with_link_access(asks.events)),
         ]
-        return [self._site.proofs.guard(route) for route in routes]
+        return [self._site.proofs.guard(responses.with_compiled_templates(each)) for each in routes]
 
     def _device_routes(self, visitors: Visitors) -> list[web.RouteDef]:
         if self._sign_ins is None:

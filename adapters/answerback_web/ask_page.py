@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
 from aiohttp import web
 
@@ -109,12 +109,6 @@ class _Visit:
         if ask.destination.surface == person.surface:
             return None
         return self.people.ids_of(person, ask.destination.surface)
-
-
-class OtherSurface(NamedTuple):
-    """The other surface where an ask is answered."""
-
-    url: str | None
 
 
 _Handler: TypeAlias = Callable[[web.Request, _Visit], Awaitable[web.StreamResponse]]
@@ -359,12 +353,12 @@ class AskPages:
         return record.record_lines(entries, ask, self._site.labels)
 
 
-def _elsewhere(ask: Ask) -> OtherSurface | None:
-    """Return the other surface where an ask is answered; None if it belongs to the web."""
+def _elsewhere(ask: Ask) -> str | None:
+    """Return the address of the other surface where an ask is answered, if it has one; None if that is the web."""
     if ask.destination.surface == NAME:
         return None
     url = ask.thread.url if ask.thread else None
-    return OtherSurface(url if url and url.startswith("https://") else None)
+    return url if url and url.startswith("https://") else ""
 
 
 def _into_value(problem: Problem) -> Problem:

@@ -22,19 +22,18 @@ from answerback.presentation.sign_in_text import (
 from answerback_web import responses
 from answerback_web.parse import Post
 from answerback_web.site import Site
-from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
+from answerback_web.visitors import PROXY_INBOX, Visitor, VisitorPages, Visitors
 
 logger = logging.getLogger(__name__)
 
 _ROOT: Final = "../../"
 
 
-class DevicePages:
+class DevicePages(VisitorPages):
     """The handlers, for the visitors of one listener. No address holds a code: it is always typed."""
 
     def __init__(self, site: Site, visitors: Visitors, desk: SignInDesk) -> None:
-        self._site = site
-        self._visitors = visitors
+        super().__init__(site, visitors)
         self._desk = desk
 
     def routes(self) -> list[web.RouteDef]:
@@ -46,10 +45,7 @@ class DevicePages:
             (web.get, page, self._show),
             (web.post, page, self._change),
         )
-        return [
-            method(path, responses.with_compiled_templates(self._or_notice(handler)))
-            for method, path, handler in handlers
-        ]
+        return [method(path, self._or_notice(handler)) for method, path, handler in handlers]
 
     def _or_notice(
         self, handler: Callable[[web.Request], Awaitable[web.Response]]
@@ -74,7 +70,7 @@ class DevicePages:
             return responses.see_other(f"inbox/{PROXY_INBOX}/device")
         if not await self._visitors.can_have_inboxes():
             raise web.HTTPNotFound(headers=responses.HEADERS)
-        return self._door_page(200, root="", here="device")
+        return self._site.door_page(200, root="", here="device")
 
     async def _sign_in(self, request: web.Request) -> web.Response:
         """Handle the key that was entered."""
@@ -86,22 +82,16 @@ class DevicePages:
         if name is None:
             labels = self._site.labels
             error = labels.key_wrong if visitor is None else labels.connect_operator
-            return self._door_page(403, root="", here="device", error=error)
+            return self._site.door_page(403, root="", here="device", error=error)
         mark_request_verified(request)
         return responses.see_other(f"inbox/{name}/device")
-
-    def _door_page(
-        self, status: int, *, root: str, here: str, error: str | None = None
-    ) -> web.Response:
-        body = self._site.render_template("door", root=root, home=None, here=here, error=error)
-        return responses.page_response(body, status)
 
     async def _visitor(self, request: web.Request) -> Visitor | web.Response:
         visitor = await self._visitors.find_by_inbox(request)
         if visitor is None:
             labels, is_proxied = self._site.labels, request.match_info["name"] == PROXY_INBOX
             error = None if is_proxied else labels.link_invalid
-            return self._door_page(403, root=_ROOT, here=f"{_ROOT}device", error=error)
+            return self._site.door_page(403, root=_ROOT, here=f"{_ROOT}device", error=error)
         mark_request_verified(request)
         return visitor
 
@@ -114,9 +104,7 @@ class DevicePages:
         visitor = await self._visitor(request)
         if isinstance(visitor, web.Response):
             return visitor
-        signed_in = visitor.holder is None
-        home = self._home(visitor)
-        post = await self._site.read_post(request, root=_ROOT, home=home, signed_in=signed_in)
+        post = await self._read(request, visitor, self._home(visitor))
         if isinstance(post, web.Response):
             return post
         if post.first("do") == "remove":
@@ -166,9 +154,6 @@ class DevicePages:
             ],
         )
         return responses.page_response(body, status)
-
-    def _home(self, visitor: Visitor) -> str:
-        return f"{_ROOT}inbox/{self._visitors.inbox_name(visitor)}"
 
     @staticmethod
     def _whose(visitor: Visitor) -> Person | None:

@@ -112,10 +112,7 @@ class Inbox:
         return responses.see_other(f"inbox/{name}")
 
     def _door_page(self, status: int, *, root: str, error: str | None = None) -> web.Response:
-        body = self._site.render_template(
-            "door", root=root, home=None, here=root or "./", error=error
-        )
-        return responses.page_response(body, status)
+        return self._site.door_page(status, root=root, here=root or "./", error=error)
 
     def _unavailable_page(self, root: str) -> web.Response:
         logger.exception("The inbox failed", extra={"action": "page"})

@@ -205,7 +205,7 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
             | PageAction.YES_FOR_TURN
             | PageAction.NO_FOR_TURN
         ):
-            question = _question(post, ask)
+            question = _question_at(post.first("at"), ask)  # a stale page's is not the open one
             return _answer(post, do, question, labels) if question else _unknown(labels)
         case PageAction.GRANT:
             return _grant(post, ask, labels)
@@ -316,11 +316,6 @@ def _indexes(sent: tuple[str, ...], count: int) -> list[int] | None:
             return None
         indexes.append(int(text))
     return sorted(set(indexes))
-
-
-def _question(post: Post, ask: Ask) -> Question | None:
-    """Return the question that the page showed, which for a stale page is not the open one."""
-    return _question_at(post.first("at"), ask)
 
 
 def _question_at(text: str, ask: Ask) -> Question | None:

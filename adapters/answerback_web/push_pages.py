@@ -56,10 +56,10 @@ class PushPages(VisitorPages):
         """Return the routes. Those below an inbox are that person's."""
         devices, ask = "/inbox/{name}/devices", "/inbox/{name}/asks/{ask}"
         return [
-            web.get(devices, responses.with_compiled_templates(self._for_visitor(self._devices))),
-            web.post(devices, responses.with_compiled_templates(self._for_visitor(self._change))),
+            web.get(devices, self._for_visitor(self._devices)),
+            web.post(devices, self._for_visitor(self._change)),
             web.get(ask, self._for_visitor(self._open)),
-            web.post(ask, responses.with_compiled_templates(self._for_visitor(self._deny))),
+            web.post(ask, self._for_visitor(self._deny)),
             web.get(r"/a/-/{worker:worker-[0-9a-f]+\.js}", self._worker, name=OWN_WORKER),
         ]
 
@@ -111,7 +111,7 @@ class PushPages(VisitorPages):
             return post
         ask = await self._site.service.get(request.match_info["ask"])
         option = push_text.denial_of(ask) if ask is not None and self._desk.rules.deny else None
-        if ask is None or option is None or post.revision is None:
+        if ask is None or option is None:
             return web.Response(status=409, headers=responses.HEADERS)
         person = visitor.person
         delivery = f"{NAME}:{ask.id}:{post.digest_by(person)}"

@@ -15,14 +15,14 @@ from markupsafe import Markup
 from answerback.core.ask import Ask
 from answerback.core.clarification import walk_revision
 from answerback.core.errors import Problem
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType
 from answerback.core.granting import describe_offer
 from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.secrecy import view_for_agent
 from answerback.core.view import Control, Line, Prompt, View, answer_lines, view_of
-from answerback.core.walker import GivenAnswer, Person, question_index
+from answerback.core.walker import Person, question_index
 from answerback.presentation import durations, wording
 from answerback.presentation.form_inputs import NO_LIMITS
 from answerback.presentation.form_spec import Entry, field_index, native_fields, plan_form
@@ -90,7 +90,6 @@ class GrantPart:
 class AskPage:
     """Everything that the page of one ask shows."""
 
-    ask_id: str
     revision: int
     title: str
     label: str
@@ -189,13 +188,14 @@ def ask_page(
         view = view_for_agent(ask, view)
     prompt = view.prompt
     outcome, status = view.outcome, wording.ending_status(view)
-    errors = tuple(_error(problem, prompt, post) for problem in problems)
+    errors = tuple(
+        Error(visible(each.message), _target(each.pointer, prompt, post)) for each in problems
+    )
     contexts = () if ask.open else tuple(line.question.context or "" for line in view.lines)
     verbatim = sum(map(len, contexts)) > _MAX_FORMATTED
     rows = tuple(_row(ask, line, labels, verbatim=verbatim) for line in view.lines)
     answered_before = prompt is not None and ask.walk.answer(prompt.question.id) is not None
     return AskPage(
-        ask_id=view.ask_id,
         revision=view.revision,
         title=labels.sign_in if hidden else one_line(_title(view, labels)),
         label=one_line(view.label),
@@ -301,7 +301,7 @@ def _row(ask: Ask, line: Line, labels: Labels, *, verbatim: bool) -> Row:
     context = line.question.context if ask.confirming or not ask.open else None
     return Row(
         question=visible(line.text),
-        answers=_answer_texts(line.question, given, labels) if given else (),
+        answers=tuple(map(visible, answer_lines(line.question, given, labels))) if given else (),
         code=line.question.answer_type is AnswerType.SCHEMA
         and fields_from_schema(line.question.json_schema) is None,
         note=wording.source_note(given.source, labels) if given else None,
@@ -315,14 +315,6 @@ def _row(ask: Ask, line: Line, labels: Labels, *, verbatim: bool) -> Row:
         else None,
         folded=not ask.open and len(context or "") > limits.MAX_OPEN_ANSWERS,
     )
-
-
-def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> tuple[str, ...]:
-    return tuple(visible(text) for text in answer_lines(question, given, labels))
-
-
-def _error(problem: Problem, prompt: Prompt | None, post: Post | None) -> Error:
-    return Error(visible(problem.message), _target(problem.pointer, prompt, post))
 
 
 def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | None:

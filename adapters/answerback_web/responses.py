@@ -1,7 +1,7 @@
 """Pages as HTTP responses: templates, static files, event streams, and the security headers.
 
-Templates and files are read once, at import: no request waits for the disk. Templates are compiled when the first page
-is requested: that takes a tenth of a second, which would delay the start of services that show no page.
+Templates and files are read once, at import: no request waits for the disk. Templates are compiled at the first
+request for a page: that takes a tenth of a second, which would delay the start of services that show no page.
 """
 
 from __future__ import annotations
@@ -108,15 +108,15 @@ _DEFAULTS: Final[dict[str, object]] = {
 """Template variables that only some pages set."""
 
 
-def with_compiled_templates(handler: Handler) -> Handler:
-    """Wrap a handler so that it runs once all templates are compiled, without blocking the event loop."""
+def with_compiled_templates(route: web.RouteDef) -> web.RouteDef:
+    """Return a route that is handled once all templates are compiled, without blocking the event loop."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         if not _compile.cache_info().currsize:
             await asyncio.to_thread(_compile)
-        return await handler(request)
+        return await route.handler(request)
 
-    return handle
+    return web.RouteDef(route.method, route.path, handle, route.kwargs)
 
 
 @cache

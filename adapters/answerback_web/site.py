@@ -92,6 +92,13 @@ class Site:
         """Whether the post comes from our page at its public address; a proxy may have changed the Host."""
         return page_access.is_own_page(origin, site, urlsplit(self.public_url or "").netloc)
 
+    def door_page(
+        self, status: int, *, root: str, here: str, error: str | None = None
+    ) -> web.Response:
+        """Return the page that asks for a key, which it sends to ``here``."""
+        body = self.render_template("door", root=root, home=None, here=here, error=error)
+        return responses.page_response(body, status)
+
     def notice_page(
         self, status: int, message: str, *, root: str, home: str | None
     ) -> web.Response:

@@ -132,9 +132,11 @@ class VisitorPages:
 
         return handle
 
-    async def _read(self, request: web.Request, visitor: Visitor) -> Post | web.Response:
+    async def _read(
+        self, request: web.Request, visitor: Visitor, home: str | None = None
+    ) -> Post | web.Response:
         signed_in = visitor.holder is None
-        return await self._site.read_post(request, root="../../", home=None, signed_in=signed_in)
+        return await self._site.read_post(request, root="../../", home=home, signed_in=signed_in)
 
     def _home(self, visitor: Visitor) -> str:
         return f"../../inbox/{self._visitors.inbox_name(visitor)}"
