@@ -11,7 +11,7 @@ import pytest
 from answerback.core.ask import Ask, Destination, Status
 from answerback.core.clarification import CLARIFY
 from answerback.core.confirmation import ConfirmationRule
-from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
+from answerback.core.form import AnswerType, Form, Question
 from answerback.core.people import People
 from answerback.testing.simulated_people import (
     Capability,
@@ -20,12 +20,9 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_questions import GO, LABELS
+from answerback.testing.surface_clicks import answered_values
+from answerback.testing.surface_questions import ALLOW, DENY, GO, LABELS
 
-_OPTIONS = (
-    Option(value="allow", label="Allow once", kind=OptionKind.ALLOW_ONCE),
-    Option(value="deny", label="Deny", kind=OptionKind.DENY),
-)
 _LONG = "true; " * 200 + "rm -rf /srv"
 _MAX_CLEARING = 240.0
 """Seconds in which a hundred permissions are decided, on a machine with much else to do."""
@@ -37,7 +34,7 @@ def _permission(command: str, **more: Any) -> Form:
         text=f"Run {command[:40]}",
         context=f"```sh\n{command}\n```",
         answer_type=AnswerType.SELECT,
-        options=_OPTIONS,
+        options=(ALLOW, DENY),
     )
     return Form(questions=(question,), **more)
 
@@ -48,8 +45,7 @@ async def _ask(stage: Stage, who: SimulatedPerson, form: Form) -> Ask:
 
 
 async def _decisions(stage: Stage, asks: Sequence[Ask]) -> list[object]:
-    stored = [await stage.harness.store.asks.get(ask.id) for ask in asks]
-    return [[given.value for given in ask.walk.answers] for ask in stored if ask]
+    return [answered_values(await stage.harness.read_stored(ask.id)) for ask in asks]
 
 
 @requires_capability(Capability.BATCHES)
@@ -102,9 +98,7 @@ class BatchesContract:
         read = await ada.decide_ticked([ask.id for ask in asks], allow=True)
         assert LABELS.batch_left.format(count=2) in read
         assert await _decisions(stage, [*asks, others]) == [[], [], ["allow"], []]
-        stored = await stage.harness.store.asks.get(asks[0].id)
-        assert stored is not None
-        assert stored.status is Status.WITHDRAWN
+        assert (await stage.harness.read_stored(asks[0].id)).status is Status.WITHDRAWN
 
     @pytest.mark.rule("BATCH-7", "PEOPLE-4")
     @pytest.mark.parametrize("allow", [True, False])

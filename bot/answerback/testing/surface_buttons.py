@@ -24,18 +24,16 @@ from answerback.testing.surface_clicks import (
     create_viewed_ask,
     wait_for_steps,
 )
-from answerback.testing.surface_questions import AGAIN, GO, LABELS, WHY
+from answerback.testing.surface_questions import AGAIN, ALLOW, DENY, GO, LABELS, WHY
 from answerback.testing.surface_walks import strip_whitespace
 
 LONG = "Allow, and always allow commands that begin with: git commit --message in every repository "
 """The beginning of labels that no button holds."""
 DECISIONS = (
-    Option(value="once", label="Allow once", kind=OptionKind.ALLOW_ONCE),
+    ALLOW,
     Option(value="always", label="Allow this session", kind=OptionKind.ALLOW_ALWAYS),
-    Option(value="deny", label="Deny", kind=OptionKind.DENY),
+    DENY,
 )
-
-
 STEPS = "".join(f"step{n:04}; " for n in range(1_500))
 """More than any message shows."""
 SHORTENED: dict[str, JsonValue] = {
@@ -216,11 +214,8 @@ class ButtonsContract:
             + "; rm -rf /srv\u200b\n\n"
             + "\n\n".join(f"{n}. {STEPS[:400]}" for n in range(30))
         )
-        form = (
-            AGAIN,
-            question.model_copy(update={"context": context, "header": "Deploy\u200bNow"}),
-        )
-        ask = await create_viewed_ask(stage, form, ada)
+        shown = {"context": context, "header": "Deploy\u200bNow"}
+        ask = await create_viewed_ask(stage, [AGAIN, question.model_copy(update=shown)], ada)
         await ada.answer(AGAIN, True)
         await wait_for_steps(stage, ask, ada, after=1)
         labels = [each.label for each in ada.buttons()]

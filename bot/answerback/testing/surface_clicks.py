@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -24,21 +25,16 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_questions import (
-    AGAIN,
-    GO,
-    LABELS,
-    WHY,
-)
+from answerback.testing.surface_questions import AGAIN, GO, LABELS, WHY
 from answerback.testing.surface_walks import assert_sees, strip_whitespace
 
 
 async def create_viewed_ask(
-    stage: Stage, questions: Sequence[Question], *people: SimulatedPerson
+    stage: Stage, questions: Sequence[Question], *people: SimulatedPerson, **more: Any
 ) -> Ask:
-    """Create an ask that these people may answer and have looked at."""
-    who = tuple(person.user_id for person in people)
-    ask = await stage.harness.create_ask(Form(questions=tuple(questions)), stage.place, who)
+    """Create an ask that these people may answer and have looked at; ``more`` are further fields of the ask."""
+    form, who = Form(questions=tuple(questions)), tuple(person.user_id for person in people)
+    ask = await stage.harness.create_ask(form, stage.place, who, **more)
     for person in people:
         await person.look_at(ask)
     return ask
@@ -57,9 +53,14 @@ async def answer_elsewhere(
     stage: Stage, ask: Ask, by: SimulatedPerson, at: float | None = None
 ) -> None:
     """Answer yes, but not on this surface."""
-    actor = Actor(Person(surface=stage.place.surface, user_id=by.user_id, name=by.name))
     service = stage.harness.service
-    assert isinstance(await service.act(ask.id, Answer(value=True), actor, at=at), Acted)
+    acted = await service.act(ask.id, Answer(value=True), actor_of(stage, by), at=at)
+    assert isinstance(acted, Acted)
+
+
+def actor_of(stage: Stage, person: SimulatedPerson) -> Actor:
+    """Return a person as the service knows them."""
+    return Actor(Person(surface=stage.place.surface, user_id=person.user_id, name=person.name))
 
 
 async def assert_private_notes(person: SimulatedPerson, *sentences: str | re.Pattern[str]) -> None:

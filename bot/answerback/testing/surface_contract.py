@@ -13,11 +13,7 @@ import pytest
 import pytest_asyncio
 
 from answerback.ports.surface import SupportsReminders
-from answerback.testing.simulated_people import (
-    Capability,
-    SimulatedPerson,
-    Stage,
-)
+from answerback.testing.simulated_people import Capability, SimulatedPerson, Stage
 from answerback.testing.surface_batches import BatchesContract, ManyContract
 from answerback.testing.surface_buttons import ButtonsContract
 from answerback.testing.surface_clicks import ClicksContract

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from functools import partial
+from collections.abc import Callable
 
 import pytest
 
@@ -22,6 +21,7 @@ from answerback.testing.surface_clicks import create_viewed_ask, wait_for_steps
 from answerback.testing.surface_questions import GO, WHY
 
 _WAIT = 30.0
+_PAUSE = 0.02
 
 
 class GapsContract:
@@ -74,13 +74,13 @@ class GapsContract:
             Form(questions=(GO, WHY)), stage.place, (ada.user_id,)
         )
         await stage.add_bot()
-
-        async def looks_ended(ask: Ask) -> bool:
-            await ada.look_at(await stage.harness.wait_until_shown(ask.id))
-            return not ada.available_actions()
-
-        for ask in asks:
-            await _poll(partial(looks_ended, ask))
+        async with asyncio.timeout(_WAIT):
+            for ask in asks:
+                while True:
+                    await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+                    if not ada.available_actions():
+                        break
+                    await asyncio.sleep(_PAUSE)
         await _until(stage, unseen, lambda each: each.seen or not each.open)
         again = await create_viewed_ask(stage, [GO, WHY], ada)
         await ada.answer(GO, True)
@@ -88,22 +88,7 @@ class GapsContract:
 
 
 async def _until(stage: Stage, ask: Ask, holds: Callable[[Ask], bool]) -> Ask:
-    async def is_stored() -> bool:
-        return holds(await _stored(stage, ask))
-
-    await _poll(is_stored)
-    return await _stored(stage, ask)
-
-
-async def _stored(stage: Stage, ask: Ask) -> Ask:
-    stored = await stage.harness.store.asks.get(ask.id)
-    assert stored is not None
-    return stored
-
-
-async def _poll(holds: Callable[[], Awaitable[bool]]) -> None:
     async with asyncio.timeout(_WAIT):
-        while True:
-            if await holds():
-                return
-            await asyncio.sleep(0.02)
+        while not holds(stored := await stage.harness.read_stored(ask.id)):  # noqa: ASYNC110 nothing signals it
+            await asyncio.sleep(_PAUSE)
+    return stored

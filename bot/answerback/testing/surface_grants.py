@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from answerback.core.ask import Ask, Status
-from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
+from answerback.core.form import AnswerType, Form, Question
 from answerback.core.grants import GrantOffer, Match
 from answerback.core.walker import Source
 from answerback.ports.store import Write
@@ -21,17 +21,9 @@ from answerback.testing.simulated_people import (
     requires_capability,
 )
 from answerback.testing.surface_people import read_normalized_text
-from answerback.testing.surface_questions import LABELS
+from answerback.testing.surface_questions import ALLOW, DENY, LABELS
 
-_RUN = Question(
-    id="decision",
-    text="Run ls",
-    answer_type=AnswerType.SELECT,
-    options=(
-        Option(value="allow", label="Allow once", kind=OptionKind.ALLOW_ONCE),
-        Option(value="deny", label="Deny", kind=OptionKind.DENY),
-    ),
-)
+_RUN = Question(id="decision", text="Run ls", answer_type=AnswerType.SELECT, options=(ALLOW, DENY))
 _FORM = Form(questions=(_RUN,), decided_by_hand=True)
 _NUMBERS = count(1)
 
@@ -48,12 +40,13 @@ class GrantsContract:
 
     @staticmethod
     async def _ask(stage: Stage, scope: str, *people: SimulatedPerson, more: str = "") -> Ask:
-        """Show an approval that can be allowed again."""
+        """Show an approval that can be allowed again to these people, who look at it."""
         others = [Match(match=f"prefix:{more}", subject=more, scope=f"{scope} {more}")] * bool(more)
-        responders = tuple(person.user_id for person in people)
-        return await stage.harness.create_ask(
-            _FORM, stage.place, responders, request=_request(scope, *others)
-        )
+        responders, request = tuple(each.user_id for each in people), _request(scope, *others)
+        ask = await stage.harness.create_ask(_FORM, stage.place, responders, request=request)
+        for person in people:
+            await person.look_at(ask)
+        return ask
 
     @staticmethod
     async def _submit(stage: Stage, scope: str, *people: SimulatedPerson) -> Ask:
@@ -78,7 +71,6 @@ class GrantsContract:
     ) -> None:
         scope = f"scope {next(_NUMBERS)}"
         ask = await self._ask(stage, scope, ada, bob)
-        await ada.look_at(ask)
         assert LABELS.allow_again.casefold() in await read_normalized_text(ada)
         await ada.allow_again(7)
         ask = await stage.harness.wait_until_shown(ask.id)
@@ -113,8 +105,7 @@ class GrantsContract:
     async def test_the_form_says_in_full_what_would_be_allowed(
         self, stage: Stage, ada: HasGrants
     ) -> None:
-        ask = await self._ask(stage, f"scope {next(_NUMBERS)}", ada, more="ls -la")
-        await ada.look_at(ask)
+        await self._ask(stage, f"scope {next(_NUMBERS)}", ada, more="ls -la")
         read = await ada.read_grant_form()
         assert LABELS.grant_command.format(text="ls -la /srv") in read
         assert LABELS.grant_prefix.format(text="ls -la") in read
@@ -125,8 +116,6 @@ class GrantsContract:
     ) -> None:
         scope = f"scope {next(_NUMBERS)}"
         ask = await self._ask(stage, scope, ada, bob)
-        await ada.look_at(ask)
-        await bob.look_at(ask)
         await ada.answer(_RUN, "deny")
         await stage.harness.wait_until_shown(ask.id)
         await bob.allow_again(7)
@@ -138,7 +127,6 @@ class GrantsContract:
     ) -> None:
         scope = f"scope {next(_NUMBERS)}"
         ask = await self._ask(stage, scope, ada)
-        await ada.look_at(ask)
         await ada.allow_again(7)
         await bob.look_at(await stage.harness.wait_until_shown(ask.id))
         if f" {LABELS.revoke.casefold()} " in f" {await read_normalized_text(bob)} ":

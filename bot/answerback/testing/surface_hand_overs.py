@@ -28,7 +28,6 @@ class HandOversContract:
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
         ask = await _asked(stage, Form(questions=(GO, WHERE)), ada, bob)
-        await ada.look_at(ask)
         assert ada.available_actions() == {"hand_over", "reply", "end_turn"}
         await ada.hand_over(bob)
         handed = await stage.harness.wait_until_shown(ask.id)
@@ -57,7 +56,6 @@ class HandOversContract:
     ) -> None:
         ask = await _asked(stage, Form(questions=(GO,)), ada, bob)
         cy = await stage.add_person("Cy")
-        await ada.look_at(ask)
         said = await ada.hand_over(cy)
         if isinstance(ada, HasPrivateNotes):
             assert "the route does not list them" in said
@@ -70,7 +68,6 @@ class HandOversContract:
     ) -> None:
         cy = await stage.add_person("Cy")
         ask = await _asked(stage, Form(questions=(GO,)), ada, bob, cy)
-        await ada.look_at(ask)
         for person in (bob, cy):
             await ada.hand_over(person)
         after = await stage.harness.wait_until_shown(ask.id)
@@ -99,7 +96,6 @@ class HandOversContract:
     ) -> None:
         form = Form(questions=(GO,), confirmation=ConfirmationRule(due=1))
         ask = await _asked(stage, form, ada, bob)
-        await ada.look_at(ask)
         await ada.answer(GO, True)
         ask = await stage.harness.wait_until_shown(ask.id)
         await ada.look_at(ask)
@@ -122,7 +118,6 @@ class HandOversContract:
         self, stage: Stage, ada: SimulatedPerson, bob: HasReminders
     ) -> None:
         ask = await _asked(stage, Form(questions=(GO,)), ada, bob)
-        await ada.look_at(ask)
         await ada.hand_over(bob)
         ask = await stage.harness.wait_until_shown(ask.id)
         await bob.look_at(ask)
@@ -133,6 +128,8 @@ class HandOversContract:
 
 
 async def _asked(stage: Stage, form: Form, ada: SimulatedPerson, *others: SimulatedPerson) -> Ask:
-    """Return an ask that Ada may answer, on a route that lists others too."""
+    """Return an ask that Ada may answer and has looked at, on a route that lists others too."""
     request = {"ceiling": (ada.user_id, *(each.user_id for each in others))}
-    return await stage.harness.create_ask(form, stage.place, (ada.user_id,), request=request)
+    ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,), request=request)
+    await ada.look_at(ask)
+    return ask

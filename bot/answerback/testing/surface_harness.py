@@ -73,6 +73,10 @@ class SurfaceHarness:
             raise AssertionError(
                 f"After {self.patience} s not all is shown: {state}, {stored}"
             ) from None
+        return await self.read_stored(ask_id)
+
+    async def read_stored(self, ask_id: str) -> Ask:
+        """Return an ask as it is stored, whatever is shown."""
         stored = await self.store.asks.get(ask_id)
         assert stored is not None
         return stored

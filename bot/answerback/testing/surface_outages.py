@@ -118,9 +118,7 @@ class OutagesContract:
         assert limits.count_rate_limited() == before + 3
         limits.rate_limit_next(3)
         await ada.answer(AGAIN, False)
-        stored = await stage.harness.store.asks.get(ask.id)
-        assert stored is not None
-        assert answered_values(stored) == [True, False]
+        assert answered_values(await stage.harness.read_stored(ask.id)) == [True, False]
         await wait_for_steps(stage, ask, ada, after=1)
 
     @requires_capability(Capability.RATE_LIMITS)

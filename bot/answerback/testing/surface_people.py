@@ -14,6 +14,7 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
+from answerback.testing.surface_clicks import create_viewed_ask
 from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
 
 HOUR = 3_600.0
@@ -30,11 +31,7 @@ class PeopleContract:
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
         until = stage.harness.service.clock.now() + HOUR
-        asked = (ada.user_id, bob.user_id)
-        ask = await stage.harness.create_ask(
-            Form(questions=(GO,)), stage.place, asked, expires_at=until
-        )
-        await ada.look_at(ask)
+        ask = await create_viewed_ask(stage, [GO], ada, bob, expires_at=until)
         read = await read_normalized_text(ada, bob)
         for label in (LABELS.for_whom, LABELS.closes):
             assert label.partition("{")[0].casefold() in read
@@ -42,9 +39,8 @@ class PeopleContract:
         assert bob.name.casefold() in read
         await ada.answer(GO, True)
         await ada.look_at(await stage.harness.wait_until_shown(ask.id))
-        assert LABELS.closes.partition("{")[0].casefold() not in await read_normalized_text(
-            ada, bob
-        )
+        read = await read_normalized_text(ada, bob)
+        assert LABELS.closes.partition("{")[0].casefold() not in read
 
     @pytest.mark.rule("SURFACE-17")
     async def test_the_message_says_that_anyone_may_answer(
@@ -58,9 +54,7 @@ class PeopleContract:
     async def test_the_record_says_who_gave_each_answer(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        form, asked = Form(questions=(GO, WHERE)), (ada.user_id, bob.user_id)
-        ask = await stage.harness.create_ask(form, stage.place, asked)
-        await ada.look_at(ask)
+        ask = await create_viewed_ask(stage, [GO, WHERE], ada, bob)
         await ada.answer(GO, True)
         ask = await stage.harness.wait_until_shown(ask.id)
         await bob.look_at(ask)
@@ -80,12 +74,8 @@ class PeopleContract:
     async def test_asking_back_leaves_the_question_open_and_shows_the_explanation(
         self, stage: Stage, ada: HasAskingBack, bob: SimulatedPerson
     ) -> None:
-        form, asked = Form(questions=(GO, WHERE)), (ada.user_id, bob.user_id)
-        ask = await stage.harness.create_ask(
-            form, stage.place, asked, request={"accepts": ("clarify",)}
-        )
-        await bob.look_at(ask)
-        await ada.look_at(ask)
+        request = {"accepts": ("clarify",)}
+        ask = await create_viewed_ask(stage, [GO, WHERE], ada, bob, request=request)
         assert "ask_back" in ada.available_actions()
         await ada.ask_back(QUESTION)
         ask = await stage.harness.wait_until_shown(ask.id)
@@ -104,12 +94,8 @@ class PeopleContract:
         await ada.look_at(ask)
         read = await read_normalized_text(ada)
         assert waiting not in read
-        for text in (
-            QUESTION,
-            LABELS.explained.format(label="The assistant"),
-            "reads only",
-            "one lock",
-        ):
+        explained = LABELS.explained.format(label="The assistant")
+        for text in (QUESTION, explained, "reads only", "one lock"):
             assert text.casefold() in read
         await ada.answer(GO, True)
         ask = await stage.harness.wait_until_shown(ask.id)
@@ -122,9 +108,8 @@ class PeopleContract:
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         asked = WHY.model_copy(update={"text": f"Why {SECRET}?", "context": f"It is {SECRET}."})
-        form, request = Form(questions=(GO, asked)), {"accepts": ("clarify",)}
-        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,), request=request)
-        await ada.look_at(ask)
+        request = {"accepts": ("clarify",)}
+        ask = await create_viewed_ask(stage, [GO, asked], ada, request=request)
         await ada.answer(GO, True)
         await ada.look_at(await stage.harness.wait_until_shown(ask.id))
         await stage.harness.service.explain(ask.id, f"Because {SECRET}.")
@@ -147,10 +132,7 @@ class PeopleContract:
     async def test_responders_are_mentioned_if_the_route_says_so(
         self, stage: Stage, ada: HasMentions, bob: SimulatedPerson, mention: bool
     ) -> None:
-        asked = (ada.user_id, bob.user_id)
-        form, request = Form(questions=(GO,)), {"mention": mention}
-        ask = await stage.harness.create_ask(form, stage.place, asked, request=request)
-        await ada.look_at(ask)
+        await create_viewed_ask(stage, [GO], ada, bob, request={"mention": mention})
         assert any(bob.user_id in whom for whom in ada.mentions_and_links()) is mention
 
 

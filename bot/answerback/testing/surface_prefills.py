@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from answerback.core.actions import Action, Answer, Other
 from answerback.core.form import AnswerType, Form, Option, Question
-from answerback.core.walker import GivenAnswer, Person
-from answerback.ports.surface import Acted, Actor
+from answerback.core.walker import GivenAnswer
+from answerback.ports.surface import Acted
 from answerback.testing.simulated_people import (
     Capability,
     HasNotes,
@@ -18,7 +18,7 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_clicks import create_viewed_ask, wait_for_steps
+from answerback.testing.surface_clicks import actor_of, create_viewed_ask, wait_for_steps
 from answerback.testing.surface_questions import GO
 from answerback.testing.surface_walks import strip_whitespace
 
@@ -116,7 +116,7 @@ class PrefillsContract:
         harness = stage.harness
         form = Form(questions=(question, GO))
         ask = await harness.create_ask(form, stage.place, (ada.user_id,))
-        acted = await harness.service.act(ask.id, action, Actor(_person(stage, ada)))
+        acted = await harness.service.act(ask.id, action, actor_of(stage, ada))
         assert isinstance(acted, Acted)
         (before,) = acted.ask.walk.answers
         await ada.look_at(await harness.wait_until_shown(ask.id))
@@ -154,7 +154,3 @@ class PrefillsContract:
 
 def _content(given: GivenAnswer) -> tuple[object, bool, str | None]:
     return given.value, given.other, given.note
-
-
-def _person(stage: Stage, person: SimulatedPerson) -> Person:
-    return Person(surface=stage.place.surface, user_id=person.user_id, name=person.name)

@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.form import AnswerType, Option, Question
+from answerback.core.form import AnswerType, Option, OptionKind, Question
 from answerback.core.labels import Labels
 
 LABELS = Labels()
@@ -20,6 +20,8 @@ WHERE = Question(
     answer_type=AnswerType.SELECT,
     options=tuple(Option(value=v, label=label) for v, label in (("s", "staging"), ("p", "prod"))),
 )
+ALLOW = Option(value="allow", label="Allow once", kind=OptionKind.ALLOW_ONCE)
+DENY = Option(value="deny", label="Deny", kind=OptionKind.DENY)
 
 WHICH = Question(
     id="which",

@@ -11,11 +11,7 @@ from answerback.core.ask import Status
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import ENGLISH as LABELS
 from answerback.presentation.sanitize import visible
-from answerback.testing.simulated_people import (
-    HasMentions,
-    SimulatedPerson,
-    Stage,
-)
+from answerback.testing.simulated_people import HasMentions, SimulatedPerson, Stage
 from answerback.testing.surface_clicks import (
     answer_elsewhere,
     answered_values,

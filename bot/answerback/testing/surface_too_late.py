@@ -9,6 +9,7 @@ from answerback.core.form import Form
 from answerback.ports.late_answers import SeenState
 from answerback.ports.surface import Acted
 from answerback.testing.simulated_people import SimulatedPerson, Stage
+from answerback.testing.surface_clicks import create_viewed_ask
 from answerback.testing.surface_people import read_normalized_text
 from answerback.testing.surface_questions import GO, LABELS
 
@@ -105,9 +106,7 @@ class TooLateContract:
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         question = GO.model_copy(update={"context": "git push --force origin main"})
-        form = Form(questions=(question,))
-        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
-        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        ask = await create_viewed_ask(stage, [question], ada)
         await ada.answer(question, True)
         await ada.look_at(await stage.harness.wait_until_shown(ask.id))
         read = await read_normalized_text(ada)

@@ -89,8 +89,7 @@ class TypingContract:
     ) -> None:
         """Not even if the author opened that question: they saw the one before it."""
         ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
-        stored = await stage.harness.store.asks.get(ask.id)
-        assert stored is not None
+        stored = await stage.harness.read_stored(ask.id)
         assert stored.opened.shown is not None
         await stage.harness.stop_showing()
         await answer_elsewhere(stage, ask, ada, at=stored.opened.shown)
@@ -135,8 +134,7 @@ async def _create_escalating_ask(
     to = Destination(surface=stage.place.surface, user=other.user_id)
     who = (viewer.user_id, other.user_id)
     escalation = Escalation(after=9_999.0, to=to, responders=who)
-    ask = await stage.harness.create_ask(
-        Form(questions=tuple(questions)), stage.place, who, request={"escalation": escalation}
-    )
+    form, request = Form(questions=tuple(questions)), {"escalation": escalation}
+    ask = await stage.harness.create_ask(form, stage.place, who, request=request)
     await viewer.look_at(ask)
     return ask

@@ -40,22 +40,15 @@ class RecordContract:
         form = Form(questions=(GO, WHERE, WHY))
         ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
         await assert_sees(ada, ask)
-        for question, value in (
-            (GO, True),
-            (WHERE, "s"),
-            (None, None),
-            (WHERE, "p"),
-            (WHY, "*so*"),
-        ):
+        steps = ((GO, True), (WHERE, "s"), (None, None), (WHERE, "p"), (WHY, "*so*"))
+        for question, value in steps:
             await (ada.answer(question, value) if question else ada.go_back())
             await assert_sees(ada, await stage.harness.wait_until_shown(ask.id))
         ended = await stage.harness.wait_until_shown(ask.id)
         assert [given.value for given in ended.walk.answers] == [True, "p", "*so*"]
         assert (ended.status, ended.message) == (Status.ANSWERED, ask.message)
-        by = LABELS.by.format(name=ada.name)
-        assert strip_whitespace(f"{LABELS.answered} {by}") in strip_whitespace(
-            await ada.read_all_text()
-        )
+        said = strip_whitespace(f"{LABELS.answered} {LABELS.by.format(name=ada.name)}")
+        assert said in strip_whitespace(await ada.read_all_text())
 
 
 class WalksContract:
