@@ -28,6 +28,12 @@ from answerback.ports.surface import Surface
 from answerback.runtime import person_keys
 from answerback.runtime.clock import SharedClock
 from answerback.runtime.config import Settings, plugin_settings
+from answerback.runtime.desks import (
+    build_account_links,
+    build_sign_ins,
+    oauth_routes,
+    open_push_desk,
+)
 from answerback.runtime.from_settings import (
     build_agent_tokens,
     build_anonymous_limits,
@@ -36,10 +42,8 @@ from answerback.runtime.from_settings import (
     build_routes,
     check_extras,
 )
-from answerback.runtime.onboarding import build_sign_ins, oauth_routes
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.plugins import installed_plugins
-from answerback.runtime.push_desk import open_push_desk
 from answerback.runtime.receipts import build_receipts
 from answerback.runtime.reload import SettingsReloader
 from answerback.runtime.replica_lifecycle import Replica, listen_for_changes, release_claims
@@ -109,7 +113,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         http = await stack.enter_async_context(chat_http_session())
         connected: dict[str, Surface] = {}
         receipts = await build_receipts(settings, opened.store, opened.clock.now(), connected)
-        links = await person_keys.build_account_links(settings, opened, routes.people, holders)
+        links = await build_account_links(settings, opened, routes.people, holders)
         tracing = await _build_tracing(settings, stack)
         hooks = Hooks() if tracing is None else tracing.hooks()
         metrics.listen(hooks)

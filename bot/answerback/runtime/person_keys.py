@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from typing import TYPE_CHECKING
 
 from answerback.api.auth import AgentTokens
 from answerback.core.errors import StoreError
@@ -23,11 +22,6 @@ from answerback.runtime.plugins import installed_plugins
 from answerback.service.grants import CredentialOf
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.personal_links_file import PersonalLink, PersonalLinksFile
-
-if TYPE_CHECKING:
-    from answerback.core.people import People
-    from answerback.runtime.open_store import OpenStore
-    from answerback.service.account_links import AccountLinks
 
 logger = logging.getLogger(__name__)
 
@@ -82,13 +76,13 @@ def build_credential_reader(
     settings: Settings, holders: KeyHolderSource, tokens: AgentTokens
 ) -> CredentialOf:
     """Build the function that reads what is valid now: what rests on a revoked or replaced credential ends."""
-    signed_in_by = _signed_in_by(settings)
+    header = signed_in_by(settings)
 
     async def credential_of(person: Person) -> str | None:
         if person.via is not None:
             return tokens.front_end_hash(person.via)
         if person.known is AuthMethod.PROXY:
-            return signed_in_by
+            return header
         if person.known not in {AuthMethod.KEY, AuthMethod.LINK}:
             return ""
         valid = await holders()
@@ -102,30 +96,7 @@ def build_credential_reader(
     return credential_of
 
 
-def _signed_in_by(settings: Settings) -> str | None:
+def signed_in_by(settings: Settings) -> str | None:
     plugins = installed_plugins()
     header: str | None = plugin_settings(settings, plugins.usable[plugins.home]).signed_in_by()
     return header
-
-
-async def build_account_links(
-    settings: Settings, opened: OpenStore, people: People, holders: KeyHolderSource
-) -> AccountLinks | None:
-    """Build the desk where people link accounts to their pages; None if only the operator does.
-
-    Raises:
-        StoreError: the links cannot be read.
-    """
-    if not settings.people_link:
-        return None
-    from answerback.service.account_links import AccountLinks  # only where it is on
-
-    async def credentials() -> dict[str, str]:
-        valid = await holders()
-        return {each.person.user_id: each.key_hash for each in valid if not each.is_operator}
-
-    store, _, clock = opened
-    signed_in_by = _signed_in_by(settings)
-    links = AccountLinks(store, clock, people, settings.labels, credentials, signed_in_by)
-    await links.refresh()
-    return links

@@ -22,8 +22,8 @@ from answerback.ports.person_key import KeyHolder, operator_holder
 from answerback.ports.push import PushRules
 from answerback.ports.store_values import StoredDelivery
 from answerback.ports.surface import Acted, Actor, Surface
+from answerback.runtime.desks import open_push_desk
 from answerback.runtime.open_store import OpenStore
-from answerback.runtime.push_desk import open_push_desk
 from answerback.runtime.sockets import bind_socket, socket_url
 from answerback.service.notify import Hooks
 from answerback.service.service import Service
