@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -64,8 +64,6 @@ class InboxItem:
 
 
 class GrantRow(NamedTuple):
-    """Something that was allowed again."""
-
     link: str
     text: str
     about: str
@@ -105,8 +103,6 @@ class InboxPage:
 
 @dataclass(frozen=True, slots=True)
 class SearchForm:
-    """The values and choices of the search form."""
-
     filled: Filters
     statuses: Mapping[str, str]
     agents: Mapping[str, str]
@@ -146,7 +142,7 @@ def statuses(labels: Labels, *, own: bool) -> dict[str, str]:
 def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
     view = view_of(ask)
     status = wording.ending_status(view)
-    return InboxItem(
+    item = InboxItem(
         ask_id=ask.id,
         asker=one_line(view.label),
         label=one_line(wording.who_asks(view, labels, briefly=True)),
@@ -164,21 +160,8 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         collected=people_text.collected(view, labels),
         at=ask.created_at,
         age=durations.age(now - ask.created_at, labels),
-        **_decidable(ask, labels),
     )
-
-
-class _Decidable(TypedDict, total=False):
-    pick: str
-    whole: bool
-    context: Markup | None
-
-
-def _decidable(ask: Ask, labels: Labels) -> _Decidable:
-    """Return what a row needs so that its ask can be decided together with others."""
-    for row in BatchRows(lambda prompt: prompt).of([ask]):
-        if row.shown is None:
-            return {"pick": row.tick}
-        context = question_context.render_context(row.shown, labels)
-        return {"pick": row.tick, "whole": True, "context": context}
-    return {}
+    for row in BatchRows(lambda prompt: prompt).of([ask]):  # one, if it can be decided with others
+        context = question_context.render_context(row.shown, labels) if row.shown else None
+        item = replace(item, pick=row.tick, whole=row.shown is not None, context=context)
+    return item

@@ -106,8 +106,11 @@ def time(at: float) -> Markup:
 
 
 def _time(at: float, css: str, text: str) -> Markup:
-    iso = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-    return Markup('<time class="{}" datetime="{}">{}</time>').format(css, iso, text)
+    return Markup('<time class="{}" datetime="{}">{}</time>').format(css, iso(at), text)
+
+
+def iso(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
 def _isolate(name: str) -> str:

@@ -11,7 +11,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from functools import cache
 from importlib import resources
 from typing import Final
@@ -53,10 +52,6 @@ _TYPES: Final = {
 }
 
 
-def _iso(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-
-
 def _code(text: str) -> Markup:
     """Mark up what stands between backticks in one of our sentences as code."""
     parts = text.split("`")
@@ -79,7 +74,7 @@ def _environment() -> Environment:
     environment.globals |= {"sentence": sentence, "end_turn_text": end_turn_text}
     environment.filters |= {
         "code": _code,
-        "iso": _iso,
+        "iso": people_text.iso,
         "time": people_text.time,
         "utc_time": utc_time,
     }
@@ -140,7 +135,6 @@ def render_standalone(labels: Labels, **context: object) -> str:
 
 
 def page_response(body: str, status: int = 200) -> web.Response:
-    """Return a page with the common headers."""
     return web.Response(text=body, status=status, content_type="text/html", headers=HEADERS)
 
 
@@ -155,7 +149,6 @@ async def empty(_request: web.Request) -> web.Response:
 
 
 async def static_file(request: web.Request) -> web.Response:
-    """Serve a file that the pages load."""
     name = request.match_info["name"]
     if name not in _STATIC:
         raise web.HTTPNotFound(headers=HEADERS)

@@ -175,14 +175,18 @@
   }
 
   function offerRefresh() {
-    const text = document.body.dataset.moved;
-    if (!text) return;
-    const message = document.createElement("span");
-    message.textContent = text;
+    if (!document.body.dataset.moved) return;
     const link = document.createElement("a");
     link.href = location.href;
     link.textContent = document.body.dataset.show;
-    document.getElementById("live").replaceChildren(message, link);
+    tell(document.body.dataset.moved, link);
+  }
+
+  // Says something above the page, beside a control.
+  function tell(text, control) {
+    const message = document.createElement("span");
+    message.textContent = text;
+    document.getElementById("live").replaceChildren(message, control);
   }
 
   async function refresh() {
@@ -384,8 +388,6 @@
     const isFirst = !waiting;
     waiting = { current, button };
     for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
-    const message = document.createElement("span");
-    message.textContent = document.body.dataset.unreachable;
     const cancel = document.createElement("button");
     cancel.type = "button";
     cancel.textContent = document.body.dataset.cancel;
@@ -393,17 +395,13 @@
       waiting = null;
       document.getElementById("live").replaceChildren();
     });
-    document.getElementById("live").replaceChildren(message, cancel);
+    tell(document.body.dataset.unreachable, cancel);
     if (isFirst) setTimeout(sendWaiting, 2000);
   }
 
   async function sendWaiting() {
     if (!waiting) return;
-    if (!(await isServiceThere())) {
-      setTimeout(sendWaiting, 2000);
-      return;
-    }
-    const isCurrent = await isStillAtRevision();
+    const isCurrent = (await isServiceThere()) ? await isStillAtRevision() : null;
     if (!waiting) return;
     const { current, button } = waiting;
     if (isCurrent === null) {
