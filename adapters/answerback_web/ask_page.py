@@ -49,8 +49,6 @@ _STATUS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """A visit to one ask's page by one of its links."""
-
     ask_id: str
     here: str
     """The last part of the page's address."""
@@ -115,8 +113,6 @@ _Handler: TypeAlias = Callable[[web.Request, _Visit], Awaitable[web.StreamRespon
 
 
 class AskPages:
-    """The handlers of ask pages, for the visitors of one listener."""
-
     def __init__(self, site: Site, visitors: Visitors, desk: PushDesk | None = None) -> None:
         self._site = site
         self._visitors = visitors

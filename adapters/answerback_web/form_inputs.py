@@ -21,8 +21,6 @@ from answerback_web import limits
 
 
 class Widget(StrEnum):
-    """The kind of control for an input."""
-
     LINE = "line"
     AREA = "area"
     """Grows with its text."""
@@ -47,8 +45,6 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input of a flat schema."""
-
     id: str
     label: str
     description: str | None
@@ -77,7 +73,6 @@ _EXAMPLES: Final = {
 
 
 def inputs_of(inputs: Sequence[FormInput], labels: Labels) -> tuple[Input, ...]:
-    """Return the inputs of a form's fields as the page's."""
     return tuple(_input(each, each.field, labels) for each in inputs if each.field is not None)
 
 

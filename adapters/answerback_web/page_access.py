@@ -64,7 +64,6 @@ class PageLinks:
         return LinkTarget(match[2], match[1], matches[0] if matches else None)
 
     def inbox_name(self, holder: KeyHolder) -> str:
-        """Return the name of a person's inbox."""
         return _digest(holder.link_secret, "inbox", "")
 
     def find_inbox_holder(self, name: str, holders: Iterable[KeyHolder]) -> KeyHolder | None:

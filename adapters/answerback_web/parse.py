@@ -100,7 +100,6 @@ class Post:
         return self.fields.get(name, ("",))[0]
 
     def all_values(self, name: str) -> tuple[str, ...]:
-        """Return all values of a field."""
         return self.fields.get(name, ())
 
     def digest_by(self, person: Person) -> str:

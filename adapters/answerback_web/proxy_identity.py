@@ -48,7 +48,6 @@ class TrustedProxies:
 
     @property
     def is_configured(self) -> bool:
-        """Whether a proxy signs people in."""
         return self._header is not None
 
     def signed_in_person(self, request: web.Request) -> Person | None:

@@ -104,7 +104,6 @@ def _original(source: str, labels: Labels) -> Markup:
 
 
 def render_blocks(blocks: Iterable[Block], labels: Labels) -> Markup:
-    """Render blocks as HTML."""
     return Markup("\n").join(_block(block, labels) for block in blocks)
 
 

@@ -48,7 +48,6 @@ def _line(entry: RecordEntry, ask: Ask, labels: Labels) -> RecordLine:
 
 
 def as_text(value: JsonValue) -> str:
-    """Return a stored value as text."""
     return value if isinstance(value, str) else as_json(value)
 
 

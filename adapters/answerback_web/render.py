@@ -71,8 +71,6 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The heading of a summary of all answers."""
-
     title: str
     text: str
 
@@ -88,8 +86,6 @@ class GrantPart:
 
 @dataclass(frozen=True, slots=True)
 class AskPage:
-    """Everything that the page of one ask shows."""
-
     revision: int
     title: str
     label: str
@@ -160,7 +156,6 @@ class AskPage:
     """What may be allowed again; None: nothing."""
 
     def errors_of(self, target: str) -> tuple[Error, ...]:
-        """Return the errors in one input."""
         return tuple(error for error in self.errors if error.target == target)
 
 

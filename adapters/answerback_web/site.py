@@ -108,7 +108,6 @@ class Site:
         return responses.page_response(body, status)
 
     def render_template(self, name: str, **context: object) -> str:
-        """Render a page's markup with the configured labels."""
         lang = "en" if self.labels == Labels() else "und"
         return responses.render_template(
             name, labels=self.labels, lang=lang, proof=self.proofs.new_pair(), **context

@@ -58,16 +58,13 @@ class Visitors:
         return self.operators or self.proxies.is_configured or len(await self.holders()) > 1
 
     async def link_holder_names(self) -> list[str]:
-        """Return the names of the people who have a personal link."""
         return [each.person.user_id for each in await self.holders() if not each.is_operator]
 
     def find_by_proxy(self, request: web.Request) -> Visitor | None:
-        """Return the person whom the proxy names."""
         person = self.proxies.signed_in_person(request)
         return Visitor(person, None) if person is not None else None
 
     async def find_by_key(self, key: str) -> Visitor | None:
-        """Return the holder of this key."""
         holder = holder_of(key.strip(), await self.holders())
         return Visitor(holder.person, holder) if holder is not None else None
 
@@ -92,7 +89,6 @@ class Visitors:
         return opened, visitor
 
     def may_have_inbox(self, holder: KeyHolder | None) -> bool:
-        """Whether the holder has an inbox on this listener."""
         return self.operators or holder is None or not holder.is_operator
 
     def inbox_name(self, visitor: Visitor) -> str | None:

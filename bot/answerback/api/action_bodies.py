@@ -163,7 +163,6 @@ _WITHOUT_INPUT: Final = {each.action: each for each in (Back(), Submit(), Confir
 
 
 def action_from_body(body: ActionModel) -> ResolvedAction:
-    """Convert a request body to the core action."""
     match body:
         case AnswerBody():
             grant = None if body.grant is None else GrantTerms(**body.grant.model_dump())

@@ -242,7 +242,6 @@ def _require(ask: Ask | None) -> Ask:
 
 
 def _response_after_wait(call: Call, ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
-    """The response with the current ask after a wait."""
     return ask_response(
         call, ask, 202 if ask.open else 200, headers | preference_applied_header(wait)
     )

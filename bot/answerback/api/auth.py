@@ -34,7 +34,6 @@ class AgentTokens:
         """Whether callers need a token. Fixed at start: a reload of the configuration does not change it."""
 
     def update_from(self, other: AgentTokens) -> None:
-        """Take over the agents of another instance."""
         self._agents = dict(other._agents)
 
     def is_agent(self, name: str) -> bool:

@@ -54,7 +54,6 @@ async def redeliver(call: Call) -> web.Response:
 
 
 async def send_again(service: Service, stored: StoredDelivery) -> StoredDelivery:
-    """Send a webhook again, now."""
     now, pending = service.clock.now(), DeliveryState.PENDING
     again = replace(stored, state=pending, next_at=now, updated_at=now, tries=0)
     await service.store.outbox.save_results([again], [])

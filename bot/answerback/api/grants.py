@@ -66,7 +66,6 @@ class RevokeQuery(Wire):
 
 
 def grant_body(grant: Grant) -> GrantBody:
-    """A grant, as people receive it."""
     by = grant.by
     return GrantBody(
         id=grant.id,

@@ -51,7 +51,6 @@ class _Snapshot(Collector):
         self.shows: Mapping[tuple[str, str], int] = {}
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the counts as Prometheus metrics."""
         if (replica := self.replica) is not None:
             yield _by_label(
                 "answerback_leads",
@@ -96,7 +95,6 @@ class Metrics:
     """The metrics of one process; docs/operations.md lists them."""
 
     def __init__(self) -> None:
-        """Start all metrics at zero."""
         self.registry = CollectorRegistry()
         self._snapshot = _Snapshot()
         self.registry.register(self._snapshot)
@@ -157,7 +155,6 @@ class Metrics:
         )
 
     def listen(self, hooks: Hooks) -> None:
-        """Count what happens from now on."""
         hooks.acted.listen(self.count_action)
         hooks.limited.listen(self.count_limited)
         hooks.shown.listen(self.count_shown)
@@ -175,7 +172,6 @@ class Metrics:
         labelled.observe(max(ask.outcome.at - seen, 0.0))
 
     def set_oldest_open(self, seconds: Mapping[str, float]) -> None:
-        """Set for how long the oldest open ask of each route has waited."""
         self.oldest_open_ask.clear()
         for route, waited in seconds.items():
             self.oldest_open_ask.labels(route).set(waited)
@@ -191,7 +187,6 @@ class Metrics:
         histogram.observe(seconds)
 
     def count_limited(self, agent: str, limit: str) -> None:
-        """Count a refused ask."""
         self.limited.labels(agent, limit).inc()
 
     def render(

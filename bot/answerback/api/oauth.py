@@ -62,7 +62,6 @@ class OAuthError(Exception):
         self.error, self.status, self.pause = error, status, pause
 
     def response(self) -> web.Response:
-        """Build the response."""
         body: dict[str, JsonValue] = {"error": self.error, "error_description": str(self)}
         headers = {} if self.pause is None else {"Retry-After": str(self.pause)}
         return _response(body, self.status, headers)

@@ -50,8 +50,6 @@ _MAX_INLINE_PARSE: Final = 32 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The dependencies of the API."""
-
     service: Service
     store: Store
     surfaces: Mapping[str, Surface]
@@ -275,7 +273,6 @@ async def checked_cursor(reading: Awaitable[T]) -> T:
 def json_response(
     value: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """Build a JSON response."""
     return json_bytes_response(dump_json(value), status, headers)
 
 

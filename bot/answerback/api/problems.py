@@ -36,14 +36,11 @@ T = TypeVar("T")
 
 
 class ProblemDocument(NamedTuple):
-    """A problem document, and the headers of a response with it."""
-
     status: int
     body: dict[str, JsonValue]
     headers: Mapping[str, str] | None = None
 
     def response(self) -> web.Response:
-        """Build the response."""
         body = dump_json(self.body)
         return web.Response(
             status=self.status, body=body, content_type=PROBLEM_JSON, headers=self.headers

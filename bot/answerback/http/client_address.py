@@ -16,8 +16,6 @@ _HOST_BITS: Final = 64
 
 
 class ClientAddress(NamedTuple):
-    """The address of a request's client."""
-
     text: str
     is_reported: bool
     """Whether a trusted proxy reported it."""

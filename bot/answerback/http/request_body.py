@@ -116,7 +116,6 @@ class BodyReader:
 
 
 def too_large(max_size: int) -> BodyError:
-    """The error for a body over the limit."""
     return BodyError(413, f"A body may have at most {max_size // 1024} KiB here; send less.")
 
 

@@ -45,5 +45,4 @@ def service_worker_removal(request: web.Request) -> web.Response | None:
 
 
 def removal_response() -> web.Response:
-    """Return the script that removes a service worker."""
     return web.Response(text=_SCRIPT, content_type="text/javascript", headers=_HEADERS)

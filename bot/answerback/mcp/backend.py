@@ -61,7 +61,6 @@ class AskToolCall:
     """Whether the model can be asked to explain."""
 
     def body(self) -> dict[str, JsonValue]:
-        """The body of the submission."""
         body: dict[str, JsonValue] = {
             "name": self.name,
             "dialect": self.dialect,

@@ -95,7 +95,6 @@ class ReportedOutcomes:
         self._calls.get(str(request_id), set()).discard(ask_id)
 
     def has(self, ask_id: str, besides: RequestId | None) -> bool:
-        """Whether another call has reported the outcome of an ask."""
         return any(ask_id in ids for call, ids in self._calls.items() if call != str(besides))
 
     async def undo(self, request_id: RequestId | None) -> None:

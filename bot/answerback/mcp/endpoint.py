@@ -139,7 +139,6 @@ class McpEndpoint:
 
 
 def _handled(ctx: Context) -> _Request:
-    """The request that the SDK handles."""
     assert isinstance(ctx.request, Request)
     handled: _Request = ctx.request.scope[_REQUEST]
     return handled
@@ -172,8 +171,6 @@ def _parse(name: str, parse: Callable[[str | None], T], value: str | None) -> T:
 
 
 class _Exchange(ASGIContext):
-    """One request as ASGI."""
-
     def __init__(
         self,
         manager: StreamableHTTPSessionManager,
@@ -189,7 +186,6 @@ class _Exchange(ASGIContext):
 
     @property
     def scope(self) -> ScopeDict:
-        """The ASGI scope."""
         scope = super().scope
         scope[_REQUEST] = self._handled  # type: ignore[typeddict-unknown-key] # servers may add keys
         return scope

@@ -74,7 +74,6 @@ class _LazyEndpoint:
         return self._loading or asyncio.create_task(self._load(), name="loading MCP")
 
     async def close(self) -> None:
-        """Stop the endpoint, if it was loaded."""
         if self._loading is not None:
             self._loading.cancel()
             await asyncio.gather(self._loading, return_exceptions=True)

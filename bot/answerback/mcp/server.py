@@ -114,8 +114,6 @@ def build_mcp_server(
 
 @dataclass(frozen=True)
 class _Calls:
-    """The handlers of the server's requests."""
-
     backend_of: BackendFactory
     options_of: OptionsSource
     progress: float

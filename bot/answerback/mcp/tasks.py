@@ -43,8 +43,6 @@ _REQUIRED: Final[Json] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}
 
 
 class TaskParams(RequestParams):
-    """The parameters of a request about a task."""
-
     task_id: str
 
 
@@ -68,7 +66,6 @@ def task_created_result(ask: AskJson) -> Json:
 
 
 def register_tasks(server: Server[dict[str, object]], backend_of: BackendFactory) -> None:
-    """Add the extension to a server."""
     methods = _Methods(backend_of)
     server.extensions[EXTENSION] = {}
     server.add_request_handler("tasks/get", TaskParams, methods.get)
@@ -78,12 +75,9 @@ def register_tasks(server: Server[dict[str, object]], backend_of: BackendFactory
 
 @dataclass(frozen=True)
 class _Methods:
-    """The handlers of the extension's methods."""
-
     backend_of: BackendFactory
 
     async def get(self, ctx: Context, params: TaskParams) -> Json:
-        """Return the current task, with its result once it has one."""
         ask = await self._on_own_ask(ctx, params, lambda backend: backend.get(params.task_id))
         return {"resultType": "complete", **_task(ask)}
 
@@ -104,7 +98,6 @@ class _Methods:
     async def _on_own_ask(
         self, ctx: Context, params: TaskParams, operation: AskOperation
     ) -> AskJson:
-        """Apply an operation to the agent's ask that a request is about."""
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
         if not client_supports_tasks(ctx):

@@ -13,7 +13,6 @@ from answerback.mcp.backend import AskJson
 
 
 def result_for_ask(ask: AskJson) -> CallToolResult:
-    """Build the tool result for the current state of an ask."""
     if ask["status"] == Status.OPEN:
         clarify = ask["clarify"]
         return _clarify(ask, clarify) if isinstance(clarify, dict) else _pending(ask)
@@ -31,12 +30,10 @@ def waiting_message(ask: AskJson) -> str:
 
 
 def result_from_dialect(result: ToolResult) -> CallToolResult:
-    """Convert a dialect's result."""
     return text_result(result.content, result.structured, is_error=result.is_error)
 
 
 def error_result(text: str) -> CallToolResult:
-    """Build an error result for the model."""
     return text_result(text, {"error": text}, is_error=True)
 
 

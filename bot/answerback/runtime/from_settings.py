@@ -79,7 +79,6 @@ def build_routes(settings: Settings) -> Routes:
 
 
 def build_people(settings: Settings) -> People:
-    """Build the directory of people."""
     people = settings.people
     return People(
         {name: person.ids for name, person in people.items()},
@@ -105,7 +104,6 @@ def _destination_problem(to: str | To, plugins: Plugins) -> str | None:
 
 
 def build_agent_tokens(settings: Settings) -> AgentTokens:
-    """Build the tokens of the configured agents."""
     return AgentTokens(
         {
             agent.token_hash: Agent(

@@ -53,7 +53,6 @@ def installed_plugins() -> Plugins:
 
 
 def discover_plugins(entries: Iterable[EntryPoint]) -> Plugins:
-    """Load and check the plug-ins of the given entry points."""
     found = discover(entries, "surface", _accept)
     return Plugins(found.usable, found.broken)
 

@@ -25,8 +25,6 @@ RELOADABLE_TABLES: Final = (
 
 @dataclass(slots=True)
 class SettingsReloader:
-    """Applies changed settings to a running service."""
-
     settings: Settings
     """Those in use; at first, those the service was started with."""
     tokens: AgentTokens

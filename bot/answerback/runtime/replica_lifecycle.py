@@ -31,7 +31,6 @@ class Replica:
     dispatcher: WebhookDispatcher
 
     def status(self) -> ReplicaStatus:
-        """This process's status among the replicas."""
         surfaces = self.service.surfaces.items()
         leads = {
             name: surface.is_leader()

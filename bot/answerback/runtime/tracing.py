@@ -70,7 +70,6 @@ class Tracing:
         await asyncio.to_thread(self._provider.shutdown)
 
     def hooks(self) -> Hooks:
-        """Return hooks by which asks are traced."""
         hooks = Hooks(self._begin)
         hooks.acted.listen(self._on_action)
         hooks.shown.listen(lambda ask, seconds: self._note("show", ask, seconds))
