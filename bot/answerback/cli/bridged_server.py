@@ -38,14 +38,14 @@ def follow_opencode(
     server: str, url: str, token_env: str, to: str | None, directory: str | None, password_env: str
 ) -> None:
     async def follow() -> None:
-        async with _connected_client(url, token_env) as client, aiohttp.ClientSession() as http:
+        async with _connected(url, token_env) as (client, late), aiohttp.ClientSession() as http:
             password = os.environ.get(password_env) or None
             followed = OpencodeServer(http, server, directory, password)
             source = {"bridge": "opencode", "server": followed.url}
             if directory is not None:
                 source["directory"] = directory
             people = RequestAsker(client, source, to)
-            await OpencodeBridge(followed, people, _late_answer_source(url, token_env), say).run()
+            await OpencodeBridge(followed, people, late, say).run()
 
     _run(follow())
 
@@ -56,11 +56,11 @@ def follow_openclaw(
     device = Device.load(state_folder() / "openclaw-device.key")
 
     async def follow() -> None:
-        async with _connected_client(url, token_env) as client, aiohttp.ClientSession() as http:
+        async with _connected(url, token_env) as (client, late), aiohttp.ClientSession() as http:
             token = os.environ.get(gateway_token_env, "")
             followed = OpenclawGateway(http, gateway, token, device)
             people = RequestAsker(client, {"bridge": "openclaw", "server": followed.url}, to)
-            await OpenclawBridge(followed, people, _late_answer_source(url, token_env), say).run()
+            await OpenclawBridge(followed, people, late, say).run()
 
     _run(follow())
 
@@ -69,7 +69,7 @@ def relay_codex(command: list[str], url: str, token_env: str, to: str | None) ->
     """Relay between a client, on standard input and output, and an app server that this starts."""
 
     async def relay() -> None:
-        async with _connected_client(url, token_env) as client:
+        async with _connected(url, token_env) as (client, late):
             try:
                 child = await asyncio.create_subprocess_exec(
                     *command, stdin=PIPE, stdout=PIPE, limit=MAX_LINE
@@ -79,9 +79,7 @@ def relay_codex(command: list[str], url: str, token_env: str, to: str | None) ->
             assert child.stdin is not None
             assert child.stdout is not None
             people = RequestAsker(client, {"bridge": "codex", "host": platform.node()}, to)
-            bridge = CodexBridge(
-                people, _late_answer_source(url, token_env), child.stdin.write, _print, say
-            )
+            bridge = CodexBridge(people, late, child.stdin.write, _print, say)
             try:
                 await bridge.run(_client_lines(child.stdin), _lines(child.stdout))
             except BaseException:  # also a signal: the app server must not outlive this process
@@ -121,12 +119,10 @@ def _print(line: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _late_answer_source(url: str, token_env: str) -> LateAnswerSource:
-    return LateAnswerSource(url.rstrip("/"), os.environ.get(token_env) or None)
-
-
 @asynccontextmanager
-async def _connected_client(url: str, token_env: str) -> AsyncIterator[AsyncClient]:
+async def _connected(
+    url: str, token_env: str
+) -> AsyncIterator[tuple[AsyncClient, LateAnswerSource]]:
     """Connect to the service; ends the command if it cannot be reached or refuses the token."""
     token = os.environ.get(token_env) or None
     async with AsyncClient(url, token, patience=_START_PATIENCE) as first:
@@ -137,7 +133,7 @@ async def _connected_client(url: str, token_env: str) -> AsyncIterator[AsyncClie
         except UnauthorizedError as error:
             fail(f"{url}: {error} The bridge reads the token from {token_env}.")
     async with AsyncClient(url, token, patience=math.inf) as client:
-        yield client
+        yield client, LateAnswerSource(url.rstrip("/"), token)
 
 
 def _run(work: Coroutine[object, object, None]) -> None:

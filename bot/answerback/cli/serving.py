@@ -17,12 +17,7 @@ from answerback.cli.output import print_result, say
 from answerback.core.errors import ConfigError
 from answerback.ports.agent_tokens import OnboardingRules
 from answerback.runtime import app, logs
-from answerback.runtime.config import (
-    EVERY_ADDRESS,
-    Settings,
-    other_tool_names,
-    plugin_settings,
-)
+from answerback.runtime.config import EVERY_ADDRESS, Settings, other_tool_names, plugin_settings
 from answerback.runtime.config_file import DEFAULT_FILE, load_settings
 from answerback.runtime.file_watch import FileWatcher
 from answerback.runtime.from_settings import (

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 import typer
 
 from answerback.cli.options import Config, Json
-from answerback.cli.output import (
-    EXIT_USAGE,
-    columns,
-    fail,
-    name_of,
-    print_json,
-    print_result,
-    say,
-)
+from answerback.cli.output import EXIT_USAGE, columns, fail, name_of, print_json, print_result, say
 
 if TYPE_CHECKING:
     from answerback.cli.api_client import JsonObject

@@ -17,13 +17,7 @@ from answerback.core.form import Form, OptionKind
 from answerback.core.grants import ToolCall
 from answerback.core.headline import ToolKind
 from answerback.dialects import results
-from answerback.dialects.approvals import (
-    agents,
-    codex,
-    frameworks,
-    gateways,
-    openai,
-)
+from answerback.dialects.approvals import agents, codex, frameworks, gateways, openai
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.approvals.unseen_fields import unseen_fields
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean

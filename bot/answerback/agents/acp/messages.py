@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.agents.pipe.ask_people import AskOutcome, Call
-from answerback.agents.pipe.json_rpc import Json, as_object, id_key, params
+from answerback.agents.pipe.json_rpc import Json, as_object, id_key, params, without_nulls
 
 PERMISSION: Final = "session/request_permission"
 ELICITATION: Final = "elicitation/create"
@@ -64,7 +64,7 @@ def call_from_request(request: Json, known: Json) -> Call:
     request_params = params(request)
     tool_call = tool_call_of(request_params)
     if request["method"] == PERMISSION and tool_call:
-        request_params = _with_tool_call(request_params, {**known, **_non_null_fields(tool_call)})
+        request_params = _with_tool_call(request_params, {**known, **without_nulls(tool_call)})
     is_question = as_object(tool_call.get("_meta")).get("qwenInteractionKind") == "user_question"
     return Call(
         name=request["method"],
@@ -100,20 +100,13 @@ def parse_tool_call_update(message: Json) -> tuple[str, Json, bool] | None:
     if update.get("sessionUpdate") not in ("tool_call", "tool_call_update"):
         return None
     is_over = update.get("status") in ("completed", "failed", "cancelled")
-    fields = {
-        name: value for name, value in _non_null_fields(update).items() if name != "sessionUpdate"
-    }
+    fields = without_nulls({**update, "sessionUpdate": None})  # a null: it has not changed
     return tool_call_key(request_params, update), fields, is_over
 
 
 def tool_call_key(request_params: Json, tool_call: Json) -> str:
     """The key of a tool call within its session."""
     return id_key([request_params.get("sessionId"), tool_call.get("toolCallId")])
-
-
-def _non_null_fields(tool_call: Json) -> Json:
-    """The fields of a tool call that are set: a null means that the field has not changed."""
-    return {name: value for name, value in tool_call.items() if value is not None}
 
 
 def result_of(method: str, outcome: AskOutcome) -> Json:

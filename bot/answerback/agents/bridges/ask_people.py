@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 
 from pydantic import JsonValue
 
+from answerback.agents.pipe.json_rpc import without_nulls
 from answerback.agents.pipe.origins import origin_of
 from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoundError
 
@@ -77,13 +78,13 @@ class RequestAsker:
             "tool_call_id": request.tool_call_id,
             "origin": origin_of(request.folder, request.conversation),
             "leased": request.process is not None or None,
-            "metadata": _without_none(
+            "metadata": without_nulls(
                 {**self.source, _REQUEST: request.id, _PROCESS: request.process}
             ),
         }
         # The id comes from the server, and becomes a header.
         key = f"{self.source['bridge']}:{quote(request.id[:_MAX_ID], safe=':', errors='replace')}"
-        asked = asyncio.create_task(self.client.submit_body(_without_none(body), key=key))
+        asked = asyncio.create_task(self.client.submit_body(without_nulls(body), key=key))
         try:
             # Shielded, because `_leave` can withdraw the ask only once its id is known.
             return await self._wait(await asyncio.shield(asked), gone)
@@ -197,7 +198,3 @@ def id_text(value: JsonValue) -> str | None:
     if isinstance(value, str) and value.isascii() and value.isprintable():
         return value or None
     return None
-
-
-def _without_none(fields: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in fields.items() if value is not None}

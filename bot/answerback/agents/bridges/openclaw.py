@@ -15,7 +15,7 @@ from answerback.agents.bridges.ask_people import Request, id_text, structured_re
 from answerback.agents.bridges.event_server import Json
 from answerback.agents.bridges.frame import Call, ServerBridge
 from answerback.agents.bridges.openclaw_gateway import OpenclawGateway
-from answerback.agents.pipe.json_rpc import as_object, objects
+from answerback.agents.pipe.json_rpc import as_object, objects, without_nulls
 from answerback_client import Ask
 
 _QUESTION: Final = "question"
@@ -111,7 +111,7 @@ def _parse_approval(kind: str, record: Json) -> Request | None:
         id=request_id,
         name=f"{kind}.requested",
         dialect="approval",
-        arguments={key: value for key, value in asked.items() if value is not None},
+        arguments=without_nulls(asked),
         conversation=id_text(asked.get("sessionKey")),
         tool_call_id=id_text(asked.get("toolCallId")),
         turn=id_text(asked.get("runId")),

@@ -15,14 +15,7 @@ from answerback.agents.connect.connectable_agent import (
     ServiceConnection,
 )
 from answerback.agents.connect.jsonc_edit import JsoncFormat
-from answerback.agents.connect.settings_entries import (
-    NAME,
-    Entry,
-    Format,
-    Json,
-    ListItem,
-    Setting,
-)
+from answerback.agents.connect.settings_entries import NAME, Entry, Format, Json, ListItem, Setting
 from answerback.agents.connect.toml_edit import TomlFormat
 from answerback.agents.connect.yaml_edit import YamlFormat
 

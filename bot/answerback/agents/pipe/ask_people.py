@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from answerback.agents.pipe.json_rpc import Json, as_object
+from answerback.agents.pipe.json_rpc import Json, as_object, without_nulls
 from answerback.agents.pipe.service_calls import (
     ANSWER_PATIENCE,
     CALL_TIMEOUT,
@@ -110,8 +110,7 @@ class AskClient:
         return AskOutcome(None, f"Nobody could be asked: {failure!r}.")
 
     def _submit(self, asking: Asking, call: Call) -> Json:
-        body = {**call._asdict(), "to": self.to, "leased": True}
-        fields = {key: value for key, value in body.items() if value is not None}
+        fields = without_nulls({**call._asdict(), "to": self.to, "leased": True})
         key = secrets.token_hex(16)
         while True:
             try:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from answerback.agents.pipe.denials import denial
+from answerback.agents.pipe.json_rpc import without_nulls
 from answerback.agents.pipe.service_calls import (
     ANSWER_PATIENCE,
     CALL_TIMEOUT,
@@ -101,8 +102,7 @@ def _exchange(
     patience: float,
 ) -> tuple[bool, Json]:
     """Pass an event on; return whether its ask is still open, and the body: the host's answer, once it has ended."""
-    given = urlencode({name: value for name, value in query.items() if value is not None})
-    path = f"/hooks/{agent}?{given}"
+    path = f"/hooks/{agent}?{urlencode(without_nulls(query))}"
     timeout = LOOKUP_PATIENCE if key is None else CALL_TIMEOUT
     status, body, hook = service.call("POST", path, event, key, patience=patience, timeout=timeout)
     if hook != agent:

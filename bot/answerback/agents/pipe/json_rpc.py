@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 Json = dict[str, Any]
@@ -29,6 +30,11 @@ def as_object(value: object) -> Json:
 def objects(value: object) -> list[Json]:
     """The objects of a list; none if it is something else."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def without_nulls(fields: Mapping[str, Any]) -> Json:
+    """The fields that are set."""
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def id_key(request_id: object) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import IO, Any, Final, Protocol
+from dataclasses import dataclass, field
+from typing import IO, Final
 
 MAX_LINE: Final = 64 * 2**20
 """Bytes of a message from the editor or the agent."""
@@ -27,30 +28,18 @@ def read_lines(source: IO[bytes], most: int = MAX_LINE) -> Iterator[bytes]:
         yield line
 
 
-class Sink(Protocol):
-    """A stream that bytes are written to."""
-
-    def write(self, data: bytes, /) -> Any: ...
-
-    def flush(self) -> None:
-        """Send the bytes written so far."""
-
-    def close(self) -> None:
-        """Close the stream."""
-
-
+@dataclass(eq=False, slots=True)
 class LineWriter:
-    """Writes whole lines to a sink, from several threads."""
+    """Writes whole lines to a stream, from several threads."""
 
-    def __init__(self, sink: Sink) -> None:
-        self._sink = sink
-        self._lock = threading.Lock()
+    stream: IO[bytes]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def write_line(self, line: bytes) -> None:
         """Write a line; blocks until the reader takes it."""
         with self._lock:
-            self._sink.write(line)
-            self._sink.flush()
+            self.stream.write(line)
+            self.stream.flush()
 
     def try_write_line(self, line: bytes) -> None:
         """Write a line that originates in the proxy; it may be lost if the reader is gone."""
@@ -58,6 +47,6 @@ class LineWriter:
             self.write_line(line)
 
     def close(self) -> None:
-        """Close the sink: no more lines follow."""
+        """Close the stream: no more lines follow."""
         with self._lock, contextlib.suppress(OSError):
-            self._sink.close()
+            self.stream.close()

@@ -27,13 +27,7 @@ from answerback.presentation.durations import duration
 from answerback.presentation.sent_call import sent_call_text
 from answerback.runtime.config_file import load_settings
 from answerback.service.submission_request import DEFAULT_SURFACE
-from answerback_client import (
-    Ask,
-    AsyncClient,
-    InvalidCallError,
-    StaleError,
-    UnauthorizedError,
-)
+from answerback_client import Ask, AsyncClient, InvalidCallError, StaleError, UnauthorizedError
 
 _MAX_OFFERED: Final = 20
 """The number of open asks that are offered; older ones have to be named on the command line."""

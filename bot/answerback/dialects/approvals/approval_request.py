@@ -8,13 +8,7 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core.form import (
-    MAX_OPTIONS,
-    AnswerType,
-    Option,
-    OptionKind,
-    Question,
-)
+from answerback.core.form import MAX_OPTIONS, AnswerType, Option, OptionKind, Question
 from answerback.dialects.approvals import tool_use
 from answerback.dialects.approvals.arguments_markdown import Block, to_json_text
 from answerback.dialects.call_reader import ArgumentNode
