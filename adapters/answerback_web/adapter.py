@@ -29,7 +29,7 @@ from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitors
 
 if TYPE_CHECKING:
-    from answerback.ports.sign_ins import SignInDesk
+    from answerback.ports.agent_tokens import SignInDesk
 
 
 class WebSurface:

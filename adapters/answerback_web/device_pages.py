@@ -11,8 +11,7 @@ from aiohttp import web
 from answerback.core.errors import StoreError
 from answerback.core.person import Person
 from answerback.http.unverified_connections import mark_request_verified
-from answerback.ports.agent_tokens import SignIn, SignInState
-from answerback.ports.sign_ins import SignInDesk, SignInRefusal
+from answerback.ports.agent_tokens import SignIn, SignInDesk, SignInRefusal, SignInState
 from answerback.presentation.sign_in_text import (
     agent_row,
     decided_text,

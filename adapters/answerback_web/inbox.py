@@ -29,7 +29,7 @@ from answerback_web.site import HIDDEN_HEADER, NAME, Site
 from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 
 if TYPE_CHECKING:
-    from answerback.ports.sign_ins import SignInDesk
+    from answerback.ports.agent_tokens import SignInDesk
 
 logger = logging.getLogger(__name__)
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do not need these
 
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
+    from answerback.ports.agent_tokens import SignInDesk
     from answerback.ports.claims import SharedLeases
     from answerback.ports.commands import Command
     from answerback.ports.person_key import KeyHolderSource
     from answerback.ports.push import ComposePush, PushDesk, PushRules
-    from answerback.ports.sign_ins import SignInDesk
     from answerback.ports.surface import Asks, Surface
 
 GROUP: Final = "answerback.surfaces"

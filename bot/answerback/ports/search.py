@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
@@ -94,17 +94,11 @@ def answer_words(ask: Ask) -> tuple[str, ...]:
 def _iter_texts(value: JsonValue) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        yield from _iter_all_texts(value.values())
-    elif isinstance(value, list):
-        yield from _iter_all_texts(value)
-    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+    elif isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _iter_texts(member)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
         yield str(value)
-
-
-def _iter_all_texts(values: Iterable[JsonValue]) -> Iterator[str]:
-    for value in values:
-        yield from _iter_texts(value)
 
 
 class Search(NamedTuple):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.core.labels import Labels
-from answerback.ports.agent_tokens import SignIn, SignInState
+from answerback.ports.agent_tokens import SignIn, SignInDesk, SignInRefusal, SignInState
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
-from answerback.ports.sign_ins import SignInDesk, SignInRefusal
 from answerback.presentation.sign_in_text import (
     agent_row,
     decided_text,

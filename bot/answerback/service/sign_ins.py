@@ -24,12 +24,13 @@ from answerback.ports.agent_tokens import (
     Redeemed,
     RulesInForce,
     SignIn,
+    SignInDesk,
+    SignInRefusal,
     SignInState,
     account_of,
 )
 from answerback.ports.clock import MIN_CLOCK_STEP, Clock
 from answerback.ports.person_key import hash_of, new_token
-from answerback.ports.sign_ins import SignInDesk, SignInRefusal
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
 from answerback.service.grants import CredentialOf

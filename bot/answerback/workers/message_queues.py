@@ -127,8 +127,9 @@ class MessageQueues:
                 retry = IMMEDIATELY
             if retry is None or (queue.place is not None and not retry.limited):
                 self._finish_first(queue)
-                if retry is not None:
-                    self._requeue_alone(ask_id, retry)
+                if retry is not None:  # in its own queue, it does not delay the others of its place
+                    alone = _Queue(None, failures=int(retry.failed))
+                    self._start_queue(alone, ask_id, retry)
                 continue
             queue.failures = queue.failures + 1 if retry.failed else 0
             await _pause(queue, retry)
@@ -142,11 +143,6 @@ class MessageQueues:
         if needs_refill or (self._overflowed and len(self._queue_by_ask) <= MAX_QUEUED // 2):
             self._overflowed = False
             self._spawn(self._run_refill(), "show refill")
-
-    def _requeue_alone(self, ask_id: str, retry: Retry) -> None:
-        """Give an ask its own queue, so that it does not delay the others of its place."""
-        queue = _Queue(None, failures=int(retry.failed))
-        self._start_queue(queue, ask_id, retry)
 
     async def _run_refill(self) -> None:
         try:

@@ -11,9 +11,8 @@ import pytest
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
-from answerback.ports.agent_tokens import NO_ONBOARDING, SignIn, SignInState
+from answerback.ports.agent_tokens import NO_ONBOARDING, SignIn, SignInRefusal, SignInState
 from answerback.ports.person_key import operator
-from answerback.ports.sign_ins import SignInRefusal
 from answerback.service import sign_ins as module
 from answerback.service.sign_ins import (
     CODE_LETTERS,

@@ -11,8 +11,7 @@ import pytest
 
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.ports.agent_tokens import SignIn
-from answerback.ports.sign_ins import SignInRefusal
+from answerback.ports.agent_tokens import SignIn, SignInRefusal
 from answerback.service import sign_ins as module
 from answerback.service.sign_ins import (
     Issued,
