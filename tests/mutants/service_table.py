@@ -362,8 +362,8 @@ SERVICE = (
     ),
     Mutant(
         "bot/answerback/workers/message_queues.py",
-        "self._start_queue(queue, ask_id, retry)",
-        "self._start_queue(queue, ask_id, Retry(retry.seconds))",
+        "self._start_queue(alone, ask_id, retry)",
+        "self._start_queue(alone, ask_id, Retry(retry.seconds))",
         (f"{_UNIT}/workers/test_message_queues.py",),
     ),
 )
