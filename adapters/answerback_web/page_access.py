@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -36,7 +36,7 @@ class LinkTarget(NamedTuple):
 class PageLinks:
     """Creates and resolves links; ``secret`` is the key of those that show an ask."""
 
-    secret: bytes
+    secret: bytes = field(repr=False)
     root: str = ""
     """The address at which people reach the pages."""
 

@@ -13,7 +13,7 @@ import hmac
 import re
 import secrets
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from aiohttp import web
@@ -29,7 +29,7 @@ _HOST: Final[ContextVar[str]] = ContextVar("host")
 class PageProofs:
     """Makes the proofs of one site; ``secret`` is its own."""
 
-    secret: bytes
+    secret: bytes = field(repr=False)
 
     def new_pair(self) -> str:
         """Return an id and its secret, for a page in response to the current request."""

@@ -10,7 +10,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlencode, urlsplit
@@ -57,9 +57,9 @@ class ServiceAccess:
     """A service's address, and what calls are authenticated with."""
 
     url: str
-    token: str | None
+    token: str | None = field(repr=False)
     """What the caller has named. It is sent to any address that they name."""
-    key: str | None = None
+    key: str | None = field(default=None, repr=False)
     """The key of the configured service, if no token is named and this is its address."""
 
     def open_session(self) -> aiohttp.ClientSession:
@@ -135,7 +135,7 @@ class _KeyBearer:
     """Adds the key to each call, after a challenge: the program at the address may have changed since the last call."""
 
     base: str
-    key: str
+    key: str = field(repr=False)
 
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType

@@ -13,8 +13,9 @@ import ipaddress
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
-from typing import Final, NamedTuple
+from typing import Final
 
 from answerback.core.ask import ANYONE
 from answerback.core.person import AuthMethod
@@ -29,12 +30,13 @@ _NAME: Final = re.compile(r"[^\s@,][^,]{0,127}(?<!\s)")
 _RESERVED_NAMES: Final = frozenset({OPERATOR, ANYONE})
 
 
-class KeyHolder(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class KeyHolder:
     """A stored key and the person it belongs to."""
 
     key_hash: str
     """The hash by which the key is recognised."""
-    link_secret: bytes
+    link_secret: bytes = field(repr=False)
     """The secret from which the URLs of this person's pages are derived; they stop working when it changes. For the
     operator it is the key itself."""
     person: Person

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import Final, Protocol
 
 from pydantic import JsonValue
 
@@ -27,7 +27,7 @@ class PushSubscription:
     """The address that the browser's push service gave it."""
     key: str
     """The browser's public key (``p256dh``), in base64url."""
-    auth: str
+    auth: str = field(repr=False)
     """The secret that the browser shares with the sender, in base64url."""
     device: str
     """What the browser calls itself."""
@@ -65,12 +65,13 @@ class PushRules:
     """Push services at addresses that are otherwise refused, as ``callbacks.allow``."""
 
 
-class NewSubscription(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class NewSubscription:
     """What a browser sends to subscribe."""
 
     endpoint: str
     key: str
-    auth: str
+    auth: str = field(repr=False)
     device: str
 
 

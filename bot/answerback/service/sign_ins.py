@@ -10,9 +10,9 @@ import logging
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from answerback.core.people import People
 from answerback.core.person import AuthMethod, Person
@@ -77,17 +77,19 @@ class PollError(StrEnum):
     INVALID_GRANT = "invalid_grant"
 
 
-class Codes(NamedTuple):
-    """The two codes of a new sign-in."""
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """The two codes of a new sign-in; whoever has the device's can collect the token."""
 
-    device: str
+    device: str = field(repr=False)
     user: str
 
 
-class Issued(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Issued:
     """A token, which nobody can read again."""
 
-    token: str
+    token: str = field(repr=False)
     agent: AgentToken
 
 

@@ -14,7 +14,7 @@ import re
 import socket
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Network
 from typing import Final
@@ -147,7 +147,7 @@ class CallbackPolicy:
 
     rules: AddressRules
     """Which addresses may be reached."""
-    secrets: Mapping[str | None, Sequence[str]]
+    secrets: Mapping[str | None, Sequence[str]] = field(repr=False)
     """The signing secrets by agent; None stands for callers without a token."""
 
     def update_from(self, other: CallbackPolicy) -> None:

@@ -6,7 +6,7 @@ An answer counts as delivered once the agent's server has accepted it; if the br
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -35,7 +35,7 @@ class LateAnswerSource:
     """The late answers for one agent of one service."""
 
     url: str
-    token: str | None
+    token: str | None = field(repr=False)
 
     async def fetch(self, conversation: str) -> LateAnswerText | None:
         """The undelivered answers of a conversation; None if there are none.

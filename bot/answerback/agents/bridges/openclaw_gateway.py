@@ -47,7 +47,7 @@ class OpenclawGateway(EventServer):
     http: aiohttp.ClientSession
     """The session to use, which the caller closes."""
     url: str
-    token: str
+    token: str = field(repr=False)
     """The gateway's token or password; empty if it needs none."""
     device: Device
     started_at: float = 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
@@ -44,7 +44,7 @@ class OpencodeServer(EventServer):
     url: str
     directory: str | None = None
     """The folder; by default the server's own."""
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
     """The server's ``OPENCODE_SERVER_PASSWORD``."""
 
     def __post_init__(self) -> None:

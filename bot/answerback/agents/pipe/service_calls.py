@@ -14,7 +14,7 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -124,7 +124,7 @@ class DeliveryReceipt:
 @dataclass(frozen=True, slots=True)
 class ServiceCalls:
     url: str
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     token_env: str = "ANSWERBACK_TOKEN"
     """The environment variable that the token comes from."""
     receipt: DeliveryReceipt | None = None
