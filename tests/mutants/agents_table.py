@@ -26,6 +26,13 @@ AGENTS = (
         "if False:",
         _CANCELLED,
     ),
+    # Connecting: a handler that a person has added to a group.
+    Mutant(
+        "bot/answerback/agents/connect/settings_entries.py",
+        "if before is None or len(before) == len(place):",
+        "if before is None or True:",
+        (f"{_UNIT}/agents/connect/test_connect_formats.py",),
+    ),
     # MCP: what a cancelled call, a task or a waiting call reports.
     *(
         Mutant(f"{_MCP}/{file}.py", line, mutant, tests)

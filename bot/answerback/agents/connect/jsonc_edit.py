@@ -21,8 +21,8 @@ from answerback.agents.connect.settings_entries import (
     Format,
     Json,
     Setting,
-    our_groups_at,
     places,
+    restorations,
 )
 
 _TRIVIA: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
@@ -176,17 +176,9 @@ class JsoncFormat(Format):
     def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
         if isinstance(entry, Setting):
             return _restore(text, entry.path, original, entry.path)
-        before = [group.at for group in our_groups_at(self.data(original or ""), entry.path)]
-        now = [*our_groups_at(self.data(text), entry.path)]
-        for n, group in reversed([*enumerate(now)]):
-            place: NodePath = (*entry.path, group.at)
-            if n < len(before):
-                text = _restore(text, place, original, (*entry.path, before[n]))
-            elif group.ours:
-                for j in reversed(group.ours):
-                    text = _restore(text, (*place, "hooks", j), original, None)
-            else:
-                text = _restore(text, place, original, None)
+        found = restorations(self.data(text), self.data(original or ""), entry)
+        for place, before in reversed(found):
+            text = _restore(text, place, original, before)
         return text
 
 

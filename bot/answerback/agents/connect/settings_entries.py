@@ -12,6 +12,8 @@ from answerback.core.base_error import AnswerbackError
 
 Json = dict[str, JsonValue]
 Path = tuple[str, ...]
+Place = tuple[str | int, ...]
+"""Keys and indexes."""
 
 NAME: Final = "answerback"
 """The name of the server, and of the command that hooks run."""
@@ -155,12 +157,34 @@ def with_entry(data: Json, entry: Entry, *, at_the_start: bool = False) -> objec
 
 def without_entry(data: Json, entry: Entry, original: Json) -> object:
     """The content with an entry removed, or replaced with what the original has in its place."""
-    before = [_value_in(original, place) for place in places(original, entry)]
-    now = [*places(data, entry)]
     left: object = data
-    for n, place in reversed([*enumerate(now)]):
-        left = _with_value(left, place, before[n] if n < len(before) else None)
+    for place, before in reversed(restorations(data, original, entry)):
+        left = _with_value(left, place, before and _value_in(original, before))
     return left
+
+
+def restorations(data: Json, original: Json, entry: Entry) -> list[tuple[Place, Place | None]]:
+    """Where a content has what is Answerback's, and for each the place of what the original has instead.
+
+    Where a person has since added a handler of their own to a group, or removed one, only Answerback's handler counts.
+    """
+    found: list[tuple[Place, Place | None]] = []
+    originals = iter([*places(original, entry)])
+    for place in places(data, entry):
+        before = next(originals, None)
+        if before is None or len(before) == len(place):
+            found.append((place, before))
+        else:
+            found.append((_handler_place(data, place), _handler_place(original, before)))
+    return found
+
+
+def _handler_place(data: object, place: Place) -> Place:
+    """The place of Answerback's handler, given that of its group or its own."""
+    listed = handlers(_value_in(data, place))
+    return (
+        place if listed is None else (*place, "hooks", [*map(runs_answerback, listed)].index(True))
+    )
 
 
 def checked_edit(form: Format, new: str, wanted: object, entry: Entry, by_hand: str) -> str:
@@ -178,7 +202,7 @@ def checked_edit(form: Format, new: str, wanted: object, entry: Entry, by_hand: 
     return new
 
 
-def places(data: object, entry: Entry) -> Iterator[tuple[str | int, ...]]:
+def places(data: object, entry: Entry) -> Iterator[Place]:
     """Where a content has what is Answerback's, as keys and indexes."""
     if isinstance(entry, Setting):
         if value_at(data, entry.path) is not None:

@@ -92,9 +92,7 @@ _REMOVE_BY_HAND: Final = "Rewrite it as tables with headers, or remove it by han
 def _put_table(text: str, entry: Entry, newline: str) -> str:
     """The text with Answerback's first tables replaced, or with new ones at the end."""
     place = next(_find_spans(text, entry), None)
-    whole = (
-        place is None or _parse_header(text[slice(*place)].split("\n")[0].rstrip()) == entry.path
-    )
+    whole = place is None or _is_whole(text, place, entry)
     block = newline.join(_render_entry(entry, whole=whole))
     if place is not None:
         start, end = place
@@ -104,14 +102,32 @@ def _put_table(text: str, entry: Entry, newline: str) -> str:
 
 
 def _remove_tables(text: str, entry: Entry, original: str | None) -> str:
-    original_spans = [*_find_spans(original or "", entry)]
-    now = [*_find_spans(text, entry)]
-    for n, (start, end) in reversed([*enumerate(now)]):
-        if original is not None and n < len(original_spans):
-            text = text[:start] + original[slice(*original_spans[n])] + text[end:]
+    before, found = original or "", list[tuple[tuple[int, int], tuple[int, int] | None]]()
+    originals = iter([*_find_spans(before, entry)])
+    for span in _find_spans(text, entry):
+        old = next(originals, None)
+        if old is not None and _is_whole(text, span, entry) != _is_whole(before, old, entry):
+            # A person has since added a handler to the group, or removed theirs: only Answerback's counts.
+            span, old = _handler_span(text, span, entry), _handler_span(before, old, entry)
+        found.append((span, old))
+    for (start, end), old in reversed(found):
+        if old is not None:
+            text = text[:start] + before[slice(*old)] + text[end:]
         else:
             text = _remove_statements(text, start, end, original)
     return text
+
+
+def _is_whole(text: str, span: tuple[int, int], entry: Entry) -> bool:
+    """Whether a span begins with the table of the entry, and not with one below it."""
+    return _parse_header(text[slice(*span)].split("\n")[0].rstrip()) == entry.path
+
+
+def _handler_span(text: str, span: tuple[int, int], entry: Entry) -> tuple[int, int]:
+    """The span of Answerback's handler, given that of its group or its own."""
+    tables = [each for each in _split_tables(text) if span[0] <= each.start < span[1]]
+    [first, *_] = [each for each in tables if each.path != entry.path]
+    return first.start, first.end
 
 
 def _find_spans(text: str, entry: Entry) -> Iterator[tuple[int, int]]:

@@ -228,6 +228,35 @@ def test_a_handler_that_is_not_ours_is_kept() -> None:
     assert left == '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = "mine"\n'
 
 
+@pytest.mark.rule("CONNECT-1")
+@pytest.mark.parametrize("was_alone", [True, False])
+def test_a_handler_that_was_added_to_our_group_or_removed_from_it_since_stays_so(
+    was_alone: bool,
+) -> None:
+    mine: Json = {"type": "command", "command": "mine"}
+    old, new = {**RUN, "timeout": 5}, {**RUN, "timeout": 1}
+    group = ListItem(("hooks", "Stop"), {"hooks": [new]})
+
+    def as_json(ours: Json, *others: Json) -> str:
+        return json.dumps({"hooks": {"Stop": [{"hooks": [ours, *others]}]}}, indent=2)
+
+    def as_toml(ours: Json, *others: Json) -> str:
+        tables = [
+            "[[hooks.Stop.hooks]]\n"
+            + "".join(f"{key} = {json.dumps(value)}\n" for key, value in each.items())
+            for each in (ours, *others)
+        ]
+        return "[[hooks.Stop]]\n" + "\n".join(tables)
+
+    before, now = ((), (mine,)) if was_alone else ((mine,), ())
+    for form, written in ((JSONC, as_json), (TOML, as_toml)):
+        original = written(old, *before)
+        connected_then = form.put_entry(original, group, "\n")
+        assert form.data(connected_then) == form.data(written(new, *before))
+        left = form.remove_entry(written(new, *now), group, original)
+        assert form.data(left) == form.data(written(old, *now))
+
+
 def test_a_comment_that_is_not_ours_is_kept() -> None:
     text = '{\n  "mcpServers": {\n    // mine\n    "answerback": {}\n    // more\n  }\n}\n'
     left = JSONC.remove_entry(text, IN_JSON[0], '{\n  "mcpServers": {}\n}\n')
