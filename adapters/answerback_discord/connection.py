@@ -78,7 +78,7 @@ class GatewayClient:
         self._down_since: dict[int, float] = {0: time.monotonic() - GRACE}
         """When each shard that has no connection lost it."""
         self._failure: str | None = "the gateway is not connected yet"
-        """Why there is no connection at all; None while self.shards are connected or being reconnected."""
+        """Why there is no connection at all; None while shards are connected or being reconnected."""
         self._refused = False
         """Whether Discord has refused the connection, which no reconnection changes."""
 

@@ -72,9 +72,9 @@ class HomeTabs:
         )
         self._opened: dict[str, None] = {}
         self._queue: dict[str, float] = {}
-        """People and self.groups whose Homes have to be published, with the earliest time for each."""
+        """People and groups whose Homes have to be published, with the earliest time for each."""
         self._listed: dict[str, frozenset[str]] = {}
-        """The ids of the self.asks that each person's Home shows: escalation can take one away from them."""
+        """The ids of the asks that each person's Home shows: escalation can take one away from them."""
         self._changed = asyncio.Event()
         self._work = BackgroundTasks()
         self._working = False
