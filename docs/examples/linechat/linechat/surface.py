@@ -136,9 +136,7 @@ class LineChat:
     async def _reject(self, writer: asyncio.StreamWriter, rejected: Rejected, name: str) -> None:
         """Tell only this person why nothing changed, and show them the current ask."""
         view = view_of(rejected.ask, self._labels) if rejected.ask else None
-        await self._note(
-            writer, wording.rejection_note(rejected, view, self._labels, MARKS, reader=name)
-        )
+        await self._note(writer, wording.rejection_note(rejected, self._labels, MARKS, reader=name))
         if view is not None:
             await _send(writer, message(view, self._labels))
 
