@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status
 from answerback.ports.claims import Fence
 from answerback.ports.message_state import record_shown
-from answerback.ports.store import AskStore, Decision, Write
-from answerback.ports.store_values import NO_LIMITS, AskLimits, CreateResult, Idempotency, Page
+from answerback.ports.store import AskStore, Decision
+from answerback.ports.store_values import Page
 from answerback.ports.surface import Shown
 from answerback_storage import cursors, rows
 from answerback_storage.sql_database import Part, SqlDatabase, where
@@ -33,20 +33,6 @@ class SqlAsks(Part[D], AskStore):
     def __init__(self, db: D, timed: Callable[[float], None]) -> None:
         super().__init__(db)
         self._timed = timed
-
-    async def create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
-    ) -> CreateResult:
-        began = time.perf_counter()
-        try:
-            return await self._create(write, idempotency, limits)
-        finally:
-            self._timed(time.perf_counter() - began)
-
-    @abstractmethod
-    def _create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
-    ) -> Awaitable[CreateResult]: ...
 
     async def change(
         self,

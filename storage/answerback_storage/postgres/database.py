@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -12,6 +13,7 @@ from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
+    NO_LIMITS,
     AskLimits,
     Created,
     CreateResult,
@@ -196,9 +198,9 @@ class PostgresAsks(SqlAsks[PostgresDatabase]):
         self._notifier = notifier
         self.changes = ChangeQueue(db.connections, db.requests, notifier.notify)
 
-    def _create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
-    ) -> Awaitable[CreateResult]:
+    async def create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
+    ) -> CreateResult:
         async def run() -> CreateResult:
             statement, params = ask_writes.build_insert(write, idempotency, limits)
             while True:
@@ -214,7 +216,11 @@ class PostgresAsks(SqlAsks[PostgresDatabase]):
                 if write.grant is not None:
                     return GrantGone()
 
-        return self._db.run(run)
+        began = time.perf_counter()
+        try:
+            return await self._db.run(run)
+        finally:
+            self._timed(time.perf_counter() - began)
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
         return await self._db.run(lambda: self._existing(idempotency))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -189,9 +190,9 @@ def run_statement(
 
 
 class SqliteAsks(SqlAsks[SqliteDatabase]):
-    def _create(
-        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
-    ) -> asyncio.Future[CreateResult]:
+    async def create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
+    ) -> CreateResult:
         def run(db: sqlite3.Connection) -> CreateResult:
             # The ask may have been stored in this very transaction, so it must not be cached.
             if idempotency is not None and (
@@ -208,10 +209,31 @@ class SqliteAsks(SqlAsks[SqliteDatabase]):
             asks.insert_related(db, write)
             return Created(write.ask)
 
-        return self._db.write(run)
+        began = time.perf_counter()
+        try:
+            return await self._db.write(run)
+        finally:
+            self._timed(time.perf_counter() - began)
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
         return await self._db.read(lambda db: asks.find_created(db, self._db.requests, idempotency))
+
+    async def change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        *,
+        delivery: str | None = None,
+        digest: str = "",
+        then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
+    ) -> tuple[T, bool]:
+        # This repeats what `SqlAsks` does, so that a click runs through one file less.
+        began = time.perf_counter()
+        try:
+            return await self._change(ask_id, decide, delivery, digest, then, fence)
+        finally:
+            self._timed(time.perf_counter() - began)
 
     def _change(
         self,
