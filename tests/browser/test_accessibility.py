@@ -164,6 +164,15 @@ STATES: Final[dict[str, State]] = {
     "the header in full": asking(
         name="AskUserQuestion", arguments=LONG_HEADER, press="details.header summary"
     ),
+    "a recommended choice": asking(
+        {
+            "id": "where",
+            "text": "Where?",
+            "answer_type": "select",
+            "options": ["staging", "production"],
+            "default": "staging",
+        }
+    ),
     "several choices": asking({**MANY, "options": [f"Option {i}" for i in range(20)]}),
     "a text": asking({**TEXT, "context": "See `this`."}),
     "a form": asking(FLAT),
