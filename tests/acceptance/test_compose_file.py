@@ -120,6 +120,12 @@ def test_the_proxy_accepts_its_configuration(tmp_path: Path) -> None:
     assert "Valid configuration" in checked.stdout + checked.stderr
 
 
+def test_the_example_of_the_variables_names_each_of_them() -> None:
+    lines = (_FOLDER / ".env.example").read_text("utf-8").splitlines()
+    named = {line.partition("=")[0] for line in lines if not line.startswith("#")}
+    assert named == set(_VARIABLES)
+
+
 def test_the_documentation_names_every_file_next_to_the_compose_file() -> None:
     page = (ROOT / "docs" / "deploy.md").read_text("utf-8")
     for path in sorted(_FOLDER.iterdir()):

@@ -1,4 +1,4 @@
-"""docs/rollout.md, followed with its configuration, a fake Slack, and two hundred people and agents."""
+"""The rollout in docs/deploy.md, with its configuration, a fake Slack, and two hundred people and agents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from answerback.core.labels import Labels
 from tests.acceptance.process import QUIET, serving
-from tests.documentation.blocks import blocks
+from tests.documentation.blocks import block_with
 from tests.fakes import long_timeouts
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
@@ -43,8 +43,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _configuration() -> str:
     """Return the page's configuration, with the test as the proxy."""
-    [table] = [block.text for block in blocks("docs/rollout.md") if block.language == "toml"]
-    assert "10.0.0.7" in table
+    table = block_with("10.0.0.7", "docs/deploy.md")
     return table.replace("10.0.0.7", "127.0.0.1")
 
 

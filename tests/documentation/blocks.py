@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tests.meta.project import RECIPES, ROOT
+from tests.meta.project import ROOT
 
 PAGES: Final = tuple(
     path.relative_to(ROOT).as_posix()
@@ -20,20 +20,20 @@ _BLOCK: Final = re.compile(
 )
 
 
-_WHOLE_FILE: Final = re.compile(r'--8<-- "([\w.-]+)"\n')
-"""What the built page replaces by the text of a file of docs/recipes."""
+_LINK_TO_RECIPE: Final = re.compile(r"\]\((?:\.\./)?recipes/([\w.-]+)\)[^\n]*\n\n$")
+"""The line above a block that shows a file of docs/recipes."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code on a page, as it is on the built page."""
+    """A block of code on a page."""
 
     page: str
     line: int
     language: str
     text: str
     recipe: str | None = None
-    """The name of the file that it shows."""
+    """The name of the file that it shows, which the line above links to."""
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
@@ -44,11 +44,8 @@ def blocks(page: str) -> Iterator[Block]:
     text = (ROOT / page).read_text("utf-8")
     for match in _BLOCK.finditer(text):
         line = text.count("\n", 0, match.start("language")) + 1
-        written = textwrap.dedent(match["text"])
-        file = _WHOLE_FILE.fullmatch(written)
-        recipe = file and file[1]
-        shown = (RECIPES / recipe).read_text("utf-8") if recipe else written
-        yield Block(page, line, match["language"], shown, recipe)
+        link = _LINK_TO_RECIPE.search(text, 0, match.start("indent"))
+        yield Block(page, line, match["language"], textwrap.dedent(match["text"]), link and link[1])
 
 
 def every_block(*languages: str) -> list[Block]:

@@ -22,7 +22,6 @@ _PAGES: Final = (
     "docs/contributing.md",
     "docs/deploy.md",
     "docs/operations.md",
-    "docs/rollout.md",
     "docs/surfaces.md",
     "docs/web.md",
 )

@@ -1,6 +1,7 @@
 """The parts of the documentation, and the JSON Schemas in manifests/, that are generated from the project itself.
 
-`python -m tests.meta.generated_docs` regenerates them. Each part is between two comments on its page.
+`python -m tests.meta.generated_docs` regenerates them. Each part is between two comments on its page,
+and each recipe is the block below the link to its file.
 """
 
 import json
@@ -13,7 +14,8 @@ from pydantic import TypeAdapter
 from answerback.core import walker
 from answerback.core.refusals import Refusal
 from answerback.service.ask_wire import AskBody, ToolResult
-from tests.meta.project import ROOT
+from tests.documentation.blocks import PAGES, blocks
+from tests.meta.project import RECIPES, ROOT
 
 
 def layers() -> str:
@@ -78,6 +80,19 @@ def write(name: str) -> None:
     page.write_text(page.read_text("utf-8").replace(old, new), encoding="utf-8")
 
 
+def write_recipes() -> None:
+    """Put the text of each file of docs/recipes into the block below the link to it."""
+    for page in PAGES:
+        text = (ROOT / page).read_text("utf-8")
+        for block in blocks(page):
+            if block.recipe is not None:
+                text = text.replace(
+                    f"```{block.language}\n{block.text}```",
+                    f"```{block.language}\n{(RECIPES / block.recipe).read_text('utf-8')}```",
+                )
+        (ROOT / page).write_text(text, "utf-8")
+
+
 def _begin(name: str) -> str:
     return f"<!-- {name} -->\n\n"
 
@@ -89,5 +104,6 @@ def _end(name: str) -> str:
 if __name__ == "__main__":
     for part in PARTS:
         write(part)
+    write_recipes()
     for file, described in SCHEMAS.items():
         file.write_text(schema(described), encoding="utf-8")

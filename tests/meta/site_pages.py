@@ -23,6 +23,11 @@ Each rule of the [specification](specification.md) that is implemented, and the 
 
 """
 
+_LAST_IN_SEARCH = {"specification.md", "specification-tests.md"}
+"""Pages that have nearly every word: a search finds the page that explains a word first."""
+
+_ALL_LABELS = "<!-- all labels -->"
+
 
 def on_files(files: Files, /, *, config: MkDocsConfig) -> Files:
     """Add the table of rules and the tests that prove them."""
@@ -30,13 +35,14 @@ def on_files(files: Files, /, *, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(
-    markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files
-) -> str | None:
-    """Put the labels on their page."""
-    if page.file.src_uri != "labels.md":
-        return None
-    return f"{markdown}\n```toml\n{labels()}\n```\n"
+def on_page_markdown(markdown: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Put the labels where their marker is, and let the search list the specification after all other pages.
+
+    https://squidfunk.github.io/mkdocs-material/plugins/search/#meta.search.boost
+    """
+    if page.file.src_uri in _LAST_IN_SEARCH:
+        page.meta["search"] = {"boost": 0.01}
+    return markdown.replace(_ALL_LABELS, f"```toml\n{labels()}\n```")
 
 
 def labels() -> str:

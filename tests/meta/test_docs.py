@@ -32,6 +32,19 @@ def _page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text("utf-8")
 
 
+_MAX_WORDS = 45_000
+"""Words that a reader of all pages but the specification has to read, code not counted."""
+
+
+def test_the_documentation_stays_short() -> None:
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if path.name != "specification.md"]
+    prose = [
+        re.sub(r"^ *```.*?^ *```$", "", path.read_text("utf-8"), flags=re.M | re.S)
+        for path in pages
+    ]
+    assert sum(len(text.split()) for text in prose) <= _MAX_WORDS
+
+
 def _undocumented(text: Iterator[str] | list[str], page: str) -> list[str]:
     return [word for word in text if f"`{word}`" not in page]
 

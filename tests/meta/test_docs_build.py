@@ -78,7 +78,7 @@ def test_the_built_pages_show_each_block_whole(built: Path) -> None:
 
 
 def test_the_built_page_lists_every_label(built: Path) -> None:
-    *_, listed = _text(built / "labels.html").split("[labels]\n")
+    *_, listed = _text(built / "configuration.html").split("[labels]\n")
     labels = tomllib.loads(listed.partition("\n\n")[0])
     assert labels == Labels().model_dump()
 
@@ -87,7 +87,7 @@ def _text(page: Path) -> str:
     return unescape(re.sub(r"<[^>]+>", "", page.read_text("utf-8")))
 
 
-async def test_the_search_finds_keys_and_commands(built: Path, chromium: str) -> None:
+async def test_the_search_finds_what_explains_a_word(built: Path, chromium: str) -> None:
     app = web.Application()
     app.router.add_static("/", built)
     runner = web.AppRunner(app)
@@ -99,6 +99,7 @@ async def test_the_search_finds_keys_and_commands(built: Path, chromium: str) ->
         "routes.<name>.escalate.after": ("configuration.html", "#routes"),
         "personal link": ("security.html", "#personal-links"),
     }
+    explained_before_it_is_specified = ["hand over", "who can answer", "late answers"]
     try:
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
@@ -111,6 +112,18 @@ async def test_the_search_finds_keys_and_commands(built: Path, chromium: str) ->
                     f".md-search-result__link[href*='{name}'][href$='{heading}']"
                 ).first
                 await expect(link).to_be_attached(timeout=60_000)
+                await page.close()
+            for text in explained_before_it_is_specified:
+                page = await browser.new_page()
+                await page.goto(address)
+                await page.get_by_role("textbox", name="Search").click()
+                await page.keyboard.type(text)
+                results = page.locator(".md-search-result__item > .md-search-result__link")
+                await expect(results.nth(1)).to_be_attached(timeout=60_000)
+                found = [
+                    str(await link.get_attribute("href")) for link in (await results.all())[:3]
+                ]
+                assert [each for each in found if "specification" in each] == [], text
                 await page.close()
             await browser.close()
     finally:

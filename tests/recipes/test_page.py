@@ -39,8 +39,15 @@ def test_every_recipe_is_on_one_page() -> None:
     assert files == sorted(name for _, name in _shown())
 
 
+def test_the_pages_show_the_files_as_they_are() -> None:
+    """The whole text, so that it can be read on a git host too."""
+    other = [
+        str(block) for block, name in _shown() if block.text != (RECIPES / name).read_text("utf-8")
+    ]
+    assert other == [], "run python -m tests.meta.generated_docs"
+
+
 def test_a_link_above_each_recipe_leads_to_its_file() -> None:
-    """The pages on a forge do not show the file."""
     for block, name in _shown():
         page = ROOT / block.page
         above = page.read_text("utf-8").splitlines()[: block.line - 1]
