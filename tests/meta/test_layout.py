@@ -1,4 +1,4 @@
-"""The project's rules for its files: where they are, how long they are, and what they start with."""
+"""The project's rules for its files: where they are, and what they start with."""
 
 import ast
 import importlib
@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tests.meta.project import ROOT, SOURCE_FOLDERS, files, sources, tree
 
-MAX_LINES = 400
 MAX_DIALECT_LINES = 120
 MAX_BRIDGE_LINES = 250
 TOP_LEVEL = {
@@ -64,15 +63,6 @@ def test_the_top_level_has_only_known_entries_and_dot_files() -> None:
         and not (top.startswith(".") and (ROOT / top).is_file())
     }
     assert strays == set()
-
-
-def test_no_python_file_is_too_long() -> None:
-    long = {
-        str(path.relative_to(ROOT)): count
-        for path in sources(*SOURCE_FOLDERS, "tests")
-        if (count := len(path.read_text("utf-8").splitlines())) > MAX_LINES
-    }
-    assert long == {}, f"split these by topic: {MAX_LINES} lines is the limit"
 
 
 def test_a_unit_tests_folder_mirrors_the_package_that_it_tests() -> None:

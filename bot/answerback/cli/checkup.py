@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import aiohttp
 
@@ -15,9 +16,14 @@ from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
 from answerback.dialects.installed import installed_dialects
 from answerback.ports.install_extras import POSTGRES, missing_extra_message
+from answerback.ports.person_key import is_loopback
 from answerback.ports.plugin import DoctorContext, Finding
 from answerback.runtime.config import Settings, plugin_settings
-from answerback.runtime.from_settings import build_routes, configured_destinations
+from answerback.runtime.from_settings import (
+    build_routes,
+    how_to_configure,
+    unconfigured_destinations,
+)
 from answerback.runtime.plugins import Plugin, installed_plugins
 from answerback.service.account_links import link_command
 from answerback.service.sign_in_commands import listed_commands
@@ -39,8 +45,13 @@ async def findings(
         yield Finding("configuration")
     except ConfigError as error:
         yield Finding("configuration", str(error))
-    of_routes = (_unconfigured_surfaces, _unenforced_rules, describe_confirmations)
-    for finding in (finding for each in of_routes for finding in each(settings)):
+    of_settings = (
+        _unconfigured_surfaces,
+        _unenforced_rules,
+        describe_confirmations,
+        _unencrypted_address,
+    )
+    for finding in (finding for each in of_settings for finding in each(settings)):
         yield finding
     async for finding in _database(settings):
         yield finding
@@ -95,16 +106,22 @@ def _broken_plugins() -> Iterator[Finding]:
 
 def _unconfigured_surfaces(settings: Settings) -> Iterator[Finding]:
     """Destinations on surfaces that are not configured, which refuse every ask."""
-    plugins = installed_plugins()
-    for key, to in configured_destinations(settings):
-        place = parse_destination(to, plugins.names)
-        surface = None if isinstance(place, str) else place.surface
-        for plugin in plugins:
-            if plugin.name == surface and not plugin_settings(settings, plugin).configured():
-                wrong = f"the surface {surface} is not configured, so every ask there is refused"
-                yield Finding(
-                    key, wrong, f"Configure it in the table [{surface}], or ask elsewhere."
-                )
+    for surface, keys in unconfigured_destinations(settings).items():
+        wrong = f"the surface {surface} is not configured, so every ask there is refused"
+        yield Finding(", ".join(keys), wrong, f"{how_to_configure(surface)}, or ask elsewhere.")
+
+
+def _unencrypted_address(settings: Settings) -> Iterator[Finding]:
+    """A public address without TLS: everyone on the way can read personal links, and answer with them."""
+    url = settings.public.url
+    if (
+        url is not None
+        and url.startswith("http://")
+        and not is_loopback(urlsplit(url).hostname or "")
+    ):
+        wrong = "the address begins with http://, so anyone on the way can read people's links and answer with them"
+        fix = "Let a proxy terminate TLS, and write https://."
+        yield Finding("public.url", wrong, fix, warning=True)
 
 
 def _unenforced_rules(settings: Settings) -> Iterator[Finding]:
@@ -124,13 +141,18 @@ def _unenforced_rules(settings: Settings) -> Iterator[Finding]:
     else:
         who = "any program on this machine may name any place, because no agent has a token"
         fix = "Give each agent a token (`answerback token create NAME`), and restrict it to routes."
-    for name, route in settings.routes.items():
-        if route.responders not in {None, ANYONE}:
-            wrong = f"{who}, and can therefore ask people who are not on this list"
-            yield Finding(f"routes.{name}.responders", wrong, fix, warning=True)
-        if route.confirmations is not None:
-            wrong = f"{who}, and can therefore ask where nobody has to confirm the answers"
-            yield Finding(f"routes.{name}.confirmations", wrong, fix, warning=True)
+    keys = [
+        f"routes.{name}.{key}"
+        for name, route in settings.routes.items()
+        for key, restricts in {
+            "responders": route.responders not in {None, ANYONE},
+            "confirmations": route.confirmations is not None,
+        }.items()
+        if restricts
+    ]
+    if keys:
+        wrong = f"{who}, and can therefore ask other people, or where nobody has to confirm"
+        yield Finding(", ".join(keys), wrong, fix, warning=True)
 
 
 def _exposed_key(settings: Settings) -> Finding | None:

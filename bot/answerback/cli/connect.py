@@ -22,6 +22,7 @@ from answerback.agents.connect.known_agents import AGENTS
 from answerback.agents.connect.settings_entries import NAME
 from answerback.cli.options import Url, Yes
 from answerback.cli.output import EXIT_USAGE, confirm, fail, print_result, say
+from answerback.cli.service_address import answers
 from answerback.presentation.sanitize import visible
 
 _HEADER: Final = " --header 'Authorization: Bearer ${{{}}}'"
@@ -105,6 +106,7 @@ def command(
         _write(targets, changes, remove=remove, yes=yes)
     if remove:
         return
+    _print_state(service)
     _print_next_steps(known, service, _sign_in(known, service) if sign_in else None)
 
 
@@ -151,6 +153,17 @@ def _write(
     say("Disconnected." if remove else "Connected.")
 
 
+def _print_state(service: ServiceConnection) -> None:
+    """Say whether the service that the agent will call answers now."""
+    if answers(service.url):
+        say(f"The service answers at {service.url}.")
+    else:
+        say(
+            f"No service answers at {service.url} yet. Start it with `answerback serve` before you use the agent, or "
+            "repeat this command with the right --url."
+        )
+
+
 def _print_next_steps(
     known: ConnectableAgent, service: ServiceConnection, token_file: Path | None
 ) -> None:
@@ -159,7 +172,7 @@ def _print_next_steps(
         say(f"Load it before you start the agent, or in your shell's profile: . {token_file}")
     elif service.token_env is None:
         say(
-            f"The agent will send no token. If your service uses tokens, repeat this with --token-env "
+            f"The agent will send no token. If your service uses tokens, repeat this command with --token-env "
             f"{DEFAULT_TOKEN_ENV}, and set that variable in the agent's environment."
         )
     elif not os.environ.get(service.token_env):
@@ -167,7 +180,10 @@ def _print_next_steps(
     header = "" if service.token_env is None else _HEADER.format(service.token_env)
     say("Next steps:")
     for sentence in known.next_steps:
-        say(f"- {sentence.format(url=service.url, header=header)}")
+        step = sentence.format(
+            title=known.title, url=service.url, header=header, program=service.program
+        )
+        say(f"- {step}")
     say(f"Limitations with {known.title}:")
     for sentence in known.limitations:
         say(f"- {sentence}")

@@ -20,37 +20,51 @@ from answerback.ports.install_extras import MCP, missing_extra_message
 from answerback.runtime.interpreter_tuning import collect_rarely
 from answerback.version import VERSION
 
-COMMANDS: Final = {
-    "serve": "Run the service.",
-    "demo": "Try the migration form in your browser, and see the tool result that an agent would get.",
-    "ask": "Ask a form's questions, wait for the answers, and print the tool result.",
-    "answer": "Answer an ask in this terminal.",
-    "list": "List the asks that are waiting for an answer, oldest first.",
-    "show": "Show an ask and its record: what was asked, who answered what, and when.",
-    "wait": "Wait until an ask has ended, and print the tool result.",
-    "explain": "Answer a question that a person asked back; the explanation is shown below the agent's question.",
-    "withdraw": "Withdraw an ask, so that nobody can answer it any more.",
-    "check": "Check a form without a server, and list every error with its location.",
-    "preview": "Show how each surface will render a form, without asking anyone or needing a service.",
-    "manifest": "Print an app manifest, ready to paste.",
-    "doctor": "Check tokens, scopes, channels, clock and database, and explain how to fix any problem.",
-    "copy": "Copy a database to another one: SQLite to PostgreSQL, or back.",
-    "key": "Print the key that lets a person answer on the page and in the terminal.",
-    "person": "Manage personal links, which let people answer on the page under their own names.",
-    "token": "Manage tokens for agents and custom front ends.",
-    "grant": "List and revoke what people have allowed again for a while.",
-    "verify": "Check a receipt without a service, or the chain of receipts in the database.",
-    "receipts": "Manage the key that signs receipts.",
-    "export": "Print everything as JSON lines: asks, their records, and webhook deliveries.",
-    "erase": "Permanently erase what people and agents wrote in asks that have ended.",
-    "connect": "Connect an agent, so that its questions and permission prompts go to people.",
-    "hook": "Run by an agent's command hooks: read the event from standard input, ask, and print the answer.",
-    "acp": "Run an ACP agent for an editor; people can answer it in the editor or in chat.",
-    "bridge": "Forward to people what an agent's server asks its client, and return their answers.",
-    "mcp": "Serve the tools to an MCP client over standard input and output.",
-    "mcp-proxy": "Run an MCP server behind a gateway: people allow or deny the calls of its tools.",
+GROUPS: Final = {
+    "Start": {
+        "demo": "Try the migration form in your browser, and see the tool result that an agent would get.",
+        "serve": "Run the service.",
+        "connect": "Connect an agent, so that its questions and permission prompts go to people.",
+        "doctor": "Check tokens, scopes, channels, clock and database, and explain how to fix any problem.",
+    },
+    "Ask and answer": {
+        "ask": "Ask a form's questions, wait for the answers, and print the tool result.",
+        "answer": "Answer an ask in this terminal.",
+        "list": "List the asks that are waiting for an answer, oldest first.",
+        "show": "Show an ask and its record: what was asked, who answered what, and when.",
+        "wait": "Wait until an ask has ended, and print the tool result.",
+        "explain": "Answer a question that a person asked back; the explanation is shown below the agent's question.",
+        "withdraw": "Withdraw an ask, so that nobody can answer it any more.",
+    },
+    "Try a form": {
+        "check": "Check a form without a server, and list every error with its location.",
+        "preview": "Show how each surface will render a form, without asking anyone or needing a service.",
+    },
+    "Who may ask and answer": {
+        "token": "Manage tokens for agents and custom front ends.",
+        "key": "Print the key that lets a person answer on the page and in the terminal.",
+        "person": "Manage personal links, which let people answer on the page under their own names.",
+        "grant": "List and revoke what people have allowed again for a while.",
+    },
+    "Operate": {
+        "manifest": "Print an app manifest, ready to paste.",
+        "copy": "Copy a database to another one: SQLite to PostgreSQL, or back.",
+        "export": "Print everything as JSON lines: asks, their records, and webhook deliveries.",
+        "erase": "Permanently erase what people and agents wrote in asks that have ended.",
+        "receipts": "Manage the key that signs receipts.",
+        "verify": "Check a receipt without a service, or the chain of receipts in the database.",
+    },
+    "Run by agents, editors and MCP clients": {
+        "mcp": "Serve the tools to an MCP client over standard input and output.",
+        "mcp-proxy": "Run an MCP server behind a gateway: people allow or deny the calls of its tools.",
+        "acp": "Run an ACP agent for an editor; people can answer it in the editor or in chat.",
+        "bridge": "Forward to people what an agent's server asks its client, and return their answers.",
+        "hook": "Run by an agent's command hooks: read the event from standard input, ask, and print the answer.",
+    },
 }
-"""The commands with the first sentence of their help, in the order shown; their modules have ``_`` for ``-``."""
+"""The commands with the first sentence of their help, as they are grouped there; modules have ``_`` for ``-``."""
+
+COMMANDS: Final = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
 _NEEDS: Final = {"mcp": MCP}
@@ -71,7 +85,8 @@ class _Commands(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         if self._listing:
-            return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
+            group = next(group for group, names in GROUPS.items() if cmd_name in names)
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name], rich_help_panel=group)
         return load_command(cmd_name)
 
     def invoke(self, ctx: Context) -> object:
@@ -127,14 +142,23 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(VERSION)
+        from answerback.cli.installed_commit import installed_commit
+
+        commit = installed_commit()
+        print(VERSION if commit is None else f"{VERSION} ({commit})")
         raise typer.Exit
 
 
 @app.callback()
 def options(
     _version_wanted: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print the version, and the commit where it is known.",
+        ),
     ] = False,
 ) -> None:
     """A tool call in, a person's typed answers out."""

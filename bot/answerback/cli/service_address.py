@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from answerback.cli.output import fail
+
+_SECONDS_TO_ANSWER: Final = 2.0
 
 
 def resolve_url(url: str | None, config: Path | None = None) -> str:
@@ -17,6 +21,19 @@ def resolve_url(url: str | None, config: Path | None = None) -> str:
     from answerback.cli.configured_service import configured_url
 
     return configured_url(config)
+
+
+def answers(url: str) -> bool:
+    """Return whether a service answers at this address within two seconds. It is sent no token and no key."""
+    import http.client
+    import urllib.request
+
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(f"{url}/healthz", timeout=_SECONDS_TO_ANSWER) as response:
+            return bool(response.status == HTTPStatus.OK)
+    except (OSError, ValueError, http.client.HTTPException):
+        return False
 
 
 def _is_address(url: str) -> bool:

@@ -25,6 +25,8 @@ from answerback.runtime.from_settings import (
     build_onboarding,
     build_routes,
     check_extras,
+    how_to_configure,
+    unconfigured_destinations,
 )
 from answerback.runtime.interpreter_tuning import tune_interpreter
 from answerback.runtime.plugins import installed_plugins
@@ -55,10 +57,17 @@ def _summary(settings: Settings) -> list[str]:
     """Summarise a configuration for the person who wrote it, one line per topic.
 
     Raises:
-        ConfigError: an extra is missing, a route has an invalid destination, or another value is invalid.
+        ConfigError: an extra is missing, a route has an invalid destination or one on a surface that is not configured,
+            or another value is invalid.
     """
     check_extras(settings)
     routes = build_routes(settings)
+    if unconfigured := [
+        f"{', '.join(keys)}: the surface {surface} is not configured, so every ask there is refused. "
+        f"{how_to_configure(surface)}, or ask elsewhere."
+        for surface, keys in unconfigured_destinations(settings).items()
+    ]:
+        raise ConfigError("\n".join(unconfigured))
     build_callback_policy(settings)
     onboarding = build_onboarding(settings)
     server, public = settings.server, settings.public
@@ -114,7 +123,7 @@ async def _serve(settings: Settings, config: Path | None, watcher: FileWatcher) 
         if running.public_url is not None:
             print_result(f"public on {running.public_url}")
         if running.inbox_url:
-            _print_to_person(f"The inbox, for people only: {running.inbox_url}")
+            _announce_inbox(running.inbox_url, running.api_url)
         tune_interpreter()
         extra = {"action": "started", "address": running.api_url, "version": VERSION}
         logger.info("The service has started", extra=extra)
@@ -186,12 +195,17 @@ async def _reload(config: Path | None, update_from: Callable[[Settings], list[st
         )
 
 
-def _print_to_person(line: str) -> None:
-    """Print a line for the person at the terminal, but never to a file or log, as it contains the key."""
+def _announce_inbox(inbox_url: str, api_url: str) -> None:
+    """Print the link to the inbox to a terminal, but never to a file or log, as it contains the key."""
+    line = f"The inbox, for people only: {inbox_url}"
     if sys.stderr.isatty():
         say(line)
     elif sys.stdout.isatty():
         print_result(line)
+    else:
+        print_result(
+            f"to answer on the page, open {api_url}/ and enter the key that `answerback key` prints"
+        )
 
 
 def _raise_file_limit() -> None:

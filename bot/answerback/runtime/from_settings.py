@@ -97,6 +97,29 @@ def configured_destinations(settings: Settings) -> Iterator[tuple[str, str | To]
         yield "default_route", settings.default_route
 
 
+def unconfigured_destinations(settings: Settings) -> dict[str, list[str]]:
+    """Collect the keys that name places on surfaces that are not configured, by those surfaces' names."""
+    plugins = installed_plugins()
+    unconfigured = {
+        plugin.name for plugin in plugins if not plugin_settings(settings, plugin).configured()
+    }
+    found: dict[str, list[str]] = {}
+    for key, to in configured_destinations(settings):
+        place = parse_destination(to, plugins.names)
+        if not isinstance(place, str) and place.surface in unconfigured:
+            found.setdefault(place.surface, []).append(key)
+    return found
+
+
+def how_to_configure(surface: str) -> str:
+    """Say what turns a surface on, such as "Set CHAT_TOKEN in the environment, or chat.token in the configuration"."""
+    variables = installed_plugins().usable[surface].variables
+    if not variables:
+        return f"Configure it in the table [{surface}]"
+    variable, key = next(iter(variables.items()))
+    return f"Set {variable} in the environment, or {surface}.{key} in the configuration"
+
+
 def _destination_problem(to: str | To, plugins: Plugins) -> str | None:
     """Why nobody can be asked at a place; None if they can, once its surface is configured."""
     place = parse_destination(to, plugins.names)

@@ -146,7 +146,10 @@ _GROK: Final = [
     AgentFile([".grok/config.toml"], _grok, TomlFormat()),
     AgentFile([".grok/hooks/answerback.json"], _grok_hooks),
 ]
-_KEEP_PROGRAM: Final = "The hooks run this program. Do not move it, and keep its service running."
+_RESTART: Final = "Restart {title} if it is running: it reads this file when it starts."
+_KEEP_PROGRAM: Final = (
+    "The hooks run {program}: do not move that program, and keep the service running."
+)
 
 AGENTS: Final[dict[str, ConnectableAgent]] = {
     "codex": ConnectableAgent(
@@ -159,7 +162,8 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
             "Permission can only be given once or denied: no rules, no changed arguments, and End Turn just denies.",
         ],
         next_steps=[
-            "Codex does not run a new hook until you trust it: start codex, and trust the three hooks when it asks.",
+            _RESTART,
+            "Codex does not run a new hook until you trust it: trust the three hooks of Answerback when it asks.",
             "Codex only reads .codex/config.toml in projects that you trust.",
             _KEEP_PROGRAM,
         ],
@@ -172,7 +176,8 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
             "Without `answerback bridge opencode`, its own questions and permission prompts stay in the terminal."
         ],
         next_steps=[
-            "For these, start opencode with `opencode --port 4096`, and also run "
+            _RESTART,
+            "For its own questions and permission prompts, start it with `opencode --port 4096`, and also run "
             "`answerback bridge opencode http://127.0.0.1:4096`.",
         ],
     ),
@@ -186,6 +191,7 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
             "Without a terminal (-p) it disables all tools named ask_user: its model has to use ask_user_question.",
         ],
         next_steps=[
+            _RESTART,
             "Gemini CLI only reads .gemini/settings.json in folders that you trust.",
             _KEEP_PROGRAM,
         ],
@@ -207,7 +213,7 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
             "Only Copilot's host program can answer its own ask_user: its model has to use the MCP tools.",
             "Permission can only be given once or denied.",
         ],
-        next_steps=[_KEEP_PROGRAM],
+        next_steps=[_RESTART, _KEEP_PROGRAM],
     ),
     "claude": ConnectableAgent(
         title="Claude Code",
@@ -217,7 +223,8 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
             "In print mode (-p), Claude Code only has AskUserQuestion if something decides about permissions.",
         ],
         next_steps=[
-            "For tools other than AskUserQuestion, add the MCP server: "
+            _RESTART,
+            "To give the model Answerback's own tools too, such as ask_user, add the MCP server: "
             "claude mcp add --transport http answerback {url}/mcp{header}",
         ],
     ),
@@ -230,7 +237,8 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
             "Its permission prompts stay in its window.",
         ],
         next_steps=[
-            "Grok only runs a project's hooks, and starts its servers, once you trust it: run /hooks-trust.",
+            _RESTART,
+            "Grok only runs a project's hooks, and starts its servers, once you trust the project: run /hooks-trust.",
             _KEEP_PROGRAM,
         ],
     ),

@@ -52,7 +52,7 @@ def _row(
     form: Format | None = None,
     listed: bool = False,
     note: str = "Its own questions and permission prompts stay in its window.",
-    next_step: str = "Start {} again.",
+    next_step: str = "Restart {} if it is running: it reads this file when it starts.",
     hint: str = "{} has no separate file for that. Use the other --scope.",
 ) -> ConnectableAgent:
     """Return an agent that gets our tools by MCP, and nothing else.
@@ -100,7 +100,7 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
         _header("${{env:{}}}"),
         path=("servers",),
         note="Its own questions (vscode_askQuestions) and permission prompts stay in the window.",
-        next_step="Start the server once in the window with `MCP: List Servers`.",
+        next_step="In the window, start the server answerback with `MCP: List Servers`.",
         hint="{} keeps the user's servers in each profile. Run its command "
         "`MCP: Open User Configuration`, and paste what --print shows.",
     ),
@@ -110,7 +110,7 @@ MCP_ROWS: Final[dict[str, ConnectableAgent]] = {
         _by_http(),
         _header("${{env:{}}}"),
         note="Its own questions and permission prompts stay in the window.",
-        next_step="Enable the server in Settings, under MCP.",
+        next_step="Enable the server answerback in the settings of Cursor, under MCP.",
     ),
     "pi": _row(
         "pi",

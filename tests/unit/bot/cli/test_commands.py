@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import resource
 import socket
 import sys
@@ -62,7 +63,9 @@ def test_the_help_lists_every_command_in_order_with_its_purpose() -> None:
 
 
 def test_the_version_is_printed_and_nothing_else_happens() -> None:
-    assert run("--version") == (0, f"{VERSION}\n", "")
+    code, out, err = run("--version")
+    assert (code, err) == (0, "")
+    assert re.fullmatch(rf"{re.escape(VERSION)}( \([0-9a-f]+(-dirty)?\))?\n", out)
 
 
 @pytest.mark.rule("CLI-12")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from answerback.core.errors import ConfigError
 from tests.unit.bot.cli.test_commands import run
 
 
@@ -24,7 +25,12 @@ def test_the_doctor_names_places_on_surfaces_that_are_not_configured(folder: Pat
     assert code == 1
     assert "✗ routes.ops.to: the surface slack is not configured" in err
     assert "✗ routes.ops.escalate.to: the surface discord is not configured" in err
-    assert "in the table [slack]" in err
+    assert "Set SLACK_BOT_TOKEN in the environment, or slack.bot_token in the configuration" in err
+    with pytest.raises(ConfigError) as refused:
+        run("serve", "--check")
+    assert "routes.ops.to: the surface slack is not configured" in str(refused.value)
+    assert "Set SLACK_BOT_TOKEN in the environment" in str(refused.value)
+    assert "routes.ops.escalate.to: the surface discord is not configured" in str(refused.value)
     (folder / "answerback.toml").write_text('default_route = "slack:C1"\n')
     assert "✗ default_route: the surface slack is not configured" in run("doctor")[2]
 
@@ -48,10 +54,35 @@ def test_the_doctor_warns_of_an_agent_that_can_circumvent_a_routes_responders(
     (folder / "answerback.toml").write_text(routes + agents.format(hash=hashed))
     code, _, err = run("doctor")
     assert code == 0
-    assert ("! routes.ops.responders" in err) == (warning is not None)
+    warned = "! routes.ops.responders, routes.all.confirmations: " + (warning or "")
+    assert err.count(warned) == (warning is not None)
     assert (warning or "✓ configuration") in err
     assert "routes.all.responders" not in err
-    assert ("! routes.all.confirmations" in err) == (warning is not None)
+
+
+@pytest.mark.rule("CLI-8")
+@pytest.mark.parametrize(
+    ("url", "is_warned"),
+    [
+        ("http://ask.example", True),
+        ("https://ask.example", False),
+        ("http://127.0.0.1:8081", False),
+    ],
+)
+def test_the_doctor_warns_of_a_public_address_without_tls(
+    folder: Path, url: str, is_warned: bool
+) -> None:
+    (folder / "answerback.toml").write_text(f'[public]\nport = 8081\nurl = "{url}"\n')
+    assert ("! public.url: the address begins with http://" in run("doctor")[2]) is is_warned
+
+
+@pytest.mark.rule("CLI-8")
+def test_the_doctor_says_once_what_holds_for_several_routes(folder: Path) -> None:
+    routes = [f'[routes.r{n}]\nto = "slack:C{n}"\nresponders = ["U1"]\n' for n in range(3)]
+    (folder / "answerback.toml").write_text("".join(routes))
+    _, _, err = run("doctor")
+    assert "✗ routes.r0.to, routes.r1.to, routes.r2.to: the surface slack" in err
+    assert err.count("may name any place") == err.count("is not configured") == 1
 
 
 PEOPLE = '[people.ann]\nname = "Ann"\nids = ["web:ann", "slack:U1"]\n'

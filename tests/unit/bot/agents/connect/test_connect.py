@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import shlex
+import socket
 import stat
+import threading
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -261,6 +264,38 @@ def test_limitations_and_next_steps_are_printed(connect: Connect) -> None:
     header = " --header 'Authorization: Bearer ${T}'\n"
     assert f"{command}\n" in connect("claude", "--yes").output
     assert f"{command}{header}" in connect("claude", "--yes", "--token-env", "T").output
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_connect_says_what_to_restart_and_whether_the_service_answers(
+    connect: Connect, agent: str
+) -> None:
+    scope = next(iter(AGENTS[agent].places)).value
+    text = connect(agent, "--yes", "--scope", scope, "--url", "http://127.0.0.1:9").output
+    state, steps = (
+        text.index("No service answers at http://127.0.0.1:9 yet."),
+        text.index("Next steps:"),
+    )
+    assert text.index("Connected.") < state < steps
+    assert re.search(
+        r"^- (Restart|In the window, start|Enable the server answerback)", text[steps:], re.M
+    )
+
+
+def test_connect_says_that_the_service_answers(connect: Connect) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                assert connection.recv(4096).startswith(b"GET /healthz ")
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+        server = threading.Thread(target=answer)
+        server.start()
+        assert f"The service answers at {url}." in connect("codex", "--yes", "--url", url).output
+        server.join()
 
 
 def test_claude_code_gets_the_settings_that_the_documentation_shows(connect: Connect) -> None:
