@@ -77,20 +77,22 @@ def _chosen(draft: JsonValue) -> tuple[int, ...] | None:
     return tuple(i for i in chosen if isinstance(i, int)) if isinstance(chosen, list) else None
 
 
-def with_seen_selection(
-    other: Other, prompt: Prompt, selected: tuple[int, ...], seen: str, changed: str
-) -> Action | tuple[Problem, ...]:
-    """Add the selection to a free-text answer, provided it is the one that was seen.
+def check_selection(selected: tuple[int, ...], seen: str, changed: str) -> tuple[Problem, ...]:
+    """Return the problem with an entry beside a selection that is no longer the one that its person saw.
 
     Args:
         seen: what ends with the digest of that one.
         changed: the message if it is another one now.
     """
-    if not seen.endswith(selection_digest(selected)):
-        return (Problem(pointer="", code="unknown_value", message=changed),)
-    return form_values.with_selection(
-        other, prompt, form_values.option_values(prompt.question, selected)
-    )
+    if seen.endswith(selection_digest(selected)):
+        return ()
+    return (Problem(pointer="", code="unknown_value", message=changed),)
+
+
+def with_selected(other: Other, prompt: Prompt, selected: tuple[int, ...]) -> Action:
+    """Add the selection to a free-text answer."""
+    values = form_values.option_values(prompt.question, selected)
+    return form_values.with_selection(other, prompt, values)
 
 
 def _key(ask: Ask) -> str:

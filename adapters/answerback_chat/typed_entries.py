@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from pydantic import JsonValue
@@ -23,11 +24,11 @@ from answerback.ports.surface import Actor, Asks
 from answerback.presentation import form_values
 from answerback.presentation.form_inputs import FormLimits, Input
 from answerback.presentation.form_spec import Entry as FormEntry
-from answerback.presentation.form_spec import FormSpec, plan_form
+from answerback.presentation.form_spec import FormSpec, plan_form, selected_options
 from answerback.presentation.option_controls import is_several, selection_digest
 from answerback_chat.control_codec import Control, decode, object_of
 from answerback_chat.interactions import MessageInteraction
-from answerback_chat.selection_drafts import with_seen_selection
+from answerback_chat.selection_drafts import check_selection, with_selected
 
 Effect: TypeAlias = Callable[[], Awaitable[object]]
 Read: TypeAlias = tuple[RequestedAction | None, tuple[Effect, ...]]
@@ -36,6 +37,8 @@ KEEP: Final = "keep"
 """The argument of a control that answers with what an input starts with."""
 TRIES: Final = 6
 """How often a new request is looked for: within a few seconds it is stored."""
+_BESIDE_SELECTION: Final = frozenset({FormEntry.OTHER, FormEntry.NOTE})
+"""Entries that are sent together with what is ticked."""
 _SENDING: Final = ""
 """Stored for a request that is being sent: what is typed at once after it has to wait for its id."""
 
@@ -134,7 +137,12 @@ class TypedEntries(ABC, Generic[C]):
         entry, several = control.entry, is_several(view.prompt)
         limits = self.note_limits if several and entry is FormEntry.NOTE else self.limits
         chosen = selected if several else None
-        return plan_form(view, entry, self._labels, limits, chosen) if entry else None
+        spec = plan_form(view, entry, self._labels, limits, chosen) if entry else None
+        if spec is None or spec.entry is not FormEntry.NOTE or not (chosen and view.prompt):
+            return spec
+        # The request that is typed to has no menu that would show them.
+        ticked = selected_options(view.prompt.question, chosen, self._labels)
+        return replace(spec, selection=ticked)
 
     async def ask_for(
         self,
@@ -171,6 +179,10 @@ class TypedEntries(ABC, Generic[C]):
         spec = self.plan(view, click.control, selected)
         if entry is None or spec is None or entry.page >= len(spec.inputs):
             return None, ()
+        if spec.entry in _BESIDE_SELECTION and is_several(view.prompt):
+            changed = self._labels.selection_changed.format(submit=spec.title)
+            if unseen := check_selection(tuple(selected), entry.digest, changed):
+                return None, (lambda: self._tell(click, unseen),)
         each = spec.inputs[entry.page]
         entered: dict[str, JsonValue] = {each.id: self._entered(click, each)}
         if not spec.inputs[0].is_typed:
@@ -192,10 +204,7 @@ class TypedEntries(ABC, Generic[C]):
             spec, _decoded(values), view.prompt
         )
         if isinstance(action, Other) and view.prompt and is_several(view.prompt):
-            changed = self._labels.selection_changed.format(submit=self._labels.submit)
-            action = with_seen_selection(
-                action, view.prompt, tuple(selected), entry.digest, changed
-            )
+            action = with_selected(action, view.prompt, tuple(selected))
         if isinstance(action, tuple):
             return None, self._problems(click, ask, view, spec, action, selected, entry.page)
         return action, ()

@@ -20,7 +20,7 @@ from answerback.presentation import form_values
 from answerback.presentation.option_controls import is_several, selected_indexes, selection_digest
 from answerback_chat import message_texts
 from answerback_chat.control_codec import KEEP_GOING, Control, Verb, object_of, parse_index
-from answerback_chat.selection_drafts import with_seen_selection
+from answerback_chat.selection_drafts import check_selection, with_selected
 from answerback_discord import (
     form_inputs,
     long_lists,
@@ -263,7 +263,8 @@ class ControlHandler:
     async def _with_selection(self, other: Other, prompt: Prompt) -> Action | tuple[Problem, ...]:
         changed = self._labels.selection_changed.format(submit=self._labels.answer)
         selected = await self._selections.selected(self._ask, prompt)
-        return with_seen_selection(other, prompt, selected, self._control.argument, changed)
+        unseen = check_selection(selected, self._control.argument, changed)
+        return unseen or with_selected(other, prompt, selected)
 
     async def _stored_selection(self) -> tuple[int, ...] | None:
         return await self._selections.load(self._ask) if self._is_several() else None

@@ -237,7 +237,7 @@ class _Planner(NamedTuple):
                 text = self._text(1, labels.other_label, prompt.other_text or "", required=required)
                 inputs = (*self._choice(prompt), *text)
             elif question.other_beside:
-                selection = self._selected_options(question)
+                selection = selected_options(question, self.selected or (), labels)
             elif self.selected or self.limits.has_selection:
                 selection = labels.other_replaces
         title = prompt.other_label(labels)
@@ -255,12 +255,6 @@ class _Planner(NamedTuple):
         about = "\n".join([labels.grant_about, *describe_offer(offer, labels)])
         title, question = labels.allow_again, prompt.question.text
         return FormSpec(Entry.GRANT, title, inputs, question, about, fields=fields, grants=offer)
-
-    def _selected_options(self, question: Question) -> str:
-        selected = self.selected or ()
-        names = " · ".join(one_line(question.options[i].label) for i in selected)
-        text = text_fitting.shorten(names, SELECTION_BUDGET)
-        return self.labels.other_with.format(count=len(selected), text=text) if selected else ""
 
     def _schema(self, prompt: Prompt, title: str, *, json_editor: bool) -> FormSpec:
         question, labels = prompt.question, self.labels
@@ -304,6 +298,13 @@ def _choice_field(name: str, title: str, choices: Sequence[Choice]) -> Field:
     first = choices[0].value
     kind = FieldKind.CHOICE
     return Field(name, title, None, True, kind, choices=tuple(choices), default=first)
+
+
+def selected_options(question: Question, selected: Sequence[int], labels: Labels) -> str:
+    """Say which options a text is sent with; empty for none."""
+    names = " · ".join(one_line(question.options[i].label) for i in selected)
+    text = text_fitting.shorten(names, SELECTION_BUDGET)
+    return labels.other_with.format(count=len(selected), text=text) if selected else ""
 
 
 def offers_note(question: Question, limits: FormLimits) -> bool:

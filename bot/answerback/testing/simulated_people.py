@@ -127,8 +127,11 @@ class HasTypedAnswers(SimulatedPerson, Protocol):
 class HasNotes(SimulatedPerson, Protocol):
     """A note can go with a choice, where the agent's tool takes one."""
 
-    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
-        """Answer the open question with one of its options, or with several, and a note."""
+    async def begin_note(self, question: Question, value: JsonValue) -> None:
+        """Choose one of the open question's options, or several, as far as that comes first, and open the note."""
+
+    async def finish_note(self, note: str) -> None:
+        """Enter the note and what is left to choose, and send both."""
 
 
 @runtime_checkable

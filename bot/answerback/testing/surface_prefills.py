@@ -132,6 +132,23 @@ class PrefillsContract:
         assert [_content(given) for given in again.walk.answers] == [_content(before)]
 
     @requires_capability(Capability.NOTES)
+    @pytest.mark.rule("ACT-8", "WALK-10")
+    async def test_a_note_never_goes_with_what_somebody_else_ticked(
+        self, stage: Stage, ada: HasNotes, bob: HasNotes
+    ) -> None:
+        who = (ada.user_id, bob.user_id)
+        form = Form(questions=(_INSTEAD, GO))
+        ask = await stage.harness.create_ask(form, stage.place, who)
+        await ada.look_at(ask)
+        await ada.begin_note(_INSTEAD, ["b", "c"])
+        await bob.look_at(await stage.harness.wait_until_shown(ask.id))
+        await bob.begin_note(_INSTEAD, ["a"])
+        await ada.finish_note("not yet")
+        stored = await stage.harness.wait_until_shown(ask.id)
+        given = [_content(each) for each in stored.walk.answers]
+        assert given in ([], [(["b", "c"], False, "not yet")])
+
+    @requires_capability(Capability.NOTES)
     @pytest.mark.rule("ACT-8", "WALK-3")
     @pytest.mark.parametrize(
         ("question", "value"),
@@ -143,7 +160,8 @@ class PrefillsContract:
     ) -> None:
         ask = await create_viewed_ask(stage, [question, GO], ada)
         for after, note in ((1, "not yet"), (3, "not *now*")):
-            await ada.answer_with_note(question, value, note)
+            await ada.begin_note(question, value)
+            await ada.finish_note(note)
             answered = await wait_for_steps(stage, ask, ada, after=after)
             [given] = answered.walk.answers
             assert _content(given) == (value, False, note)

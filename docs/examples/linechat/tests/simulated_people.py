@@ -133,8 +133,11 @@ class SimulatedLinePerson:
     async def answer(self, question: Question, value: JsonValue) -> None:
         await self._act("answer", value)
 
-    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
-        await self._act("answer", value, note=note)
+    async def begin_note(self, question: Question, value: JsonValue) -> None:
+        self._chosen = value
+
+    async def finish_note(self, note: str) -> None:
+        await self._act("answer", self._chosen, note=note)
 
     async def answer_as_prefilled(self, question: Question) -> None:
         await self._act(**self._seen["again"])

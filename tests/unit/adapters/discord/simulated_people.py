@@ -217,11 +217,13 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
             done = await self._person.submit()
             assert done.answered, done.problem
 
-    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
+    async def begin_note(self, question: Question, value: JsonValue) -> None:
         wanted = value if isinstance(value, list) else [value]
         labels = [o.label for o in question.options if o.value in wanted]
         await self._click(LABELS.answer_with_note)
         self._person.fill(LABELS.choose, labels if isinstance(value, list) else labels[0])
+
+    async def finish_note(self, note: str) -> None:
         await self._fill(LABELS.note_label, note)
 
     async def _choose(self, question: Question, value: JsonValue) -> None:

@@ -255,9 +255,11 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
             [name] = primary
             await self._press(name)
 
-    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
+    async def begin_note(self, question: Question, value: JsonValue) -> None:
         await self._press(Verb.NOTE)
         await self._picks(await self._person.sees_modal(), places_of(question, value))
+
+    async def finish_note(self, note: str) -> None:
         assert (await self._person.submit({LABELS.note_label: note})).ok
 
     async def _chooses(self, question: Question, value: JsonValue) -> None:

@@ -285,15 +285,18 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramButtons, TelegramCommands
                     return False
         return True
 
-    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
+    async def begin_note(self, question: Question, value: JsonValue) -> None:
         if isinstance(value, list):
             assert await self._tick(question, value)
         request = await self._open(LABELS.answer_with_note)
         assert request is not None
         if not isinstance(value, list):
             [label] = [o.label for o in question.options if o.value == value]
-            request = await self._next_request(request, label)
-        await self._type_reply(request, note)
+            self._request = await self._next_request(request, label)
+
+    async def finish_note(self, note: str) -> None:
+        assert self._request is not None
+        await self._type_reply(self._request, note)
 
     async def answer_as_prefilled(self, question: Question) -> None:
         submit = _named(self._copy, LABELS.submit)

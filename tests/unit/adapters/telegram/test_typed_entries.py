@@ -108,6 +108,12 @@ async def test_a_note_goes_with_what_was_ticked_before(tmp_path: Path) -> None:
         await at.shown(ask)
         await press(at, at.ann, live(chat, ask), LABELS.answer_with_note)
         note = await newest(at, chat, live(chat, ask).id)
+        assert LABELS.other_with.format(count=1, text="List") in note.text
+        await send_click(at, at.ann, live(chat, ask), tick)
+        refused = await says(at, chat, "by train", note)
+        again = LABELS.selection_changed.format(submit=LABELS.answer_with_note)
+        assert again in refused.text
+        await send_click(at, at.ann, live(chat, ask), tick)
         await at.telegram.person_sends(at.ann, chat, "by train", note.id)
         await at.telegram.until(lambda: note.id not in chat.messages)
         [given] = (await at.shown(ask)).walk.answers

@@ -194,9 +194,12 @@ class SimulatedWebPerson:
                 whole = value["n"] if isinstance(value, dict) else value
                 await self._press("answer", [("f0", "" if whole is None else json.dumps(whole))])
 
-    async def answer_with_note(self, question: Question, value: JsonValue, note: str) -> None:
+    async def begin_note(self, question: Question, value: JsonValue) -> None:
+        self._chosen = (question, value)
+
+    async def finish_note(self, note: str) -> None:
         self._page.fields = [*(f for f in self._page.fields if f[0] != "note"), ("note", note)]
-        await self.answer(question, value)
+        await self.answer(*self._chosen)
 
     async def answer_as_prefilled(self, question: Question) -> None:
         [chosen] = self._page.primary_choices() or [""]
