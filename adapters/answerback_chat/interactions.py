@@ -53,6 +53,10 @@ class Interaction(Protocol):
     def at(self) -> float | None:
         """When it was used, by the platform's clock."""
 
+    @property
+    def place_id(self) -> str | None:
+        """The id of the chat in which it was used, by which asks' messages name it; None if it is not known."""
+
 
 class MessageInteraction(Interaction, Protocol):
     """The use of a control of a message, or of what a message asked for."""
@@ -146,7 +150,9 @@ class Interactions(Generic[U, R]):
 
     def _apply(self, used: U, wanted: RequestedAction | None) -> Awaitable[Acted | Rejected]:
         control = used.control
-        intent = Intent(control.ask_id, wanted, control.revision, used.delivery, used.at)
+        intent = Intent(
+            control.ask_id, wanted, control.revision, used.delivery, used.at, place=used.place_id
+        )
         return self.asks.apply(intent, used.actor, fence=self.fence())
 
     async def _act(self, used: U, wanted: RequestedAction) -> R:

@@ -61,6 +61,8 @@ class Interaction(NamedTuple):
     actor: Actor
     control: Control
     message_id: str | None
+    place_id: str | None
+    """The id of the channel or thread."""
     private: bool
     """Whether it happened on a message that only this person sees."""
     values: tuple[str, ...]
@@ -173,6 +175,7 @@ class _Click(TypedDict, total=False):
     ]
     token: Any
     guild_id: Any
+    channel_id: Any
     member: _Member
     user: _User
     message: _Message
@@ -244,6 +247,7 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
         actor=actor,
         control=control,
         message_id=_id(message.get("id")),
+        place_id=_id(body.get("channel_id")),
         private=isinstance(flags, int) and bool(flags & limits.EPHEMERAL),
         values=texts_of(data["values"]) if "values" in data else (),
         offered=tuple(str(each.get("value")) for each in objects_of(menu.get("options"))),

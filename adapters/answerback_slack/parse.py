@@ -85,6 +85,10 @@ class _Interaction:
         return Actor(self.person)
 
     @property
+    def place_id(self) -> None:
+        """Not compared: a channel that is converted gets another id, and clicks may tell us of it first."""
+
+    @property
     def is_read_only(self) -> bool:
         """Whether it acts on no ask by itself."""
         return self.control.verb in _READ_ONLY_VERBS

@@ -96,6 +96,10 @@ class Click(NamedTuple):
         return self.place.chat
 
     @property
+    def place_id(self) -> str:
+        return self.place.chat
+
+    @property
     def is_read_only(self) -> bool:
         """Whether it only shows what anyone who sees the message may read, or is on an inbox."""
         return self.is_on_inbox or self.control.verb in {Verb.SHOW_IN_FULL, Verb.PREVIEW}

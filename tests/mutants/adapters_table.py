@@ -12,6 +12,15 @@ _TELEGRAM = ("tests/unit/adapters/telegram/test_errors.py",)
 _DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
 
 ADAPTERS = (
+    # A note goes with the ticks that its author saw.
+    Mutant(
+        "adapters/answerback_chat/selection_drafts.py",
+        "if seen.endswith(selection_digest(selected)):",
+        "if True:",
+        (
+            "tests/unit/adapters/telegram/test_typed_entries.py::test_a_note_goes_with_what_was_ticked_before",
+        ),
+    ),
     # Agent sessions: one status at a time.
     Mutant(
         "adapters/answerback_slack/agent_status.py",

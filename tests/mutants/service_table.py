@@ -7,12 +7,26 @@ from tests.mutants.mutant import Mutant
 _SERVICE = "bot/answerback/service"
 _WEBHOOKS = "bot/answerback/webhooks"
 _UNIT = "tests/unit/bot"
+_FORGED = "tests/unit/adapters/telegram/test_forged_clicks.py"
 _ACTING = (f"{_UNIT}/service/test_service.py", f"{_UNIT}/service/test_submission.py")
 _DELIVERED = f"{_UNIT}/service/test_delivery.py"
 _AUTHORIZED = (f"{_UNIT}/api/test_tokens.py", f"{_UNIT}/api/test_actions.py")
 _ADDRESSES = (f"{_UNIT}/service/test_callbacks.py", f"{_UNIT}/webhooks/test_webhook_isolation.py")
 
 SERVICE = (
+    # A press counts where the ask is, and a list tells nobody who sees a channel.
+    Mutant(
+        "bot/answerback/service/act_or_refuse.py",
+        "is_here = may_act.is_where_asked(ask, intent.place)",
+        "is_here = True",
+        (f"{_FORGED}::test_a_press_counts_only_in_the_chat_of_the_ask",),
+    ),
+    Mutant(
+        "bot/answerback/service/may_act.py",
+        "if place == LISTED and ask.destination.channel is not None:",
+        "if False:",
+        (f"{_FORGED}::test_a_forged_tick_in_an_inbox_decides_nothing_that_is_not_listed",),
+    ),
     # Showing: what another process may still change.
     Mutant(
         "bot/answerback/workers/message_sync.py",

@@ -6,7 +6,7 @@ A control refers to an option or an answer by its index, which is short and need
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from answerback.core import refusals, typed_answers
 from answerback.core.actions import Action, Answer, Edit, Other
@@ -65,6 +65,10 @@ ResolvedAction = OpenAction | TryAgain | RevokeGrant
 RequestedAction = ResolvedAction | UnresolvedAction
 
 
+LISTED: Final = ""
+"""The place of a person who acts in a list of asks, which may be of chats that they cannot see."""
+
+
 class ShownRevision(NamedTuple):
     """A revision of an ask that its message shows, and since when, by the platform's clock."""
 
@@ -88,6 +92,8 @@ class Intent(NamedTuple):
     """What the ask's message shows, if the platform was asked about it."""
     surface: str | None = None
     """The surface that the ask must be shown on; None: any."""
+    place: str | None = None
+    """The id of the chat in which they acted; `LISTED`: a list of asks of any chat; None: it is not known."""
     digest: str = ""
     """A digest of the delivery if its caller chose the id: reusing the id with another digest is an error."""
 

@@ -191,9 +191,9 @@ def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
     return (ask.destination.surface, *waits) if ask.open else None
 
 
-def _is_named(actor: Actor, ask: Ask) -> bool:
+def _is_named(actor: Actor, actors: tuple[str, ...]) -> bool:
     """Whether an ask's surface alone tells that this person may act."""
-    named = actor.person.user_id in ask.actors or asks.ANYONE in ask.actors
+    named = actor.person.user_id in actors or asks.ANYONE in actors
     return named and actor.ids is None
 
 
@@ -364,16 +364,18 @@ class AskActions:
         return Decision(write, write)
 
     def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | NeedsGroups | None:
-        """Refuse an ended ask, a person who may not act, or a revision that is not the current one."""
+        """Refuse an ended ask, a person who may not act, a revision that is not the current one, or another chat."""
         if not ask.open and not isinstance(intent.wanted, TryAgain | RevokeGrant):
             return Rejected(RejectReason.ENDED, ask)
         if actor.ids == ():
             problem = refusals.NOT_IN_DIRECTORY.problem(ask.destination.surface)
             return Rejected(RejectReason.NOT_ALLOWED, ask, (problem,))
-        missing = None if _is_named(actor, ask) else missing_groups(ask.actors, actor)
+        actors = may_act.admitted(ask, intent.place)
+        missing = None if _is_named(actor, actors) else missing_groups(actors, actor)
         if missing is not None:
             rejected = Rejected(RejectReason.NOT_ALLOWED, ask)
             return NeedsGroups(ask, actor, missing) if missing else rejected
-        return (
-            None if intent.revision in {None, ask.revision} else Rejected(RejectReason.STALE, ask)
-        )
+        if intent.revision not in {None, ask.revision}:
+            return Rejected(RejectReason.STALE, ask)
+        is_here = may_act.is_where_asked(ask, intent.place)
+        return None if is_here else Rejected(RejectReason.NOT_FOUND)

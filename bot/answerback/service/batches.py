@@ -7,7 +7,7 @@ import logging
 from typing import Final
 
 from answerback.core.errors import LeaseLostError, StoreError
-from answerback.core.intents import Decide, Intent
+from answerback.core.intents import LISTED, Decide, Intent
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Actor, Asks, Batch
 
@@ -33,7 +33,7 @@ async def _decide_one(
         return False
     # A double click sends the same decision twice: it counts once, and succeeds both times.
     wanted, delivery = Decide(allow=batch.allow), f"{batch.delivery}:{ask_id}"
-    intent = Intent(ask_id, wanted, int(revision), delivery)
+    intent = Intent(ask_id, wanted, int(revision), delivery, place=LISTED)
     try:
         if batch.allow:
             ask = await asks.get(ask_id)

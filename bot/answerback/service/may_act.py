@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import Problem
+from answerback.core.intents import LISTED
 from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.core.walker import Refused
@@ -26,6 +27,18 @@ class NeedsGroups:
     groups: frozenset[str]
     as_taker: bool = False
     """Whether this is about a person to whom the ask is to be handed over."""
+
+
+def is_where_asked(ask: Ask, place: str | None) -> bool:
+    """Whether a person acted in the chat of the ask's message: who sees only another chat was asked something else."""
+    return place is None or place == LISTED or (ask.message or {}).get("channel") == place
+
+
+def admitted(ask: Ask, place: str | None) -> tuple[str, ...]:
+    """Return the ids of those who may act at a place: a list does not tell who sees the channel of an ask."""
+    if place == LISTED and ask.destination.channel is not None:
+        return tuple(each for each in ask.actors if each != ANYONE)
+    return ask.actors
 
 
 def refused_to_confirm(

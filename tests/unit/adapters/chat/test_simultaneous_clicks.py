@@ -40,6 +40,7 @@ class Click:
     is_read_only: bool = False
     delivery: str = "d"
     at: None = None
+    place_id: None = None
     message: str = "m"
     chat: str = "c"
     entry: Entry | None = None
@@ -91,7 +92,7 @@ async def test_each_of_several_pages_of_a_form_that_are_submitted_at_once_counts
     def page(n: int) -> FormDraft:
         control = Control("ask_1", 1, Verb.FILL, str(n))
         inputs: dict[str, Any] = {f"field_{n}": f"entered {n}"}
-        kind, used = InteractionType.MODAL_SUBMIT, (None, False, (), (), False)
+        kind, used = InteractionType.MODAL_SUBMIT, (None, None, False, (), (), False)
         return FormDraft(service, Interaction("i", kind, actor(), control, *used, inputs))
 
     await asyncio.gather(*(page(n).keep() for n in ROWS))

@@ -62,3 +62,20 @@ async def test_a_command_without_its_subcommand_says_what_there_is(up: Rig) -> N
         data = {"id": "1", "name": "answerback", "type": 1, **options}
         assert (await send(up, COMMAND, data)).answered
         assert "/answerback say" in remove_escapes(up.ann.notes()[0].text)
+
+
+@pytest.mark.rule("SURFACE-24")
+async def test_a_press_counts_only_in_the_channel_of_the_ask(up: Rig) -> None:
+    ask = await up.shown(await up.submit([GO], responders="anyone"))
+    elsewhere = up.discord.add_channel(up.guild)
+    message = up.ann.latest(up.channel).message
+    for kind, data in (
+        (COMPONENT, {"custom_id": f"ab1:{ask.id}:{ask.revision}:answer:true"}),
+        (COMPONENT, {"custom_id": f"ab1:{ask.id}:{ask.revision}:end_turn:yes"}),
+    ):
+        about = {"component_type": 2, "id": 1, **data}
+        made = up.discord.interactions.start(kind, up.ann.user, elsewhere, about, message)
+        await up.ann.ended(made)
+        assert LABELS.not_found in remove_escapes(up.ann.notes()[0].text)
+        up.ann.notes()[0].message.deleted = True
+    assert (await up.shown(ask)).revision == ask.revision

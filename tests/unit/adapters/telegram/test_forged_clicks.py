@@ -66,3 +66,46 @@ async def test_forged_data_shows_no_ask_of_another_chat(tmp_path: Path) -> None:
         note = await send_click(at, eve, live(at.group, ask), f"ab1:{secret.id}:1:full:0")
         assert note == LABELS.not_found
         assert len(at.group.messages) == 1
+
+
+@pytest.mark.rule("SURFACE-24")
+@pytest.mark.parametrize("where", ["own chat", "another group"])
+async def test_a_press_counts_only_in_the_chat_of_the_ask(tmp_path: Path, where: str) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO], responders="anyone")
+        eve = at.telegram.add_user("Eve")
+        to = f"@{eve.id}" if where == "own chat" else at.telegram.add_group("others").id
+        chat = at.telegram.chats[eve.id] if where == "own chat" else at.telegram.chats[int(str(to))]
+        other = await at.submit([GO], to=f"telegram:{to}", responders="anyone")
+        for data in ("answer:true", "end_turn:yes", "answer:0"):
+            forged = f"ab1:{ask.id}:{ask.revision}:{data}"
+            assert await send_click(at, eve, live(chat, other), forged) == LABELS.not_found
+        assert (await at.shown(ask)).revision == ask.revision
+        await press(at, at.ann, live(at.group, ask), LABELS.yes)
+        assert (await at.shown(ask)).walk.answers[0].value is True
+
+
+@pytest.mark.rule("SURFACE-24", "BATCH-5")
+async def test_a_forged_tick_in_an_inbox_decides_nothing_that_is_not_listed(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        arguments = {"tool_name": "Bash", "tool_input": {"command": "make"}}
+        call = {"name": "PermissionRequest", "dialect": "approval", "arguments": arguments}
+        ask = await at.submit([], **call, responders="anyone")
+        eve = at.telegram.add_user("Eve")
+        mine = await at.submit([], **call, responders=[str(eve.id)])
+        own = at.telegram.chats[eve.id]
+        await at.telegram.person_sends(eve, own, "/inbox")
+        await at.telegram.until(lambda: len(own.messages) == 2)
+        inbox = [*own.messages.values()][-1]
+        listed = [b["callback_data"] for b in inbox.buttons if b["callback_data"].endswith(":tick")]
+        assert listed == [f"ab1:{mine.id}:{mine.revision}:tick"]
+        await send_click(at, eve, inbox, f"ab1:{ask.id}:{ask.revision}:tick")
+        version = inbox.version
+        await send_click(at, eve, inbox, listed[0])
+        await at.telegram.until(lambda: inbox.version > version)
+        [allow] = [b for b in inbox.buttons if b["text"].startswith(LABELS.allow_once)]
+        version = inbox.version
+        await send_click(at, eve, inbox, allow["callback_data"])
+        await at.telegram.until(lambda: inbox.version > version)
+        assert not (await at.shown(mine)).open
+        assert (await at.shown(ask)).open
