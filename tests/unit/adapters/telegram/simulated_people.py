@@ -24,12 +24,13 @@ from tests.fakes.telegram.world import Chat, Message, User
 from tests.unit.adapters.telegram.batch_lists import TelegramBatches
 from tests.unit.adapters.telegram.command_answers import TelegramCommands
 from tests.unit.adapters.telegram.offers import OFFERS
+from tests.unit.adapters.telegram.presses import TelegramPresses, named
 from tests.unit.adapters.telegram.shown_buttons import TelegramButtons
 
 LABELS = Labels()
 
 
-class SimulatedTelegramPerson(TelegramBatches, TelegramButtons, TelegramCommands):
+class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons, TelegramCommands):
     """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, telegram: FakeTelegram, chat: Chat, user: User) -> None:
@@ -41,7 +42,6 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramButtons, TelegramCommands
         self._pings = len(telegram.pings)
         self._ask: Ask
         self._copy: Message
-        self._request: Message | None = None
 
     # --- seeing ---
 
@@ -82,12 +82,12 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramButtons, TelegramCommands
         shown = await self._helper_after(button)
         assert shown is not None
         pages = [shown.text]
-        while (following := _named(shown, LABELS.next)) is not None:
+        while (following := named(shown, LABELS.next)) is not None:
             version = shown.version
             await self._click(following, shown)
             await self._telegram.until(partial(_is_newer, shown, version))
             pages.append(shown.text)
-        close = _named(shown, LABELS.close)
+        close = named(shown, LABELS.close)
         assert close is not None
         await self._click(close, shown)
         await self._telegram.until(lambda: shown.id not in self._chat.messages)
@@ -151,69 +151,6 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramButtons, TelegramCommands
 
     # --- acting ---
 
-    async def _click(self, button: dict[str, Any], message: Message | None = None) -> str:
-        """Click a button; return the note that the person sees."""
-        number = await self._telegram.click(
-            self._user, message or self._copy, button["callback_data"]
-        )
-        await self._telegram.until(lambda: number in self._telegram.answers)
-        return str(self._telegram.answers[number].get("text", ""))
-
-    async def _press(self, label: str) -> str:
-        button = _named(self._copy, label)
-        assert button is not None, (label, [each["text"] for each in self._copy.buttons])
-        return await self._click(button)
-
-    async def _helper_after(self, button: dict[str, Any]) -> Message | None:
-        """Click a button that sends a message; None if the click was refused."""
-        before = {*self._chat.messages}
-        if await self._click(button):
-            return None
-
-        def new() -> list[Message]:
-            added = [m for i, m in self._chat.messages.items() if i not in before]
-            return [m for m in added if m.sender.is_bot and m.reply_to == self._copy.id]
-
-        await self._telegram.until(new)
-        return new()[0]
-
-    async def _open(self, label: str) -> Message | None:
-        button = _named(self._copy, label)
-        assert button is not None, (label, [each["text"] for each in self._copy.buttons])
-        self._request = await self._helper_after(button)
-        return self._request
-
-    async def _write(self, label: str, text: str) -> None:
-        request = await self._open(label)
-        if request is None:
-            return
-        if not text.strip():
-            empty = [b for b in request.buttons if b["text"].endswith(LABELS.none_chosen)]
-            await self._click(empty[0], request)
-            return
-        await self._type_reply(request, text)
-
-    async def _type_reply(self, to: Message, text: str) -> Message:
-        self._telegram.pass_time()
-        said = await self._telegram.person_sends(self._user, self._chat, text, to.id)
-        await self._telegram.until(lambda: said.reactions or self._replies_to(said))
-        return said
-
-    async def _next_request(self, to: Message, text: str) -> Message:
-        """Type what one request asks for; return the next one."""
-        said = await self._telegram.person_sends(self._user, self._chat, text, to.id)
-
-        def new() -> list[Message]:
-            return [m for i, m in self._chat.messages.items() if i > said.id and m.sender.is_bot]
-
-        await self._telegram.until(new)
-        return new()[0]
-
-    def _replies_to(self, message: Message) -> list[Message]:
-        return [
-            m for m in self._chat.messages.values() if m.reply_to == message.id and m.sender.is_bot
-        ]
-
     async def answer(self, question: Question, value: JsonValue) -> None:
         match question.answer_type:
             case AnswerType.BOOLEAN:
@@ -250,8 +187,8 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramButtons, TelegramCommands
             ]
             distance = index - shown[0]
             far, near = ("⏩", LABELS.next) if distance > 0 else ("⏪", LABELS.previous)
-            turn = _named(self._copy, far) if abs(distance) >= 200 else None
-            turn = turn or _named(self._copy, near)
+            turn = named(self._copy, far) if abs(distance) >= 200 else None
+            turn = turn or named(self._copy, near)
             assert turn is not None
             await self._change(turn)
         return button
@@ -299,7 +236,7 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramButtons, TelegramCommands
         await self._type_reply(self._request, note)
 
     async def answer_as_prefilled(self, question: Question) -> None:
-        submit = _named(self._copy, LABELS.submit)
+        submit = named(self._copy, LABELS.submit)
         marked = [b for b in self._copy.buttons if b["text"].startswith("• ")]
         await self._click(submit or marked[0])
 
@@ -356,11 +293,11 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramButtons, TelegramCommands
 
     async def end_turn(self) -> None:
         """Press the button, and then the one in the confirmation."""
-        button = _named(self._copy, LABELS.end_turn) or _named(self._copy, LABELS.deny_and_stop)
+        button = named(self._copy, LABELS.end_turn) or named(self._copy, LABELS.deny_and_stop)
         assert button is not None
         confirmation = await self._helper_after(button)
         if confirmation is not None:
-            end = _named(confirmation, button["text"])
+            end = named(confirmation, button["text"])
             assert end is not None
             await self._click(end, confirmation)
 
@@ -396,7 +333,3 @@ class SimulatedTelegramPerson(TelegramBatches, TelegramButtons, TelegramCommands
 
 def _is_newer(message: Message, version: int) -> bool:
     return message.version > version
-
-
-def _named(message: Message, label: str) -> dict[str, Any] | None:
-    return next((each for each in message.buttons if each["text"] == label), None)
