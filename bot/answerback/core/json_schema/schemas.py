@@ -123,8 +123,7 @@ def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
     budget = budget or Budget()
     if not isinstance(schema, (dict, bool)):
         raise InvalidSchemaError("a JSON Schema must be an object, true or false")
-    if schema is False:
-        raise InvalidSchemaError("no answer fits the schema false")
+    _reject_impossible(schema)
     if size(schema, MAX_SCHEMA_DEPTH).depth > MAX_SCHEMA_DEPTH:
         raise InvalidSchemaError(f"it is nested deeper than {MAX_SCHEMA_DEPTH} levels")
     key = _cache_key(schema)
@@ -149,6 +148,27 @@ def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
         raise InvalidSchemaError(
             "its alternatives multiply to more than can be checked; use fewer references to them"
         )
+
+
+def _reject_impossible(schema: JsonValue) -> None:
+    """Reject a schema that says itself, or of a required member, that nothing fits. No other part is searched."""
+    if _allows_nothing(schema):
+        raise InvalidSchemaError("no answer fits it: false, an empty enum and not {} allow nothing")
+    members = schema.get("properties") if isinstance(schema, dict) else None
+    required = schema.get("required") if isinstance(schema, dict) else None
+    for name in required if isinstance(required, list) else ():
+        member = members.get(name) if isinstance(members, dict) and isinstance(name, str) else None
+        if _allows_nothing(member):
+            raise InvalidSchemaError(
+                f"no answer fits it: it requires {json.dumps(name[:100])}, for which it allows no value"
+            )
+
+
+def _allows_nothing(schema: JsonValue) -> bool:
+    """Whether a schema literally allows no value."""
+    if not isinstance(schema, dict):
+        return schema is False
+    return schema.get("enum") == [] or ("not" in schema and schema["not"] in ({}, True))
 
 
 def _why_unusable(error: ValueError) -> str:

@@ -19,7 +19,9 @@ _TYPES: Final = {
 }
 _TEXTS: Final[dict[str, Callable[[Any], str]]] = {
     "Type": lambda kind: f"must be {_either([_TYPES[each] for each in kind.types])}",
-    "Enum": lambda kind: f"must be {_either(map(_json, kind.options))}",
+    "Enum": lambda kind: (
+        f"must be {_either(map(_json, kind.options))}" if kind.options else "is not allowed"
+    ),
     "Constant": lambda kind: f"must be {_json(kind.expected_value)}",
     "Required": lambda kind: f"has no {_json(kind.property)}, which is required",
     "Minimum": lambda kind: f"must be at least {kind.limit}",
