@@ -80,9 +80,11 @@ def command(
 
 
 def _read_event() -> dict[str, Any] | None:
+    from answerback.core.strict_json import load_with_numbers
+
     raw = sys.stdin.buffer.read(_MAX_EVENT + 1)
     try:
-        event = json.loads(raw) if len(raw) <= _MAX_EVENT else None
+        event = load_with_numbers(raw) if len(raw) <= _MAX_EVENT else None
     except (ValueError, RecursionError):
         return None
     return event if isinstance(event, dict) else None

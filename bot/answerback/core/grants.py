@@ -23,6 +23,7 @@ from answerback.core.actions import GrantTerms as GrantTerms
 from answerback.core.errors import Problem
 from answerback.core.headline import ToolKind
 from answerback.core.person import EpochSeconds, FrozenModel, Person, StrictDataclass
+from answerback.core.strict_json import has_rewritten_numbers
 from answerback.core.visible_text import visible
 
 MINUTES: Final = (15, 60, 240)
@@ -220,6 +221,8 @@ def offer_of(rule: GrantRule, asker: Asker, call: ToolCall) -> GrantOffer | None
     """Return what of a call may be allowed again; None if nothing is certain enough."""
     whole = len(asker.folder) <= MAX_FOLDER and is_plain_path(asker.folder)
     if not whole or len(call.tool) > _MAX_TOOL or len(call.server or "") > _MAX_TOOL:
+        return None
+    if has_rewritten_numbers([call.arguments, call.notes, call.others]):
         return None
     matches = tuple(
         Match(match=each.match, subject=each.subject, scope=_scope(asker, call, each))

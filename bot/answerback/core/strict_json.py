@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeAlias
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -77,14 +77,72 @@ def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
     return members
 
 
+class NegativeZero(int):
+    """The whole number -0, which equals 0."""
+
+    written: Final = "-0"
+
+
+class RewrittenFloat(float):
+    """A number that was written otherwise than we write it, such as 1.50, or with more digits than a double has."""
+
+    def __init__(self, written: str) -> None:
+        self.written: Final = written
+
+
+Rewritten: TypeAlias = NegativeZero | RewrittenFloat
+"""A number that equals others which were written otherwise. Validation by pydantic makes it a plain one."""
+
+
+def read_integer(digits: str) -> int:
+    """Parse an integer of any size, for `json.loads`; see `Rewritten`."""
+    return NegativeZero() if digits == "-0" else int(digits)
+
+
+def read_float(digits: str) -> float:
+    """Parse a fraction, for `json.loads`; see `Rewritten`."""
+    number = float(digits)
+    return number if repr(number) == digits else RewrittenFloat(digits)
+
+
+def load_with_numbers(text: str | bytes) -> JsonValue:
+    """Parse JSON as `json.loads` does, but so that numbers can be formatted as they were written.
+
+    Raises:
+        ValueError: it is not JSON.
+        RecursionError: it is nested too deeply.
+    """
+    value: JsonValue = json.loads(text, parse_int=read_integer, parse_float=read_float)
+    return value
+
+
+def has_rewritten_numbers(value: object) -> bool:
+    """Return whether a parsed value has numbers that are written otherwise once it is formatted."""
+    return any(isinstance(node, Rewritten) for node in nodes(value))
+
+
+def dump_as_written(value: object) -> str:
+    """Format a JSON value with each number as it was written."""
+    if not has_rewritten_numbers(value):
+        return json.dumps(value)
+    if isinstance(value, Rewritten):
+        return value.written
+    if isinstance(value, list):
+        return f"[{', '.join(map(dump_as_written, value))}]"
+    if isinstance(value, dict):
+        members = (f"{json.dumps(key)}: {dump_as_written(each)}" for key, each in value.items())
+        return f"{{{', '.join(members)}}}"
+    return json.dumps(value)
+
+
 def _integer(digits: str) -> int:
     if len(digits) >= _MAX_DIGITS:
         _float(digits)
-    return int(digits)
+    return read_integer(digits)
 
 
 def _float(digits: str) -> float:
-    number = float(digits)
+    number = read_float(digits)
     if math.isinf(number):
         raise _out_of_range(digits)
     return number

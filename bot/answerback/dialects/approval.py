@@ -19,7 +19,7 @@ from answerback.core.headline import ToolKind
 from answerback.dialects import results
 from answerback.dialects.approvals import agents, codex, frameworks, gateways, openai
 from answerback.dialects.approvals.approval_request import Variant
-from answerback.dialects.approvals.unseen_fields import unseen_fields
+from answerback.dialects.approvals.unseen_fields import sent_options, unseen_fields
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 from answerback.dialects.dialect import CallRule, Dialect, Shape
 
@@ -78,9 +78,10 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
         return None
     [option] = once
     kind = ToolKind.MCP if one.server else headline.kind_of(one.tool, one.acp_kind)
-    # What an option does besides allowing stands only in its text.
+    # What an option does besides allowing stands only in its text, or in fields that are not known.
+    sent = sent_options(arguments, option)
     others: dict[str, JsonValue] = {
-        "option": [option.value, option.label, option.description],
+        "option": [option.value, option.label, option.description, *sent],
         "unseen": unseen_fields(arguments, one),
     }
     return ToolCall(name, one.tool, one.server, kind, one.arguments, one.notes, others)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -13,7 +14,9 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    ModelWrapValidatorHandler,
     ValidationError,
+    model_validator,
 )
 
 from answerback.core import strict_json
@@ -142,6 +145,20 @@ class Submission(_StrictModel):
         SubmittedOrigin, Field(description="The agent's project, its folder and its session.")
     ] = SubmittedOrigin()
     metadata: Annotated[dict[str, JsonValue], AfterValidator(_require_encodable)] = {}
+    _is_rewritten: bool = False
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _note_numbers(cls, body: object, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        submission = validate(body)
+        arguments = body.get("arguments") if isinstance(body, Mapping) else None
+        submission._is_rewritten = strict_json.has_rewritten_numbers(arguments)
+        return submission
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether the arguments hold a number that the host wrote otherwise, so that other calls look like this one."""
+        return self._is_rewritten
 
 
 class ConfirmationTable(_StrictModel):
@@ -227,11 +244,12 @@ class Agent:
 
 
 def read_submission(body: JsonValue) -> Submission:
-    """Validate a JSON body as a submission.
+    """Validate a JSON body as a submission, with the call as OpenAI or Anthropic writes it, too.
 
     Raises:
         InvalidCallError: with every error in the body.
     """
+    body = _with_arguments(body)
     if (too_many := find_size_problem(body, free=("arguments", "metadata"))) is not None:
         raise InvalidCallError(_tool_name(body), [too_many])
     try:
@@ -243,6 +261,20 @@ def read_submission(body: JsonValue) -> Submission:
         fields = Submission.model_fields
         problems = problems_of(error, lambda name: did_you_mean(name, fields) or belongs)
         raise InvalidCallError(_tool_name(body), problems) from None
+
+
+def _with_arguments(body: JsonValue) -> JsonValue:
+    """Return a body with the call's arguments as an object: OpenAI sends them as JSON in a text, Anthropic as input."""
+    if not isinstance(body, dict):
+        return body
+    if "arguments" not in body and isinstance(body.get("input"), dict):
+        return {"arguments" if key == "input" else key: each for key, each in body.items()}
+    sent = body.get("arguments")
+    if isinstance(sent, str):
+        with suppress(strict_json.NotJsonError):
+            parsed = strict_json.parse(sent)
+            return {**body, "arguments": parsed} if isinstance(parsed, dict) else body
+    return body
 
 
 def _tool_name(body: JsonValue) -> str:

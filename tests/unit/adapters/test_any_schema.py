@@ -212,7 +212,8 @@ def test_elsewhere_such_a_schema_is_asked_and_only_what_it_forbids_is_refused(sc
     question: Question | None = ask.question
     assert question is not None
     assert schemas.violations(question.json_schema, {"b": []}) == ()
-    for wrong in ({"a": 1}, {"b": [1]}):
+    wrongs: list[Json] = [{"a": 1}, {"b": [1]}]
+    for wrong in wrongs:
         problems = schemas.violations(question.json_schema, wrong)
         assert {problem.pointer for problem in problems} <= {"/a", "/b/0"}
         assert problems

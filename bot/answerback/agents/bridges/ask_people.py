@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from answerback.agents.pipe.json_rpc import without_nulls
 from answerback.agents.pipe.origins import origin_of
+from answerback.core import strict_json
 from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoundError
 
 Json = dict[str, JsonValue]
@@ -71,7 +72,7 @@ class RequestAsker:
         body = {
             "name": request.name,
             "dialect": request.dialect,
-            "arguments": request.arguments,
+            "arguments": _as_written(request.arguments),
             "to": self.to,
             "conversation": request.conversation,
             "turn": request.turn,
@@ -157,6 +158,12 @@ class RequestAsker:
     async def _withdraw(self, ask_id: str) -> None:
         with contextlib.suppress(EndedError, NotFoundError):
             await self.client.withdraw(ask_id)
+
+
+def _as_written(arguments: Json) -> JsonValue:
+    """Return the arguments with each number as it was written: as text, if a client would write one otherwise."""
+    is_rewritten = strict_json.has_rewritten_numbers(arguments)
+    return strict_json.dump_as_written(arguments) if is_rewritten else arguments
 
 
 async def is_needed_by_its_run(ask: Ask) -> bool:

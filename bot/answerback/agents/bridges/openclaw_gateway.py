@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import aiohttp
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue
 
 from answerback.agents.bridges.ask_people import id_text
 from answerback.agents.bridges.event_server import (
@@ -26,6 +26,7 @@ from answerback.agents.bridges.event_server import (
 )
 from answerback.agents.bridges.openclaw_device import CLIENT, MODE, SCOPES, Device
 from answerback.agents.pipe.json_rpc import as_object, objects
+from answerback.core.strict_json import load_with_numbers
 from answerback.http.connection_errors import reason_of
 from answerback.ports.person_key import is_loopback
 from answerback.version import VERSION
@@ -39,7 +40,6 @@ _TIMEOUT: Final = 30.0
 _HEARTBEAT: Final = 25.0
 _MAX_SESSIONS: Final = 50
 """The number of sessions that are checked for late answers."""
-_OBJECT: Final = TypeAdapter(Json)
 
 
 @dataclass(eq=False)
@@ -163,9 +163,12 @@ class OpenclawGateway(EventServer):
         if message.type is not aiohttp.WSMsgType.TEXT:
             raise ServerUnavailableError(f"{self.url} closed the connection.")
         try:
-            return _OBJECT.validate_json(message.data)
-        except ValidationError:
-            raise self._foreign() from None
+            frame = load_with_numbers(message.data)
+        except (ValueError, RecursionError):
+            frame = None
+        if not isinstance(frame, dict):
+            raise self._foreign()
+        return frame
 
     def _foreign(self) -> ForeignServerError:
         return ForeignServerError(f"The server at {self.url} is not an OpenClaw gateway.")

@@ -5,7 +5,6 @@ Shapes: the package opencode-ai 1.18.33, whose server describes its API at ``/do
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from answerback.agents.bridges.event_server import (
 )
 from answerback.agents.pipe.json_rpc import as_object, objects, parse_message
 from answerback.agents.pipe.lines import MAX_LINE
+from answerback.core.strict_json import load_with_numbers
 from answerback.http.connection_errors import reason_of
 
 _USER: Final = "opencode"
@@ -168,10 +168,9 @@ def parse_json(raw: bytes) -> JsonValue:
         ValueError: it is not JSON.
     """
     try:
-        value: JsonValue = json.loads(raw)
+        return load_with_numbers(raw)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-    return value
 
 
 def _is_running(part: Json) -> bool:

@@ -8,7 +8,6 @@ Code calls its endpoint itself; `answerback hook` passes on the events of hosts 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -329,7 +328,7 @@ def parse_event(raw: bytes) -> Json:
         ProblemError: the body is not an event.
     """
     try:
-        event = json.loads(raw)
+        event = strict_json.load_with_numbers(raw)
     except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):

@@ -6,13 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from answerback.core.strict_json import dump_as_written, load_with_numbers
+
 Json = dict[str, Any]
 
 
 def parse_message(line: bytes) -> Json:
     """Parse a line as a message; empty if the line is not a message."""
     try:
-        return as_object(json.loads(line))
+        return as_object(load_with_numbers(line))
     except (ValueError, RecursionError):
         return {}
 
@@ -56,4 +58,4 @@ def encode_notification(method: str, **notification_params: Any) -> bytes:
 
 def encode_message(message: Json) -> bytes:
     """Encode a message as a line."""
-    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+    return dump_as_written({"jsonrpc": "2.0", **message}).encode() + b"\n"

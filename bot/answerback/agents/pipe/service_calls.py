@@ -19,6 +19,8 @@ from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from answerback.core.strict_json import dump_as_written
+
 Json = dict[str, Any]
 
 LONG_POLL: Final = 60
@@ -161,7 +163,7 @@ class ServiceCalls:
             headers["Prefer"] = f"wait={wait}"
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
-        raw = None if body is None else json.dumps(body).encode()
+        raw = None if body is None else dump_as_written(body).encode()
         until, pause = time.monotonic() + patience, _FIRST_PAUSE
         lost = False
         while True:

@@ -160,7 +160,7 @@ def _reject_impossible(schema: JsonValue) -> None:
         member = members.get(name) if isinstance(members, dict) and isinstance(name, str) else None
         if _allows_nothing(member):
             raise InvalidSchemaError(
-                f"no answer fits it: it requires {json.dumps(name[:100])}, for which it allows no value"
+                f"no answer fits it: it requires {json.dumps(name)[:100]}, for which it allows no value"
             )
 
 

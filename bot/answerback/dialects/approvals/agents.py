@@ -80,6 +80,7 @@ def _read_claude(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=read_tool_name((call, "tool_name")),
         arguments=call.at("tool_input").value,
+        compared=(call.at("tool_input"),),
         notes=others(call, "tool_name", "tool_input", _SUGGESTIONS, *_EVENT_FIELDS),
         options=(allow, *suggested, deny),
     )
@@ -158,6 +159,7 @@ def _read_copilot(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=tool,
         server=server or None,
         arguments=call.at("toolInput").value,
+        compared=(call.at("toolInput"),),
         notes=others(call, "toolName", "toolInput", *_COPILOT_EVENT_FIELDS),
         options=options(allow="Allow", deny="Deny"),
     )
@@ -182,6 +184,8 @@ _ACP_IDS: Final = ("type", "toolCall", "toolCallId", "terminalId", "_meta")
 _ACP_REQUEST: Final = ("sessionId", "options", "toolCall", "subject", "_meta")
 _ACP_TOOL_CALL: Final = ("toolCallId", "name", "status", "_meta")
 """Fields of a tool call that do not describe it, and its name."""
+_ACP_EDIT: Final = ("title", "locations", "content")
+"""Fields of a tool call that are compared with the file that it changes."""
 
 
 def _read_options(
@@ -219,6 +223,10 @@ def _read_acp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=read_tool_name(*name_fields, (call, "title")),
         arguments=own or tool_call.at("rawInput").value,
+        compared=(
+            *(subject.at(key) for key in own),
+            *(tool_call.at(key) for key in (*_ACP_EDIT, "rawInput") if not own),
+        ),
         acp_kind="execute" if subject.has("command") else tool_call.at("kind").value,
         notes=together(
             others(call, *_ACP_REQUEST),
@@ -260,6 +268,7 @@ def _read_opencode(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=read_tool_name((call, "permission")),
         arguments=call.at("metadata").value,
+        compared=(call.at("metadata"),),
         notes=others(call, "permission", "metadata", "always", "id", "sessionID", "tool"),
         options=(once, always, reject) if patterns else (once, reject),
     )
@@ -273,7 +282,7 @@ _TOOL_USE: Final = ("type", "id", "name", "input")
 
 def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     """Read a request about one or several uses of tools, which are decided together."""
-    uses: list[tuple[JsonValue, Json]] = []
+    uses: list[tuple[ArgumentNode, Json]] = []
     tools: list[str] = []
     for node in call.items("toolUses", min_items=1, max_items=MAX_OPTIONS, noun="uses"):
         use = require_object(node, "toolUse") if node.is_object() else node
@@ -281,18 +290,19 @@ def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         said = together(
             others(node, "toolUse", "confirmationType"), toolUse=others(use, *_TOOL_USE)
         )
-        uses.append((use.at("input").value, said))
+        uses.append((use.at("input"), said))
     several: list[JsonValue] = [
         part
-        for tool, (arguments, said) in zip(tools, uses, strict=True)
-        for part in ({tool: arguments}, said)
+        for tool, (given, said) in zip(tools, uses, strict=True)
+        for part in ({tool: given.value}, said)
         if part
     ]
-    [(arguments, details), *_] = uses or [(None, {})]
+    [(arguments, details), *_] = uses or [(call.at("toolUses"), {})]
     is_one = len(uses) <= 1
     yield ApprovalRequest(
         tool=", ".join(dict.fromkeys(tools)),
-        arguments=arguments if is_one else several,
+        arguments=arguments.value if is_one else several,
+        compared=(arguments,) if is_one else (),
         notes=together(others(call, "toolUses", "options"), toolUses=details if is_one else {}),
         options=tuple(option for option, _ in _read_options(call, "value", "label")),
     )

@@ -45,6 +45,8 @@ class ApprovalRequest:
     """What is shown first."""
     further: tuple[Question, ...] = ()
     """Follow-up questions for some of the decisions."""
+    compared: tuple[ArgumentNode, ...] = ()
+    """The parts of the call that a grant compares on their own, above all the arguments."""
 
     def questions(self) -> tuple[Question, ...]:
         """Return the approval question and its follow-up questions."""

@@ -154,7 +154,13 @@ def _shown_fields(call: ArgumentNode) -> Json:
 def _request(call: ArgumentNode, tool: str, offered: tuple[Option, ...]) -> ApprovalRequest:
     shown = _shown_fields(call)
     command = {"command": shown.pop("command")} if "command" in shown else None
-    return ApprovalRequest(tool=tool, arguments=command, notes=shown, options=offered)
+    return ApprovalRequest(
+        tool=tool,
+        arguments=command,
+        notes=shown,
+        options=offered,
+        compared=(call.at("command"),),
+    )
 
 
 def _command_decision(answers: AnswersById, arguments: Json) -> JsonValue:
@@ -191,6 +197,7 @@ def _read_mcp_tool(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=mcp_tool_name(call.label("serverName"), tool),
         arguments=meta.at("tool_params").value,
+        compared=(meta.at("tool_params"),),
         notes=together(others(call, *_ELICITATION_FIELDS), _meta=others(meta, *_META_FIELDS)),
         options=options(accept="Allow once", **labels, decline="Deny"),
     )

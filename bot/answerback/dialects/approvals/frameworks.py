@@ -61,6 +61,7 @@ def _langchain_request(
         id=f"{DECISION}{suffix}",
         tool=read_tool_name((call, "name")),
         arguments=call.at("args").value,
+        compared=(call.at("args"),),
         notes=together(said or {}, action=others(call, *_ACTION_FIELDS)),
         options=options(**{each: _LANGCHAIN[each] for each in offered}),
         further=tuple(_langchain_follow_ups(call, offered, suffix)),
@@ -198,6 +199,7 @@ def _read_ai_sdk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=read_tool_name((tool_call, "toolName")),
         arguments=tool_call.at("input").value,
+        compared=(tool_call.at("input"),),
         notes=together(
             others(call, *_AI_SDK_REQUEST), toolCall=others(tool_call, *_AI_SDK_TOOL_CALL)
         ),
@@ -232,6 +234,7 @@ def _read_pydantic(call: ArgumentNode) -> Iterator[ApprovalRequest]:
             id=call_id,
             tool=read_tool_name((node, "tool_name")),
             arguments=parse_json_arguments(node.at("args").value),
+            compared=(node.at("args"), metadata.at(call_id)),
             notes=together(
                 # Not by the id of the call, which is another one each time.
                 {"metadata": metadata.at(call_id).value} if metadata.has(call_id) else {},
@@ -272,6 +275,7 @@ def _read_adk(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=read_tool_name((function, "name")),
         arguments=function.at("args").value,
+        compared=(function.at("args"),),
         notes=together(
             others(call, "originalFunctionCall", "toolConfirmation"),
             originalFunctionCall=others(function, "id", "name", "args"),

@@ -31,6 +31,7 @@ def _read_proxy(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         tool=read_tool_name((call, "name")),
         server=call.label("server"),
         arguments=call.at("arguments").value,
+        compared=(call.at("arguments"),),
         notes=others(call, "server", "name", "arguments", _CHANGED),
         lead=() if changed is None else (Block(title, changed, "diff"),),
         options=options(allow="Allow once", deny="Deny"),
@@ -67,6 +68,7 @@ def _read_command(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool="exec",
         arguments={"command": command},
+        compared=(call.at("command"),),
         notes=others(call, "command", *_HIDDEN_FIELDS),
         acp_kind="execute",
         options=_options(call),

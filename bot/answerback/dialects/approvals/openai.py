@@ -30,6 +30,7 @@ def _read_openai_mcp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=mcp_tool_name(call.label("server_label"), read_tool_name((call, "name"))),
         arguments=parse_json_arguments(call.at("arguments").value),
+        compared=(call.at("arguments"),),
         notes=others(call, "type", "id", "server_label", "name", "arguments"),
         options=YES_NO,
     )
@@ -60,6 +61,7 @@ def _read_openai(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     yield ApprovalRequest(
         tool=tool,
         arguments=use.arguments,
+        compared=(item.at(use.shown),),
         acp_kind=use.acp_kind,
         notes=together(
             others(call, *_OPENAI_ITEM),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Collection
+from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
+from answerback.core.form import Option
 from answerback.dialects.approvals.approval_request import ApprovalRequest, Json
-from answerback.dialects.approvals.arguments_markdown import parse_json_arguments
+
+Path: TypeAlias = tuple[str | int, ...]
 
 _ANOTHER_EACH_TIME: Final = frozenset(
     {
@@ -19,13 +22,6 @@ _ANOTHER_EACH_TIME: Final = frozenset(
     }
 )  # fmt: skip
 """Ids, times and signatures."""
-_USE: Final = frozenset(
-    {
-        *("name", "permission", "server", "toolName", "tool_name"),
-        *("args", "arguments", "input", "rawInput", "toolInput", "tool_input"),
-    }
-)
-"""Fields with the tool, its server and the arguments, which are compared on their own."""
 _OFFERED: Final = frozenset(
     {
         *("always", "allowedDecisions", "allowed_decisions", "args_schema", "availableDecisions", "options"),
@@ -39,24 +35,27 @@ _OFFERED: Final = frozenset(
 
 def unseen_fields(call: Json, one: ApprovalRequest) -> JsonValue:
     """Return what a host sent besides what is compared on its own, without what is another one each time."""
-    return _unseen({key: value for key, value in call.items() if key not in _OFFERED}, one)
+    compared = {part.path for part in one.compared}
+    return _unseen({key: value for key, value in call.items() if key not in _OFFERED}, (), compared)
 
 
-def _unseen(value: JsonValue, one: ApprovalRequest) -> JsonValue:
+def _unseen(value: JsonValue, path: Path, compared: Collection[Path]) -> JsonValue:
     if isinstance(value, list):
-        return [_unseen(item, one) for item in value]
+        return [_unseen(item, (*path, i), compared) for i, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    places = (one.arguments, one.notes, *one.notes.values())
-    seen = [each for each in places if isinstance(each, dict | list)]
     return {
-        key: _unseen(each, one)
+        key: _unseen(each, (*path, key), compared)
         for key, each in value.items()
-        if key not in _ANOTHER_EACH_TIME
-        and each is not None
-        and not any(each is part for part in seen)
-        and not any(each is part.get(key) for part in seen if isinstance(part, dict))
-        and not (
-            key in _USE and parse_json_arguments(each) in (one.tool, one.server, one.arguments)
-        )
+        if key not in _ANOTHER_EACH_TIME and each is not None and (*path, key) not in compared
     }
+
+
+def sent_options(call: Json, option: Option) -> list[JsonValue]:
+    """Return the option as its host sent it, if it sends its options as objects."""
+    listed = call.get("options")
+    return [
+        each
+        for each in (listed if isinstance(listed, list) else ())
+        if isinstance(each, dict) and option.value in each.values()
+    ]

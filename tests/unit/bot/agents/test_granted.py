@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 
 import pytest
 
-from answerback.agents.bridges.ask_people import is_machine_made
-from answerback.agents.pipe.ask_people import AskOutcome
+from answerback.agents.bridges.ask_people import Request, RequestAsker, is_machine_made
+from answerback.agents.pipe.ask_people import AskOutcome, Call
+from answerback.agents.pipe.exchange import answer_event
+from answerback.agents.pipe.json_rpc import parse_message, without_nulls
+from answerback.agents.pipe.service_calls import ServiceCalls
 from answerback.core.walker import Source
+from answerback_client import AsyncClient
 from answerback_client.models import Ask
 from tests.unit.bot.agents.hooks.test_claude_hooks_permission import get_decision, permission
-from tests.unit.bot.api.conftest import Serve, serve
+from tests.unit.bot.api.conftest import Serve, Served, serve
 from tests.unit.bot.api.test_grants import act, record, route
 
 __all__ = ["serve"]
@@ -63,3 +69,56 @@ def test_only_people_and_their_grants_decide(source: Source) -> None:
     )  # fmt: skip
     assert ask.by_person is (source in BY_PEOPLE)
     assert is_machine_made(ask) is (source not in BY_PEOPLE)
+
+
+NUMBER: Final = "1.5000000000000000000001"
+LINE: Final = (
+    b'{"hook_event_name": "PermissionRequest", "session_id": "s", "cwd": "/srv/a", '
+    b'"tool_name": "mcp__shop__delete", "tool_input": {"n": %b}}'
+)
+Carrier = Callable[[Served, bytes], Awaitable[None]]
+
+
+def _service(api: Served) -> ServiceCalls:
+    return ServiceCalls(api.running.api_url, api.tokens["ci"])
+
+
+async def _hook(api: Served, line: bytes) -> None:
+    event = parse_message(line)
+    await asyncio.to_thread(answer_event, "codex", event, _service(api), "ops", 0.1)
+
+
+async def _proxy(api: Served, line: bytes) -> None:
+    call = Call("PermissionRequest", "approval", parse_message(line), None)
+    origin = {"folder": "/srv/a"}
+    body = {**without_nulls(call._asdict()), "to": "ops", "origin": origin}
+    await asyncio.to_thread(_service(api).call, "POST", "/v1/asks", body)
+
+
+async def _bridge(api: Served, line: bytes) -> None:
+    request = Request(
+        f"r{len(line)}", "PermissionRequest", "approval", {**parse_message(line)}, None
+    )
+    request = request._replace(folder="/srv/a")
+    service = _service(api)
+    async with AsyncClient(service.url, token=service.token) as client:
+        gone = asyncio.Event()
+        gone.set()
+        asker = RequestAsker(client, {"bridge": "test"}, "ops")
+        assert await asker.ask_and_wait(request, gone) is None
+
+
+@pytest.mark.rule("GRANT-2")
+@pytest.mark.parametrize("carrier", [_hook, _proxy, _bridge])
+async def test_numbers_reach_the_service_as_their_host_wrote_them(
+    serve: Serve, carrier: Carrier
+) -> None:
+    async with serve({"ci": "agent"}, routes={"ops": route()}, default_route="ops") as api:
+        found = []
+        for number in (b"1.5", NUMBER.encode()):
+            await carrier(api, LINE % number)
+            [ask, *_] = (await api.get("/v1/asks", **api.person))[1]["asks"]
+            stored = await api.running.service.get(ask["id"])
+            assert stored is not None
+            found.append(stored.request.grants is not None)
+        assert found == [True, False]

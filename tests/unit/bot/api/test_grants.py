@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -144,6 +145,32 @@ async def test_in_doubt_nothing_is_offered(api: Served, more: Json) -> None:
     status, _ = await act(api, ask, action="answer", value=option, grant=TERMS)
     assert status == 422
     assert (await api.get(f"/v1/asks/{ask['id']}", **api.person))[1]["status"] == "open"
+
+
+WRITTEN: dict[str, bool] = {
+    "1.5": True, "0": True, "-0.0": True, "1e+16": True, "12345678901234567890": True,
+    "1.50": False, "15e-1": False, "1.5000000000000000000001": False, "-0": False, "1E2": False,
+    "0.1000000000000000055511151231257827": False, "1e400": False,
+}  # fmt: skip
+"""Numbers as a host writes them, and whether no other way to write them reads the same."""
+
+
+@pytest.mark.rule("GRANT-2")
+@pytest.mark.parametrize("number", WRITTEN)
+async def test_a_number_counts_as_it_is_written(api: Served, number: str) -> None:
+    async def offered(arguments: str) -> list[Json]:
+        where = '"name": "tools/call", "to": "ops", "origin": {"folder": "/srv/app"}'
+        body = f'{{{where}, "arguments": {arguments}}}'
+        headers = {**api.bearer("ci"), "Content-Type": "application/json"}
+        async with api.http.post("/v1/asks", data=body, headers=headers) as response:
+            ask = await response.json(content_type=None)
+            assert (response.status == 201) is (number != "1e400"), ask
+            found: list[Json] = ask["prompt"]["grants"] if response.status == 201 else []
+            return found
+
+    call = f"""{{"server": "s", "name": "t", "arguments": {{"n": [{number}]}}}}"""
+    assert bool(await offered(call)) is WRITTEN[number]
+    assert bool(await offered(json.dumps(call))) is WRITTEN[number], "as JSON in a text"
 
 
 @pytest.mark.rule("GRANT-3")

@@ -227,6 +227,9 @@ NOT_OFFERED: Final = {
         name="x", kind="edit", rawInput={"path": "/a"}, locations=["/a"], toolCallId="1"
     ),
     "a server's tool with a text": ToolCall("hitl_request", "t", "s", ToolKind.MCP, "ls", {}, {}),
+    "a number that is written otherwise": call_of(
+        "tool_approval_item", {"tool_name": "shell", "raw_item": {"arguments": '{"command": "ls", "n": 1.50}'}}
+    ),
     "places that are none": acp(
         name="x", kind="edit", rawInput={"path": "/a"}, locations="/a", toolCallId="1"
     ),

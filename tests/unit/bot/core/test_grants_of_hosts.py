@@ -52,15 +52,22 @@ OFFERED: Final = ("options", "review_configs")
 """What a host offers besides. Only the option that is chosen counts."""
 
 
-def with_one_more(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[object, Any]]:
-    """Yield the value with an unknown field in each of its objects, and where that is."""
+UNHEARD_OF: Final = ("unheard_of", 1)
+
+
+def with_one_more(
+    value: Any, field: tuple[str, object] = UNHEARD_OF, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[object, Any]]:
+    """Yield the value with the field in each of its objects that has none of this name, and where that is."""
+    name, added = field
     if isinstance(value, dict):
-        yield path, {**value, "unheard_of": 1}
+        if name not in value:
+            yield path, {**value, name: added}
     elif not isinstance(value, list):
         return
     for key in [*value] if isinstance(value, dict) else range(len(value)):
         if key not in OFFERED:
-            for at, changed in with_one_more(value[key], (*path, key)):
+            for at, changed in with_one_more(value[key], field, (*path, key)):
                 copied = value.copy()
                 copied[key] = changed
                 yield at, copied
@@ -160,9 +167,35 @@ def test_ids_do_not_count(name: str, more: Json) -> None:
     assert is_covered(granted(call, "command"), call_of(name, HOSTS[name] | more))
 
 
+REPEATED: Final = (("command", "make"), ("n", 1), ("input", MAKE), ("args", MAKE), ("name", "Bash"))
+"""Fields that repeat, elsewhere in a call, what is read of it."""
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_field_that_repeats_what_is_read_makes_it_another_call(name: str) -> None:
+    call = call_of(name, HOSTS[name])
+    offer = offered(call)
+    assert offer is not None
+    grant = granted(call, offer.matches[0].match)
+    for field in REPEATED:
+        for path, arguments in with_one_more(HOSTS[name], field):
+            other = read_tool_call(name, arguments)
+            assert other is None or not is_covered(grant, other), path
+
+
+def test_what_stands_elsewhere_is_another_call_even_if_it_says_the_same() -> None:
+    name = "session/request_permission"
+    call = HOSTS[name]["toolCall"]
+    above = call_of(name, {**HOSTS[name], "sudo": True})
+    within = call_of(name, {**HOSTS[name], "toolCall": {**call, "sudo": True}})
+    assert not is_covered(granted(above, "command"), within)
+
+
 OTHER_OPTIONS: Final = {
     "another option": {"options": [ONCE | {"optionId": "bypass"}]},
     "another label": {"options": [ONCE | {"name": "Yes, and ask nothing any more"}]},
+    "an unknown field": {"options": [ONCE | {"also": "disable the sandbox"}]},
+    "an extension": {"options": [ONCE | {"_meta": {"mode": "bypass"}}]},
 }
 
 
@@ -171,6 +204,16 @@ def test_it_chooses_only_the_option_that_was_read(options: Json) -> None:
     name = "session/request_permission"
     grant = granted(call_of(name, HOSTS[name]), "command")
     assert not is_covered(grant, call_of(name, HOSTS[name] | options))
+
+
+def test_a_field_of_the_option_that_droid_is_told_counts() -> None:
+    name = "droid.request_permission"
+    once, no = HOSTS[name]["options"]
+    grant = granted(call_of(name, HOSTS[name]), "command")
+    changed = {**HOSTS[name], "options": [{**once, "edits": "all"}, no]}
+    assert not is_covered(grant, call_of(name, changed))
+    other = {**HOSTS[name], "options": [once, {**no, "comment": "why"}]}
+    assert is_covered(grant, call_of(name, other)), "the other option does not count"
 
 
 NOT_TO_BE_GIVEN: Final[Mapping[str, Json]] = {
