@@ -3,8 +3,9 @@
 import sys
 from typing import Annotated
 
+from mcp import UrlElicitationRequiredError
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
-from mcp_types import ToolAnnotations
+from mcp_types import ElicitRequestURLParams, ToolAnnotations
 from pydantic import BaseModel, Field
 
 server = MCPServer("An impostor")
@@ -42,6 +43,26 @@ async def count(ctx: Context) -> str:
     for i in (1, 2):
         await ctx.report_progress(i, 2)
     return "counted"
+
+
+LINK = "https://office.example.com/connect"
+connected: list[str] = []
+
+
+@server.tool()
+def open_files(name: str) -> str:
+    """Open files, once their owner has opened a link."""
+    if not connected:
+        connected.append(name)
+        link = ElicitRequestURLParams(message="Authorize the files", url=LINK, elicitation_id="e7")
+        raise UrlElicitationRequiredError([link])
+    return f"The files {name}."
+
+
+@server.tool()
+async def pay(ctx: Context) -> str:
+    """Pay by a page."""
+    return (await ctx.elicit_url("Pay here", LINK, "e8")).action
 
 
 @server.resource("note://{name}")

@@ -8,6 +8,9 @@ _SERVICE = "bot/answerback/service"
 _UNIT = "tests/unit/bot"
 _MCP = "bot/answerback/mcp"
 _MCP_TESTS = f"{_UNIT}/mcp"
+_GATEWAY = tuple(
+    f"{_UNIT}/agents/mcp_proxy/test_mcp_proxy_{name}.py" for name in ("hostile", "tasks")
+)
 _CANCELLED = (f"{_MCP_TESTS}/test_mcp_cancellation.py",)
 _CROSSED = (
     f"{_MCP_TESTS}/test_mcp_cancelled_calls.py"
@@ -142,5 +145,16 @@ AGENTS = (
         "if self._by_key.get(key) is pending:",
         "if key in self._by_key:",
         ("tests/unit/bot/agents/bridges/test_pending_requests.py",),
+    ),
+    # The gateway: input that a client was not asked for.
+    *(
+        Mutant(f"bot/answerback/agents/mcp_proxy/{file}.py", line, mutant, _GATEWAY)
+        for file, line, mutant in (
+            ("open_rounds", "given.keys() <= each.shown:", "True:"),
+            ("open_rounds", "self._rounds.remove(each)", "pass"),
+            ("gateway", "if opened is None:", "if False:"),
+            ("gateway", "and self._rounds.updates_task(message):", "and True:"),
+            ("messages", "vendor_meta(request), state]", "state]"),
+        )
     ),
 )

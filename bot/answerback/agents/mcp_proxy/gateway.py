@@ -11,64 +11,30 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final
 
-from answerback.agents.acp.messages import result_of
 from answerback.agents.mcp_proxy import messages
 from answerback.agents.mcp_proxy.definitions import Definitions, DefinitionsError
 from answerback.agents.mcp_proxy.messages import RefusedLineError, ToolCall
+from answerback.agents.mcp_proxy.open_rounds import MAX_REMEMBERED, OpenRounds
 from answerback.agents.mcp_proxy.pending_asks import Pending, PendingAsks
 from answerback.agents.mcp_proxy.policy import Decision, ServerPolicy, Verdict
+from answerback.agents.mcp_proxy.progress import Progress
+from answerback.agents.mcp_proxy.server_questions import ServerQuestions
+from answerback.agents.mcp_proxy.unanswered import MAX_REQUESTS, Sent, Unanswered
 from answerback.agents.pipe.ask_people import AskClient, AskOutcome, Call
 from answerback.agents.pipe.json_rpc import (
     Json,
     as_object,
     encode_message,
-    encode_notification,
     encode_response,
     id_key,
     params,
 )
 from answerback.agents.pipe.lines import LineWriter
 
-_MAX_REQUESTS: Final = 1_000
-"""Requests in progress that are remembered, the latest ones."""
 _ALLOWED: Final = {"behavior": "allow"}
-
-
-class _Sent(NamedTuple):
-    """A request that a side has got."""
-
-    message: Json
-    definition: Json | None = None
-
-
-class _Unanswered:
-    """The requests that a side has got and not answered yet: the latest ones."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._by_key: dict[str, _Sent] = {}
-
-    def add(self, sent: _Sent) -> _Sent | None:
-        """Note a request; return the one that is forgotten for it."""
-        with self._lock:
-            self._by_key[id_key(sent.message["id"])] = sent
-            if len(self._by_key) <= _MAX_REQUESTS:
-                return None
-            return self._by_key.pop(next(iter(self._by_key)))
-
-    def take(self, request_id: object) -> _Sent | None:
-        """Return the request that a response is for, and forget it: each is answered once.
-
-        As the official SDKs do, it takes "7" for 7, where no request has the id "7".
-        """
-        keys = [id_key(request_id)]
-        if isinstance(request_id, str) and messages.NUMBER.fullmatch(request_id):
-            keys.append(request_id)
-        with self._lock:
-            key = next((each for each in keys if each in self._by_key), None)
-            return None if key is None else self._by_key.pop(key)
+_WAITING: Final = "Waiting for a person to allow this call"
 
 
 @dataclass(eq=False)
@@ -89,19 +55,21 @@ class Gateway:
     origin: Json = field(default_factory=dict)
     progress_interval: float = 15.0
     """Seconds between two reports to a client whose call waits for people."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _to_server: _Unanswered = field(default_factory=_Unanswered)
-    _to_client: _Unanswered = field(default_factory=_Unanswered)
+    _to_server: Unanswered = field(default_factory=Unanswered)
+    _to_client: Unanswered = field(default_factory=Unanswered)
     _own: set[str] = field(default_factory=set)
     """The requests of the gateway itself that the server has not answered yet, by the keys of their ids."""
     _task_questions: dict[str, None] = field(default_factory=dict)
     """What tasks have asked people, the latest: a task repeats it until it has the answer."""
-    _rounds: dict[str, Json] = field(default_factory=dict)
-    """The calls that the client sends again with further input, and what people have answered already."""
+    _rounds: OpenRounds = field(default_factory=OpenRounds)
 
     def __post_init__(self) -> None:
+        self._progress = Progress(self.client, self.progress_interval)
         self._calls = PendingAsks(self.people, self.warn)
         self._elicitations = PendingAsks(self.people, self.warn)
+        self._questions = ServerQuestions(
+            self.policy.name, self._elicitations, self._progress, self.origin
+        )
 
     def end(self) -> None:
         self._calls.end()
@@ -133,27 +101,51 @@ class Gateway:
             self._elicitations.cancel(f"input {key}")
         elif "method" not in message and self._to_client.take(message.get("id")) is None:
             self.warn("The client answered a request that it had not received.")
+        elif message.get("method") == messages.TASK_UPDATE and self._rounds.updates_task(message):
+            self._pass_on(line, message)
+        elif messages.continues(message):
+            self._continue(message, line)
         else:
             if message.get("method") == messages.TASK_CANCEL:
                 self._elicitations.cancel(_task_key(params(message).get("taskId")))
-            self._continue(line, message, self._take_round(message))
+            self._pass_on(line, message)
 
-    def _continue(
-        self, line: bytes, message: Json, answers: Json | None, definition: Json | None = None
-    ) -> None:
-        """Pass on a request with what people answered in its last round."""
-        if answers:
+    def _continue(self, message: Json, line: bytes, definition: Json | None = None) -> None:
+        """Pass on what the client was asked for, with what people have answered in the same round."""
+        opened = self._rounds.take(message)
+        if opened is None:
+            self._refuse(
+                message,
+                "it brings input that the client was not asked for: people answer what the server asks. "
+                "Send it without inputResponses and requestState",
+            )
+            return
+        if opened.answers:
             given = as_object(params(message).get("inputResponses"))
-            merged = {"inputResponses": {**given, **answers}}
-            message = {**message, "params": {**params(message), **merged}}
-            line = encode_message(message)
+            line = messages.with_answers(line, {**given, **opened.answers})
         self._pass_on(line, message, definition)
 
-    def _pass_on(self, line: bytes, message: Json, definition: Json | None = None) -> None:
+    def _refuse(self, message: Json, why: str) -> None:
+        self.warn(f"Refused a message from the client: {why}.")
+        if "id" in message or messages.is_tool_call(message):
+            text = f"Refused: {why}."
+            self.client.try_write_line(
+                messages.error_response(message, messages.INVALID_PARAMS, text)
+            )
+
+    def _pass_on(
+        self,
+        line: bytes,
+        message: Json,
+        definition: Json | None = None,
+        *,
+        is_repeated: bool = False,
+    ) -> None:
+        line = messages.declare_elicitation(message, line)
         if "method" in message and "id" in message:
-            forgotten = self._to_server.add(_Sent(message, definition))
+            forgotten = self._to_server.add(Sent(message, line, definition, is_repeated))
             if forgotten is not None:
-                text = f"More than {_MAX_REQUESTS} requests wait for {self.policy.name}."
+                text = f"More than {MAX_REQUESTS} requests wait for {self.policy.name}."
                 self.client.try_write_line(
                     messages.error_response(forgotten.message, messages.NOT_ALLOWED, text)
                 )
@@ -162,14 +154,11 @@ class Gateway:
     def _call(self, message: Json, line: bytes) -> None:
         call = messages.read_tool_call(message)
         if isinstance(call, str):
-            self.warn(f"Refused a call: {call}.")
-            self.client.try_write_line(
-                messages.error_response(message, messages.INVALID_PARAMS, f"Refused: {call}.")
-            )
+            self._refuse(message, call)
             return
         definition = self.definitions.listed(call.name)
-        if (answers := self._take_round(message)) is not None:
-            self._continue(line, message, answers, definition)
+        if messages.continues(message):
+            self._continue(message, line, definition)
             return
         verdict = self._decide(call, definition)
         if verdict.decision is Decision.PASS:
@@ -180,8 +169,7 @@ class Gateway:
         else:
             pending = self._calls.open(id_key(message["id"]))
             _start(self._hold, pending, call, message, line, definition)
-            if (token := messages.progress_token(message)) is not None:
-                _start(self._report_progress, pending, token)
+            _start(self._progress.report, pending, messages.progress_tokens(message), _WAITING)
 
     def _decide(self, call: ToolCall, definition: Json | None) -> Verdict:
         """Decide by the policy. What would pass is asked about if the tool is not what was allowed before."""
@@ -208,7 +196,13 @@ class Gateway:
         self, pending: Pending, call: ToolCall, message: Json, line: bytes, definition: Json | None
     ) -> None:
         """Ask people about a call, and pass it on if they allow it."""
-        arguments: Json = {"server": self.policy.name, **call._asdict()}
+        arguments: Json = {
+            "server": self.policy.name,
+            "name": call.name,
+            "arguments": call.arguments,
+        }
+        if call.meta:
+            arguments["_meta"] = call.meta
         if change := self.definitions.change(call.name, definition):
             arguments["changed"] = change
         asked = Call(messages.TOOL_CALL, "approval", arguments, None, origin=self.origin)
@@ -220,20 +214,6 @@ class Gateway:
             self._pass_on(line, message, definition)
         else:
             self.client.try_write_line(messages.denial(message, _why_not(outcome)))
-
-    def _report_progress(self, pending: Pending, token: object) -> None:
-        count = 0
-        while not pending.over.wait(self.progress_interval):
-            count += 1
-            # Less than any progress that the server may report later: it must only grow.
-            self.client.try_write_line(
-                encode_notification(
-                    "notifications/progress",
-                    progressToken=token,
-                    progress=count / 1_000_000,
-                    message="Waiting for a person to allow this call",
-                )
-            )
 
     # --- from the server -----------------------------------------------------------------------
 
@@ -250,23 +230,31 @@ class Gateway:
                 self._from_server(message, line)
 
     def _from_server(self, message: Json, line: bytes) -> None:
-        if message.get("method") == messages.ELICITATION and "id" in message:
+        method = message.get("method")
+        if method == messages.ELICITATION and "id" in message:
             pending = self._elicitations.open(id_key(message["id"]))
             _start(self._elicit, pending, message)
-        elif message.get("method") == messages.CANCELLED:
+        elif method == messages.CANCELLED:
             if not self._elicitations.cancel(id_key(params(message).get("requestId"))):
                 self.client.write_line(line)
-        elif "method" not in message:
+        elif method is None:
             self._relay_response(message, line)
         elif "id" in message:
-            self._to_client.add(_Sent(message))
+            self._to_client.add(Sent(message))
             self.client.write_line(line)
-        elif messages.elicitations(params(message)):
+        elif not (method == messages.LINK_COMPLETE and self._questions.complete(message)):
+            self._relay_notification(message, line)
+
+    def _relay_notification(self, message: Json, line: bytes) -> None:
+        fields = params(message)
+        if message["method"] == messages.PROGRESS:
+            self._progress.note(message)
+        if messages.elicitations(fields):
             # The client will ask for the task's state, too; then people are asked.
-            rest = messages.without_elicitations(params(message))
-            self.client.write_line(encode_message({**message, "params": rest}))
-        else:
-            self.client.write_line(line)
+            fields = messages.without_elicitations(fields)
+            line = encode_message({**message, "params": fields})
+        self._rounds.show_task(fields.get("taskId"), fields)
+        self.client.write_line(line)
 
     def _relay_response(self, message: Json, line: bytes) -> None:
         if (key := id_key(message.get("id"))) in self._own:
@@ -282,61 +270,70 @@ class Gateway:
         if sent.message["method"] == messages.TOOL_LISTING and "tools" in result:
             is_first_page = params(sent.message).get("cursor") is None
             self.definitions.add_listing(result["tools"], is_first_page=is_first_page)
-        if result.get("resultType") == "input_required":
+        if (links := messages.required_links(message)) and not sent.is_repeated:
+            _start(self._open_links, sent, links, line)
+        elif result.get("resultType") == "input_required":
             _start(self._require_input, sent, message, line)
-            return
+        else:
+            self._relay_result(sent, message, line)
+
+    def _relay_result(self, sent: Sent, message: Json, line: bytes) -> None:
+        result = as_object(message.get("result"))
         if messages.elicitations(result):
             self._ask_for_task(sent.message, result)
-            line = encode_message({**message, "result": messages.without_elicitations(result)})
+            result = messages.without_elicitations(result)
+            line = encode_message({**message, "result": result})
+        self._rounds.show_task(_task_id(sent.message, result), result)
         self.client.write_line(line)
 
     def _elicit(self, pending: Pending, request: Json) -> None:
-        answer = self._ask_for_server(pending, params(request))
+        tokens = self._to_server.progress_tokens()
+        answer = self._questions.answer(pending, params(request), tokens)
         if answer is not None:
             response = {"jsonrpc": "2.0", "id": request["id"], "result": answer}
             self.send(encode_response(request["id"], answer), response)
 
-    def _ask_for_server(self, pending: Pending, fields: Json) -> Json | None:
-        """Ask people a question of the server, headed by its name; None if it was cancelled."""
-        if isinstance(text := fields.get("message"), str):
-            fields = {**fields, "message": f"The server {self.policy.name} asks: {text}"}
-        asked = Call(messages.ELICITATION, "elicitation", fields, None, origin=self.origin)
-        outcome = self._elicitations.ask(pending, asked)
-        return (
-            result_of(messages.ELICITATION, outcome) if self._elicitations.close(pending) else None
-        )
+    def _open_links(self, sent: Sent, links: list[Json], line: bytes) -> None:
+        """Ask people to open links, and make the request again; if nobody can be asked, the client gets the error."""
+        key = f"input {id_key(sent.message['id'])}"
+        opened = self._questions.open_links(key, links, messages.progress_tokens(sent.message))
+        if opened is True:
+            self._pass_on(sent.line, sent.message, sent.definition, is_repeated=True)
+        elif opened is not False:
+            if opened.ask is not None and messages.is_tool_call(sent.message):
+                text = f"The user did not open what {self.policy.name} needs for this call."
+                line = messages.denial(sent.message, text)
+            self.client.try_write_line(line)
 
-    def _require_input(self, sent: _Sent, response: Json, line: bytes) -> None:
+    def _require_input(self, sent: Sent, response: Json, line: bytes) -> None:
         """Ask people what a result asks, and send the request again; the client gets what is not for people."""
         result, answers = response["result"], {}
+        tokens = messages.progress_tokens(sent.message)
         for key, fields in messages.elicitations(result).items():
             pending = self._elicitations.open(f"input {id_key(sent.message['id'])}")
-            answer = self._ask_for_server(pending, fields)
+            answer = self._questions.answer(pending, fields, tokens)
             if answer is None:
                 return
             answers[key] = answer
         rest = messages.without_elicitations(result) if answers else result
         if answers and not rest["inputRequests"]:
-            again = messages.with_answers(sent.message, result, answers)
-            self._pass_on(encode_message(again), again, sent.definition)
+            state = {"requestState": result.get("requestState")}
+            again = messages.with_answers(sent.line, answers, **state)
+            self._pass_on(again, sent.message, sent.definition)
             return
-        if answers or messages.is_tool_call(sent.message):
-            with self._lock:
-                self._rounds[messages.round_key(sent.message, result.get("requestState"))] = answers
-                if len(self._rounds) > _MAX_REQUESTS:
-                    del self._rounds[next(iter(self._rounds))]
+        self._rounds.open(sent.message, rest, answers)
         self.client.try_write_line(
             encode_message({**response, "result": rest}) if answers else line
         )
 
     def _ask_for_task(self, request: Json, task: Json) -> None:
         """Ask people what a task asks, once, and give it the answers."""
-        task_id = task.get("taskId", params(request).get("taskId"))
+        task_id = _task_id(request, task)
         for key, fields in messages.elicitations(task).items():
             question = json.dumps([task_id, key])
             if question not in self._task_questions:
                 self._task_questions[question] = None
-                if len(self._task_questions) > _MAX_REQUESTS:
+                if len(self._task_questions) > MAX_REMEMBERED:
                     del self._task_questions[next(iter(self._task_questions))]
                 pending = self._elicitations.open(_task_key(task_id))
                 _start(self._answer_task, pending, request, task_id, key, fields)
@@ -344,23 +341,17 @@ class Gateway:
     def _answer_task(
         self, pending: Pending, request: Json, task_id: object, key: str, fields: Json
     ) -> None:
-        answer = self._ask_for_server(pending, fields)
+        answer = self._questions.answer(pending, fields)
         if answer is not None:
             own_id = f"answerback-{secrets.token_hex(8)}"
             self._own.add(id_key(own_id))
             update = messages.task_update(own_id, request, task_id, {key: answer})
             self.send(encode_message(update), update)
 
-    def _take_round(self, message: Json) -> Json | None:
-        """What people answered in the last round of a request, if this continues it: each once.
 
-        None: nothing, and if it is a call, people have not allowed it in that round.
-        """
-        fields = params(message)
-        if "inputResponses" not in fields and "requestState" not in fields:
-            return None
-        with self._lock:
-            return self._rounds.pop(messages.round_key(message, fields.get("requestState")), None)
+def _task_id(request: Json, fields: Json) -> object:
+    """The task that a result is about."""
+    return fields.get("taskId", params(request).get("taskId"))
 
 
 def _task_key(task_id: object) -> str:

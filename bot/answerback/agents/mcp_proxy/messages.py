@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import IO, Final, NamedTuple
 
-from answerback.agents.pipe.json_rpc import Json, as_object, encode_message, params
+from answerback.agents.pipe.json_rpc import Json, as_object, encode_message, objects, params
+from answerback.agents.pipe.json_text import with_members
 from answerback.core import strict_json
 
 MAX_LINE: Final = 4 * 2**20
@@ -23,18 +24,60 @@ TOOL_CALL: Final = "tools/call"
 TOOL_LISTING: Final = "tools/list"
 ELICITATION: Final = "elicitation/create"
 CANCELLED: Final = "notifications/cancelled"
+PROGRESS: Final = "notifications/progress"
+LINK_COMPLETE: Final = "notifications/elicitation/complete"
 TASK_CANCEL: Final = "tasks/cancel"
+TASK_UPDATE: Final = "tasks/update"
 VERSION_META: Final = "io.modelcontextprotocol/protocolVersion"
+_CAPABILITIES_META: Final = "io.modelcontextprotocol/clientCapabilities"
 _PARSE_ERROR: Final = -32700
 INVALID_PARAMS: Final = -32602
 NOT_ALLOWED: Final = -32000
+_LINKS_REQUIRED: Final = -32042
+"""The error of a request for which a person has to open links first, in the older generation."""
+_MAX_LINKS: Final = 10
+"""Links of an error that people are asked to open, one after the other."""
 _KEPT: Final = 256
 """Bytes of the beginning and the end of a line that is too long: its id may be there."""
 _ID: Final = rb'"id"\s*:\s*(-?\d{1,15}|"[\w.:/-]{1,100}")'
 NUMBER: Final = re.compile(r"-?[1-9]\d{0,14}|0", re.ASCII)
 """A number as an id may be written in a string."""
-_FIELDS: Final = ("jsonrpc", "id", "method", "params", "result", "error")
-_PARAMS: Final = ("name", "arguments", "requestId", "inputResponses", "requestState")
+_REQUEST: Final = ("jsonrpc", "id", "method", "params")
+_FIELDS: Final = {each: each for each in (*_REQUEST, "result", "error")}
+_PARAMS: Final = {
+    each.casefold(): each
+    for each in ("name", "arguments", "requestId", "taskId", "inputResponses", "requestState")
+} | {"input_responses": "inputResponses", "request_state": "requestState"}
+"""The fields that decide about a request, by the names that some programs take for theirs: the official Python SDK
+reads those with underscores too."""
+_METHODS: Final = (
+    *(TOOL_CALL, TOOL_LISTING, ELICITATION, CANCELLED, PROGRESS, LINK_COMPLETE),
+    *(TASK_CANCEL, TASK_UPDATE, "tasks/get", "tasks/result", "initialize"),
+)
+_METHOD: Final = re.compile(r"[!-~]+")
+_CALL_PARAMS: Final = frozenset(
+    {"name", "arguments", "_meta", "task", "inputResponses", "requestState"}
+)
+_PROTOCOL_META: Final[dict[str, type | tuple[type, ...]]] = {
+    "progressToken": (str, int),
+    VERSION_META: str,
+    _CAPABILITIES_META: dict,
+    "io.modelcontextprotocol/clientInfo": dict,
+    "io.modelcontextprotocol/logLevel": str,
+    "io.modelcontextprotocol/related-task": dict,
+    "traceparent": str,
+    "tracestate": str,
+}
+"""The metadata of a request that the protocol defines."""
+_ID_META: Final = frozenset(
+    {
+        *("claudecode/toolUseId", "vscode.conversationId", "vscode.requestId"),
+        *("ai.opencode/sessionID", "antigravity.google/conversation_id"),
+        *("callId", "threadId", "sessionId"),
+    }
+)
+"""Ids of calls and sessions that clients add: they are others each time, and mean nothing to people."""
+_PLAIN_ID: Final = re.compile(r"[\w.:-]{1,100}", re.ASCII)
 _ID_AT_START: Final = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + _ID + rb"\s*[,}]")
 _ID_AT_END: Final = re.compile(_ID + rb'(?:\s*,\s*"jsonrpc"\s*:\s*"2\.0")?\s*\}\s*$')
 
@@ -92,36 +135,81 @@ def _ambiguity(message: Json) -> str | None:
     """Return why some programs would take a message for another one; None if none would."""
     for fields, known in ((message, _FIELDS), (params(message), _PARAMS)):
         for key in fields:
-            if key not in known and key.casefold() in known:
-                return (
-                    f"{json.dumps(key)} is like {key.casefold()}, which some programs take it for"
-                )
-    if "method" in message and (
-        not isinstance(message["method"], str) or message.keys() & {"result", "error"}
-    ):
+            like = known.get(key.casefold(), key)
+            if key != like:
+                return f"{json.dumps(key)} is like {like}, which some programs take it for"
+    if "method" not in message:
+        return None
+    method = message["method"]
+    if not isinstance(method, str) or message.keys() & {"result", "error"}:
         return "it is neither a request nor a response"
+    if not _METHOD.fullmatch(method):
+        return "its method has characters that a program might ignore"
+    if method not in _METHODS and method.casefold() in _METHODS:
+        return f"its method is like {method.casefold()}, which some programs take it for"
     return None
 
 
 class ToolCall(NamedTuple):
     name: str
     arguments: Json
+    meta: Json
+    """What a vendor's program tells the server besides."""
 
 
 def is_tool_call(message: Json) -> bool:
-    """Whether a server could take a message for a call of a tool."""
-    return str(message.get("method")).strip().casefold() == TOOL_CALL
+    """Whether a message is a call of a tool, well formed or not."""
+    return message.get("method") == TOOL_CALL
 
 
 def read_tool_call(message: Json) -> ToolCall | str:
     """Read a call of a tool; or return what is wrong with it."""
     fields = params(message)
     name, arguments = fields.get("name"), fields.get("arguments")
-    if message["method"] != TOOL_CALL or not isinstance(message.get("id"), str | int):
+    if not isinstance(message.get("id"), str | int):
         return f"a tool is called by a request {TOOL_CALL} with an id"
     if not isinstance(name, str) or len(name) > _MAX_NAME or not isinstance(arguments, dict | None):
         return f"the name must be a string of up to {_MAX_NAME} characters, the arguments an object"
-    return ToolCall(name, arguments or {})
+    unknown = sorted({*message} - {*_REQUEST} | {*fields} - _CALL_PARAMS)
+    if unknown:
+        return f"nobody would see {json.dumps(unknown[0])}, which is no field of a call"
+    task = fields.get("task")
+    if not isinstance(fields.get("_meta"), dict | None) or not isinstance(task, dict | None):
+        return "_meta and task must be objects"
+    if task and ({*task} != {"ttl"} or not isinstance(task["ttl"], int | float | None)):
+        return "task may have a ttl only, in milliseconds"
+    return ToolCall(name, arguments or {}, vendor_meta(message))
+
+
+def vendor_meta(message: Json) -> Json:
+    """The metadata of a request that the protocol does not define, without ids of calls and sessions."""
+    return {
+        key: value
+        for key, value in as_object(params(message).get("_meta")).items()
+        if not isinstance(value, _PROTOCOL_META.get(key, ()))
+        and not (key in _ID_META and isinstance(value, str) and _PLAIN_ID.fullmatch(value))
+    }
+
+
+def declare_elicitation(message: Json, line: bytes) -> bytes:
+    """The line of a client's request in which the client can ask its user by form and by url, as the gateway does."""
+    if message.get("method") == "initialize":
+        path: tuple[str, ...] = ("params", "capabilities")
+    elif is_modern(message):
+        path = ("params", "_meta", _CAPABILITIES_META)
+    else:
+        return line
+    at: Json = message
+    for key in path:
+        at = at.get(key, {})
+        if not isinstance(at, dict):
+            return line
+    declared = as_object(at.get("elicitation"))
+    missing = {mode: {} for mode in ("form", "url") if not isinstance(declared.get(mode), dict)}
+    if not missing:
+        return line
+    changed = {"elicitation": {**declared, **missing}}
+    return with_members(line.decode(), path, changed).encode() + b"\n"
 
 
 def error_response(message: Json, code: int, text: str) -> bytes:
@@ -145,9 +233,10 @@ def is_modern(message: Json) -> bool:
     return VERSION_META in as_object(params(message).get("_meta"))
 
 
-def progress_token(message: Json) -> object:
-    """What a client wants progress to be reported under; None if it wants none."""
-    return as_object(params(message).get("_meta")).get("progressToken")
+def progress_tokens(message: Json) -> list[object]:
+    """What a client wants progress of a request to be reported under: one, or nothing."""
+    token = as_object(params(message).get("_meta")).get("progressToken")
+    return [] if token is None else [token]
 
 
 def elicitations(fields: Json) -> dict[str, Json]:
@@ -160,6 +249,20 @@ def elicitations(fields: Json) -> dict[str, Json]:
     }
 
 
+def inputs(fields: Json) -> frozenset[str]:
+    """The keys of all requests for input in a result or a notification."""
+    return frozenset(as_object(fields.get("inputRequests")))
+
+
+def required_links(response: Json) -> list[Json]:
+    """The links that a person has to open before a request is made again, as its error says; else none."""
+    error = as_object(response.get("error"))
+    found = objects(as_object(error.get("data")).get("elicitations"))
+    is_link = [each.get("mode") == "url" for each in found]
+    is_required = error.get("code") == _LINKS_REQUIRED and len(found) <= _MAX_LINKS
+    return found if is_required and all(is_link) else []
+
+
 def without_elicitations(fields: Json) -> Json:
     """The same with the other requests for input only."""
     asked = elicitations(fields)
@@ -167,12 +270,15 @@ def without_elicitations(fields: Json) -> Json:
     return {**fields, "inputRequests": rest}
 
 
-def with_answers(request: Json, result: Json, answers: Json) -> Json:
-    """A request as its client sends it again, with answers to the input that the result requires."""
-    fields = _without(params(request), "inputResponses", "requestState")
-    if "requestState" in result:
-        fields["requestState"] = result["requestState"]
-    return {**request, "params": {**fields, "inputResponses": answers}}
+def continues(message: Json) -> bool:
+    """Whether a request is sent again after input was required."""
+    return not params(message).keys().isdisjoint({"inputResponses", "requestState"})
+
+
+def with_answers(line: bytes, answers: Json, **state: str | None) -> bytes:
+    """The line of a request as its client sends it again, with answers and with the state of the round, if given."""
+    changed = {"inputResponses": answers, **state}
+    return with_members(line.decode(), ["params"], changed).encode() + b"\n"
 
 
 def task_update(request_id: str, request: Json, task: object, answers: Json) -> Json:
@@ -180,13 +286,13 @@ def task_update(request_id: str, request: Json, task: object, answers: Json) -> 
     meta = _without(as_object(params(request).get("_meta")), "progressToken")
     fields: Json = {"taskId": task, "inputResponses": answers}
     fields |= {"_meta": meta} if meta else {}
-    return {"jsonrpc": "2.0", "id": request_id, "method": "tasks/update", "params": fields}
+    return {"jsonrpc": "2.0", "id": request_id, "method": TASK_UPDATE, "params": fields}
 
 
 def round_key(request: Json, state: object) -> str:
     """What makes a request the same when it is sent again after input was required."""
     again = _without(params(request), "_meta", "inputResponses", "requestState")
-    return json.dumps([request.get("method"), again, state], sort_keys=True)
+    return json.dumps([request.get("method"), again, vendor_meta(request), state], sort_keys=True)
 
 
 def _without(fields: Json, *names: str) -> Json:

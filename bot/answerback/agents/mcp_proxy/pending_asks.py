@@ -14,6 +14,8 @@ class Pending(Asking):
     """A request that waits for people."""
 
     key: str
+    done: threading.Event = field(default_factory=threading.Event)
+    """Set once the server itself has got what it asked for."""
 
 
 @dataclass(eq=False)
@@ -46,10 +48,11 @@ class PendingAsks:
         """Withdraw what a request has asked, and return whether it was waiting."""
         with self._lock:
             cancelled = [each for each in self._open if each.key == key]
-        were_open = [self._cancel(each) for each in cancelled]
+        were_open = [self.withdraw(each) for each in cancelled]
         return any(were_open)
 
-    def _cancel(self, pending: Pending) -> bool:
+    def withdraw(self, pending: Pending) -> bool:
+        """Withdraw what a request has asked, and return whether it was waiting."""
         was_open = self.close(pending)
         self.people.withdraw_in_background(pending)
         return was_open
@@ -70,5 +73,5 @@ class PendingAsks:
         with self._lock:
             still_open = [*self._open]
         for pending in still_open:
-            self._cancel(pending)
+            self.withdraw(pending)
         self.people.end(still_open)

@@ -236,3 +236,12 @@ def test_metadata_counts_whatever_the_call_it_is_about_is_called() -> None:
     grant = granted(of("1", why="a"), "command")
     assert is_covered(grant, of("2", why="a"))
     assert not is_covered(grant, of("2", why="b"))
+
+
+def test_what_a_vendor_tells_the_server_counts_and_its_ids_do_not() -> None:
+    name = "tools/call"
+    grant = granted(call_of(name, HOSTS[name]), "tool")
+    for meta in ({"acme.example/force": True}, {"acme.example/force": False}):
+        forced = call_of(name, HOSTS[name] | {"_meta": meta})
+        assert not is_covered(grant, forced)
+        assert is_covered(granted(forced, "tool"), forced)

@@ -24,7 +24,13 @@ from tests.unit.bot.mcp_proxy_support import (
 )
 
 PASS_ALL = 'rules = [{ tool = "*", do = "pass" }]'
-MODERN: Json = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+_KEYS = "io.modelcontextprotocol/"
+MODERN: Json = {
+    "_meta": {
+        f"{_KEYS}protocolVersion": "2026-07-28",
+        f"{_KEYS}clientCapabilities": {"elicitation": {"form": {}, "url": {}}},
+    }
+}
 FORM = {
     "message": "Which?",
     "requestedSchema": {"type": "object", "properties": {"n": {"type": "integer"}}},
@@ -147,12 +153,18 @@ async def test_a_call_that_cannot_be_asked_about_is_denied(tmp_path: Path) -> No
     [
         {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "create_issue"}},
         {**call(), "id": None},
-        {**call(), "method": " Tools/Call"},
-        {**call(), "method": "TOOLS/CALL"},
         call(name=7),
         call(name="n" * 200),
         call(arguments=[1]),
         {**call(), "params": []},
+        {**call(), "args": {"title": "Ho"}},
+        call(args={"title": "Ho"}),
+        call(tool="delete_all"),
+        call(meta={}),
+        call(_meta=[]),
+        call(task={"ttl": 5, "tool": "delete_all"}),
+        call(task={"ttl": {}}),
+        call(task=5),
     ],
 )
 async def test_what_a_server_might_take_for_a_call_is_refused(
@@ -174,6 +186,14 @@ async def test_what_a_server_might_take_for_a_call_is_refused(
         (b'{"id":7,"method":"tools/call","params":{"name":"x","Name":"y"}}', 7),
         (b'{"id":7,"method":null,"result":{}}', 7),
         (b'{"id":7,"method":"ping","error":{}}', 7),
+        (b'{"id":7,"method":"tools/call","params":{"inputresponses":{}}}', 7),
+        (b'{"id":7,"method":"tools/call","params":{"RequestState":"s"}}', 7),
+        (b'{"id":7,"method":"prompts/get","params":{"input_responses":{}}}', 7),
+        (b'{"id":7,"method":"tools/call\\u0000"}', 7),
+        (b'{"id":7,"method":" tools/call"}', 7),
+        (b'{"id":7,"method":"tools\\u200b/call"}', 7),
+        (b'{"id":7,"method":"TOOLS/CALL"}', 7),
+        (b'{"id":7,"method":"Tasks/Update"}', 7),
         (b'{"id":7,"params":"\xff"}', 7),
         (b'{"id":7,"params":NaN}', 7),
         (b'{"id":7,"params":\r{"id":8,"method":"tools/call"}\r}', 7),
@@ -193,6 +213,14 @@ async def test_what_a_server_might_take_for_a_call_is_refused(
             "case-below",
             "no-method",
             "two-kinds",
+            "input-case",
+            "state-case",
+            "input-underscore",
+            "method-nul",
+            "method-blank",
+            "method-invisible",
+            "method-capitals",
+            "update-capitals",
             "utf8",
             "nan",
             "cr",

@@ -259,6 +259,14 @@ def required(request_id: Any, state: str | None = "s", **requests: Json) -> Json
     return response(request_id, resultType="input_required", inputRequests=requests, **more)
 
 
+async def is_refused(client: Client, message: Json) -> None:
+    """Send a message that does not reach the server."""
+    await client.send(message)
+    refused = await client.next()
+    assert (refused["id"], refused["error"]["code"]) == (message["id"], -32602), refused
+    assert "Refused: " in refused["error"]["message"]
+
+
 ASKED = {"method": "elicitation/create", "params": FORM}
 ROOTS = {"method": "roots/list"}
 ANSWERED = {"action": "accept", "content": {"n": 3}}
@@ -269,8 +277,7 @@ ANSWERED = {"action": "accept", "content": {"n": 3}}
 async def test_a_result_that_asks_people_is_continued_for_the_client(
     client: Client, service: Served, state: str | None
 ) -> None:
-    sent = request("prompts/get", 3, name="p", inputResponses={"old": {}}, requestState="old")
-    await client.passes(sent)
+    await client.passes(request("prompts/get", 3, name="p"))
     await client.make_server_say(required(3, state, a=ASKED))
     await service.act(await service.newest(), **value({"n": 3}))
     again = json.loads(await client.received_line())
@@ -289,13 +296,13 @@ async def test_what_people_answered_is_not_lost_when_the_client_answers_the_rest
     await service.act(await service.newest(), **value({"n": 3}))
     await client.expect(required(3, b=ROOTS))
     roots: Json = {"b": {"roots": []}}
-    await client.passes(request("prompts/get", 4, name="q", requestState="s", inputResponses=roots))
+    await is_refused(client, request("prompts/get", 4, name="q", requestState="s"))
     again = request("prompts/get", 5, name="p", requestState="s", inputResponses=roots)
     await client.send(again)
     assert json.loads(await client.received_line()) == request(
         "prompts/get", 5, name="p", requestState="s", inputResponses={**roots, "a": ANSWERED}
     )
-    await client.passes(again)
+    await is_refused(client, again)
 
 
 @pytest.mark.rule("GATEWAY-6")
@@ -316,8 +323,7 @@ async def test_what_else_a_result_requires_comes_from_the_client_and_the_call_go
     await client.make_server_say(required(8, "t", b=ROOTS))
     await client.expect(required(8, "t", b=ROOTS))
     await client.passes({**call(request_id=9, **MODERN, requestState="t", inputResponses=roots)})
-    await client.send(again)  # a second time it is another call
-    await service.newest(3)
+    await is_refused(client, again)  # a second time it continues nothing
 
 
 @pytest.mark.rule("GATEWAY-6")
@@ -338,3 +344,54 @@ async def test_the_policy_denies_without_asking(service: Served, tmp_path: Path)
         text = await client.is_denied(call())
         assert text == "The policy for github denies this call (rule 1)."
         assert await nobody_was_asked(service)
+
+
+@pytest.mark.rule("GATEWAY-6")
+@pytest.mark.parametrize("policy", ["", PASS_ALL])
+async def test_the_client_answers_nothing_that_a_server_asks_its_user(
+    service: Served, tmp_path: Path, policy: str
+) -> None:
+    answers: Json = {"a": ANSWERED}
+    async with run_client(service.url, tmp_path, policy=policy) as client:
+        await client.list_tools(TOOL)
+        for given in ({"inputResponses": answers}, {"requestState": "s"}, {"inputResponses": {}}):
+            await is_refused(client, call(**MODERN, **given))
+            await is_refused(client, request("prompts/get", 3, name="p", **given))
+        await is_refused(client, request("tasks/update", 4, taskId="t", inputResponses=answers))
+        await client.passes(request("tasks/update", 4, taskId="t"))
+        assert await nobody_was_asked(service)
+
+
+@pytest.mark.rule("GATEWAY-6")
+async def test_the_client_gives_only_what_it_was_asked_for_in_a_round(
+    trusting: Client, service: Served
+) -> None:
+    """A server that looks for answers before it asks would take those for people's."""
+    await trusting.list_tools(TOOL)
+    await trusting.passes(call(**MODERN))
+    await trusting.make_server_say(required(7, b=ROOTS))
+    await trusting.expect(required(7, b=ROOTS))
+    roots: Json = {"b": {"roots": []}}
+    more: Json = {"requestState": "s", "inputResponses": {**roots, "a": ANSWERED}}
+    await is_refused(trusting, call(**MODERN, **more))
+    await is_refused(trusting, call(**MODERN, inputResponses=roots))  # without the state
+    vendor = {"_meta": {**MODERN["_meta"], "acme.example/force": True}}
+    await is_refused(trusting, call(**vendor, requestState="s", inputResponses=roots))
+    await trusting.passes(call(**MODERN, requestState="s", inputResponses=roots))
+    assert await nobody_was_asked(service)
+
+
+@pytest.mark.rule("GATEWAY-2")
+async def test_people_see_what_a_vendor_adds_to_a_call_but_no_ids(
+    client: Client, service: Served
+) -> None:
+    ids = {"claudecode/toolUseId": "toolu_01", "progressToken": 3, "traceparent": "00-1-2-01"}
+    line = await client.send(call(_meta={**ids, "acme.example/force": True, "callId": {"x": 1}}))
+    ask = await service.newest()
+    context = ask.form.questions[0].context or ""
+    assert "acme.example/force: true" in context
+    assert "callId" in context  # it is no id
+    for hidden in ("toolu_01", "progressToken", "traceparent"):
+        assert hidden not in context
+    await service.act(ask, **value(ALLOW))
+    assert await client.received_line() == line.encode()

@@ -63,9 +63,9 @@ async def never(context: object, params: object) -> ElicitResult:
 
 @asynccontextmanager
 async def connected(
-    service: Served, folder: Path, mode: str, transport: str
+    service: Served, folder: Path, mode: str, transport: str, *, elicits: bool = True
 ) -> AsyncIterator[Client]:
-    """Connect a client by the proxy."""
+    """Connect a client by the proxy, which can ask its user or cannot."""
     policy = folder / "policy.toml"
     policy.write_text(POLICY)
     async with AsyncExitStack() as stack:
@@ -81,7 +81,8 @@ async def connected(
             ],
             env={**os.environ, "PYTHONPATH": PYTHONPATH},
         )
-        made = Client(stdio_client(proxy), mode=mode, elicitation_callback=never)
+        callback = never if elicits else None
+        made = Client(stdio_client(proxy), mode=mode, elicitation_callback=callback)
         yield await stack.enter_async_context(made)
 
 
@@ -107,7 +108,7 @@ async def test_calls_pass_or_wait_for_people_and_the_servers_question_goes_to_pe
 ) -> None:
     async with connected(service, tmp_path, mode, transport) as client:
         tools = (await client.list_tools()).tools
-        assert {tool.name for tool in tools} == {"read_note", "move", "count"}
+        assert {tool.name for tool in tools} == {"read_note", "move", "count", "open_files", "pay"}
         assert text(await client.call_tool("read_note", {"name": "a"})) == "The note a."
         [content] = (await client.read_resource("note://b")).contents
         assert content.model_dump()["text"] == "The note b."
@@ -147,3 +148,30 @@ async def test_a_call_that_people_deny_is_not_made(
         denied = await calling
         assert denied.is_error
         assert said in text(denied)
+
+
+@pytest.mark.rule("GATEWAY-10")
+@pytest.mark.parametrize(("mode", "transport"), matrix.every(3, WAYS))
+async def test_people_are_asked_for_a_client_that_cannot_ask_its_user(
+    service: Served, tmp_path: Path, mode: str, transport: str
+) -> None:
+    async with connected(service, tmp_path, mode, transport, elicits=False) as client:
+        await client.list_tools()  # which says what to repeat in headers
+        moving = asyncio.create_task(client.call_tool("move", {"thing": "Lamp"}))
+        await service.act(await service.newest(), **value("allow"))
+        await service.act(await service.newest(2), **value({"floor": 3}))
+        assert text(await moving) == "Lamp is on floor 3."
+
+        if mode == "legacy":  # the newer generation has no requests of servers
+            paying = asyncio.create_task(client.call_tool("pay", {}))
+            await service.act(await service.newest(3), **value("allow"))
+            await service.act(await service.newest(4), **value(True))
+            assert text(await paying) == "accept"
+
+        count = 5 if mode == "legacy" else 3
+        opening = asyncio.create_task(client.call_tool("open_files", {"name": "a"}))
+        await service.act(await service.newest(count), **value("allow"))
+        link = await service.newest(count + 1)
+        assert "with a link to office.example.com" in headline_of(link.form)
+        await service.act(link, **value(True))
+        assert text(await opening) == "The files a."

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.mcp_proxy import definitions, gateway, messages
+from answerback.agents.mcp_proxy import definitions, gateway, messages, open_rounds, unanswered
 from answerback.agents.mcp_proxy.definitions import Definitions, DefinitionsError
 from answerback.agents.mcp_proxy.gateway import Gateway
 from answerback.agents.mcp_proxy.messages import RefusedLineError
@@ -185,7 +185,9 @@ def test_an_ask_that_opens_after_its_call_was_cancelled_is_withdrawn(tmp_path: P
 
 @pytest.mark.rule("GATEWAY-3")
 def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateway, "_MAX_REQUESTS", 2)
+    monkeypatch.setattr(unanswered, "MAX_REQUESTS", 2)
+    monkeypatch.setattr(open_rounds, "MAX_REMEMBERED", 2)
+    monkeypatch.setattr(gateway, "MAX_REMEMBERED", 2)
     parts = Parts(tmp_path, ask=answering(lambda: AskOutcome(ALLOWED, "")))
     parts.client_says(*(request("ping", n) for n in range(4)))
     assert [error["id"] for error in parts.client.lines(2)] == [0, 1]
@@ -196,7 +198,7 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
         more = {"resultType": "input_required", "requestState": str(n), "inputRequests": {}}
         parts.server_says(response(n, **more))
         parts.client.lines(n + 3)
-    assert len(parts.gateway._rounds) == 2
+    assert len(parts.gateway._rounds._rounds) == 2
     sure = {"method": "elicitation/create", "params": {"message": "Sure?"}}
     for n, key in enumerate("abca"):
         parts.client_says(request("tasks/get", n, taskId="t"))

@@ -109,3 +109,28 @@ def test_a_server_that_takes_no_answers_for_its_task_is_reported(tmp_path: Path)
     parts.server_says({"jsonrpc": "2.0", "id": update["id"], "error": error})
     assert parts.warnings == ["github does not take what people have answered."]
     assert len(parts.client.lines(1)) == 1
+
+
+@pytest.mark.rule("GATEWAY-6")
+def test_the_client_gives_a_task_only_what_it_was_shown(tmp_path: Path) -> None:
+    def update(number: int, *keys: str, task: str = "t") -> Json:
+        given = {key: {"roots": []} for key in keys}
+        return request("tasks/update", number, taskId=task, inputResponses=given)
+
+    parts = Parts(tmp_path, ask=answering(lambda: AskOutcome(YES, "")))
+    parts.client_says(poll(1))
+    parts.got_one.clear()
+    parts.server_says(waiting(1, a=ASKED, b=ROOTS))
+    assert parts.got_one.wait(WAIT)
+    announced: Json = {"jsonrpc": "2.0", "method": "notifications/tasks"}
+    parts.server_says({**announced, "params": {"taskId": "u", "inputRequests": {"c": ROOTS}}})
+    parts.client_says(update(2, "a"), update(3, "a", "b"), update(4, "b", task="u"))
+    refused = parts.client.lines(5)[2:]
+    assert [(each["id"], each["error"]["code"]) for each in refused] == [
+        (2, -32602),
+        (3, -32602),
+        (4, -32602),
+    ]
+    count = len(parts.sent)
+    parts.client_says(update(5, "b"), update(6, "c", task="u"))
+    assert [each["id"] for each in parts.sent[count:]] == [5, 6]
