@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from aiohttp import web
@@ -49,6 +49,10 @@ class AgentTokens:
         )
         return next(named, None)
 
+    @property
+    def hashes(self) -> Collection[str]:
+        return self._agents.keys()
+
     def find_agent(self, token: str) -> Agent | None:
         hashed = hash_of(token)
         matching = [
@@ -80,6 +84,11 @@ class Authenticator:
         self.holders = holders
         self.required = configured.required
         """Whether callers need a token."""
+
+    async def token_hashes(self) -> Collection[str]:
+        """The hashes of the tokens of agents and front ends."""
+        connected = () if self._connected is None else await self._connected.list_for(None)
+        return [*self._configured.hashes, *(each.token_hash for each in connected)]
 
     async def authenticate_agent(self, request: web.Request) -> Agent | None:
         """The agent, or front end, whose token a request carries; None if callers need no tokens.

@@ -45,14 +45,15 @@ SERVICE_OPERATIONS: Final = (
         {
             200: ResponseSpec("The proof.", wire.ProofBody),
             400: _BAD,
-            404: ResponseSpec("The service has no key."),
+            404: ResponseSpec("The service has no key, or no such token."),
         },
         query=key_proof.ProofQuery,
         roles=None,
         description="For local tools, before they send the person's key: `proof` is the HMAC-SHA256 under the key, in "
         "hexadecimal, of `answerback:proof:NONCE:HOST:PORT`, with the IP address and the port that the connection was "
         "made to. Another program on this port does not know the key, and a proof that it forwards names another "
-        "address.",
+        "address. With `token`, the proof is for an agent's token: that of `answerback:token-proof:NONCE` under the "
+        "token's hash.",
     ),
     get(
         "healthz",

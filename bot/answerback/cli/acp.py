@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.options import SERVICE_URL, TOKEN_ENV, ServiceUrl, To, TokenEnv
+from answerback.cli.options import SERVICE_URL, TOKEN_ENV, PassToken, ServiceUrl, To, TokenEnv
 
 
 def command(
@@ -19,6 +19,7 @@ def command(
     url: ServiceUrl = SERVICE_URL,
     token_env: TokenEnv = TOKEN_ENV,
     to: To = None,
+    pass_token: PassToken = False,
 ) -> None:
     """Run an ACP agent for an editor; people can answer it in the editor or in chat.
 
@@ -30,9 +31,15 @@ def command(
     from answerback.agents.pipe.ask_people import AskClient
     from answerback.agents.pipe.lines import LineWriter, read_lines
     from answerback.agents.pipe.service_calls import ServiceCalls
-    from answerback.cli.piped_program import own_streams, start_program, start_relay
+    from answerback.cli.piped_program import (
+        environment_without,
+        own_streams,
+        start_program,
+        start_relay,
+    )
 
-    agent = start_program(command_line, _warn)
+    environment = None if pass_token else environment_without([token_env])
+    agent = start_program(command_line, environment, _warn)
     editor_in, editor_out = own_streams()
     service = ServiceCalls(url.rstrip("/"), os.environ.get(token_env) or None, token_env)
     to_agent, to_editor = LineWriter(agent.stdin), LineWriter(editor_out)

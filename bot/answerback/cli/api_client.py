@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from answerback.cli.ask_output import get_dicts
 from answerback.cli.output import fail
+from answerback.cli.proved_token import proof_in
 from answerback.cli.service_address import resolve_url
 from answerback.ports.person_key import key_proof
 from answerback_client import (
@@ -156,15 +156,8 @@ class _KeyBearer:
             body = await response.content.read(_MAX_PROOF)
         parts = urlsplit(self.base)
         expected = key_proof(self.key.encode(), nonce, parts.hostname or "", parts.port or 80)
-        if not hmac.compare_digest(_proof_in(body), expected.encode()):
+        if not hmac.compare_digest(proof_in(body), expected.encode()):
             raise UnprovedServiceError(
                 f"The program at {self.base} did not prove that it is your Answerback service, so it got no key and "
                 "nothing was done. Another program may be using its port."
             )
-
-
-def _proof_in(body: bytes) -> bytes:
-    try:
-        return str(json.loads(body)["proof"]).encode("utf-8", "replace")
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return b""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from answerback.cli.options import SERVICE_URL, TOKEN_ENV, To
+from answerback.cli.options import SERVICE_URL, TOKEN_ENV, PassToken, To
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -93,6 +93,7 @@ def codex(
     url: _Url = SERVICE_URL,
     token_env: _TokenEnv = TOKEN_ENV,
     to: To = None,
+    pass_token: PassToken = False,
 ) -> None:
     """Run `codex app-server` for a client that starts this command instead, and forward what Codex asks to people.
 
@@ -102,4 +103,6 @@ def codex(
     """
     from answerback.cli import bridged_server
 
-    bridged_server.relay_codex(command or ["codex", "app-server"], url, token_env, to)
+    bridged_server.relay_codex(
+        command or ["codex", "app-server"], url, token_env, to, pass_token=pass_token
+    )

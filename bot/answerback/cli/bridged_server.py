@@ -27,6 +27,8 @@ from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.agents.pipe.lines import MAX_LINE, LineTooLongError
 from answerback.cli.api_client import START_HINT
 from answerback.cli.output import fail, say
+from answerback.cli.piped_program import environment_without
+from answerback.cli.proved_token import open_session
 from answerback.cli.state_folder import state_folder
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
 
@@ -65,14 +67,20 @@ def follow_openclaw(
     _run(follow())
 
 
-def relay_codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
+def relay_codex(
+    command: list[str], url: str, token_env: str, to: str | None, *, pass_token: bool
+) -> None:
     """Relay between a client, on standard input and output, and an app server that this starts."""
 
     async def relay() -> None:
         async with _connected(url, token_env) as (client, late):
             try:
                 child = await asyncio.create_subprocess_exec(
-                    *command, stdin=PIPE, stdout=PIPE, limit=MAX_LINE
+                    *command,
+                    stdin=PIPE,
+                    stdout=PIPE,
+                    limit=MAX_LINE,
+                    env=None if pass_token else environment_without([token_env]),
                 )
             except OSError as error:
                 fail(f"Cannot start {command[0]}: {error.strerror}. Is Codex installed?")
@@ -125,20 +133,21 @@ async def _connected(
 ) -> AsyncIterator[tuple[AsyncClient, LateAnswerSource]]:
     """Connect to the service; ends the command if it cannot be reached or refuses the token."""
     token = os.environ.get(token_env) or None
-    async with AsyncClient(url, token, patience=_START_PATIENCE) as first:
+    async with open_session(url, token, token_env) as http:
         try:
-            await first.open_asks(1)
+            await AsyncClient(url, http=http, patience=_START_PATIENCE).open_asks(1)
         except UnreachableError as error:
             fail(f"{error} {START_HINT}")
         except UnauthorizedError as error:
             fail(f"{url}: {error} The bridge reads the token from {token_env}.")
-    async with AsyncClient(url, token, patience=math.inf) as client:
+        client = AsyncClient(url, http=http, patience=math.inf)
         yield client, LateAnswerSource(url.rstrip("/"), token)
 
 
 def _run(work: Coroutine[object, object, None]) -> None:
     """Run until done or stopped by a signal; the work is cancelled then, and may still withdraw asks."""
     stopped: list[int] = []
+    trouble: Exception | None = None
 
     async def until_stopped() -> None:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -155,6 +164,11 @@ def _run(work: Coroutine[object, object, None]) -> None:
     try:
         asyncio.run(until_stopped())
     except* (ForeignServerError, ClientError, LineTooLongError) as group:
-        fail(str(group.exceptions[0]))
+        trouble = group.exceptions[0]
     except* asyncio.CancelledError:
+        pass
+    # Not above: what is raised in an `except*` comes out in a group, which Python 3.11.2 prints as a crash.
+    if trouble is not None:
+        fail(str(trouble))
+    if stopped:
         sys.exit(128 + stopped[0])  # as shells report the end by a signal

@@ -113,7 +113,8 @@ def command(
     if url is not None:
         _run_over_http(gateway_of, client_in, url, headers)
     else:
-        _run_program(gateway_of, client_in, command_line or [])
+        variables = [each.partition("=")[2] for each in header_env or []]
+        _run_program(gateway_of, client_in, command_line or [], [token_env, *variables])
 
 
 def _choose_policy(
@@ -163,13 +164,17 @@ def _check_address(url: str, pairs: list[str]) -> dict[str, str]:
 
 
 def _run_program(
-    gateway_of: Callable[..., Gateway], client_in: IO[bytes], command_line: list[str]
+    gateway_of: Callable[..., Gateway],
+    client_in: IO[bytes],
+    command_line: list[str],
+    secrets: list[str],
 ) -> NoReturn:
     from answerback.agents.mcp_proxy.messages import read_bounded
     from answerback.agents.pipe.lines import LineWriter
-    from answerback.cli.piped_program import start_program, start_relay
+    from answerback.cli.piped_program import environment_without, start_program, start_relay
 
-    program = start_program(command_line, _warn)
+    # With the token, the server could ask for itself, and read what people answer.
+    program = start_program(command_line, environment_without(secrets), _warn)
     to_server = LineWriter(program.stdin)
     gateway = gateway_of(send=lambda line, _message: to_server.try_write_line(line))
     start_relay(

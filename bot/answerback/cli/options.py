@@ -54,3 +54,10 @@ To = Annotated[
     str | None,
     typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
 ]
+PassToken = Annotated[
+    bool,
+    typer.Option(
+        "--pass-token",
+        help="Let the program have the token too: its own hooks or its MCP server need it.",
+    ),
+]

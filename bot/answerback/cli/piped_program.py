@@ -7,13 +7,16 @@ plus the signal's number, as in a shell.
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import FrameType
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
+
+from answerback.cli.options import TOKEN_ENV
 
 if TYPE_CHECKING:
     from answerback.agents.pipe.lines import LineWriter
@@ -36,10 +39,16 @@ class Pipes(NamedTuple):
         return status if status >= 0 else 128 - status
 
 
-def start_program(command: list[str], warn: Warn) -> Pipes:
+def environment_without(secrets: Collection[str]) -> dict[str, str]:
+    """The environment for a program that must not get these variables, nor the usual one for a token."""
+    return {key: value for key, value in os.environ.items() if key not in {*secrets, TOKEN_ENV}}
+
+
+def start_program(command: list[str], environment: dict[str, str] | None, warn: Warn) -> Pipes:
     """Start a program, which gets the signals that end this one; exits if it cannot be started."""
+    pipe = subprocess.PIPE
     try:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment)
     except OSError as error:
         warn(f"Cannot run {command[0]}: {error.strerror}.")
         sys.exit(_EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else _EXIT_CANNOT_RUN)

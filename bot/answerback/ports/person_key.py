@@ -20,6 +20,7 @@ from typing import Final
 from answerback.core.ask import ANYONE
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
+from answerback.ports.token_proof import hash_of as hash_of
 
 OPERATOR: Final = "operator"
 """The user id of a caller who presents the service's own key."""
@@ -79,11 +80,6 @@ def is_personal(key: str) -> bool:
 def new_token() -> str:
     """Generate an agent's or a front end's token: 256 random bits, of which only the hash is stored."""
     return _TOKEN_PREFIX + secrets.token_urlsafe(32)
-
-
-def hash_of(key: str) -> str:
-    """The hash of a key or a token. A secret with 256 random bits needs no slow hash."""
-    return "sha256:" + hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def operator_holder(key: str, person: Person) -> KeyHolder:

@@ -22,6 +22,8 @@ from answerback.agents.hooks.host import (
 from answerback.agents.pipe.denials import deny, output
 
 _ASK_TOOL: Final = "ask_user"
+_ALLOWED: Final[Json] = {"decision": "allow"}
+"""Not `{}`, which any program on the service's port could say."""
 _CONVERSATION_TOOLS: Final = frozenset({"ask_user", "ask_user_question", "check_answers"})
 """Our tools that take the id of a conversation."""
 
@@ -60,7 +62,7 @@ def _answer(event: Json, outcome: Outcome) -> Json:
         return {"continue": False, "stopReason": "The user ended the turn."}
     asks = event.get("tool_name") == _ASK_TOOL
     why_not = outcome.description if asks else outcome.denial_reason
-    return {} if why_not is None else deny(HOST.name, event, why_not)
+    return _ALLOWED if why_not is None else deny(HOST.name, event, why_not)
 
 
 def _answer_at_once(event: Json) -> Json | None:
@@ -73,8 +75,8 @@ def _answer_at_once(event: Json) -> Json | None:
     session = text_in(event, "session_id")
     arguments = parse_arguments(event.get("tool_input"))
     if text_in(context, "tool_name") not in _CONVERSATION_TOOLS or session is None:
-        return {}
-    return output(event, {"tool_input": {"conversation": session, **arguments}})
+        return _ALLOWED
+    return _ALLOWED | output(event, {"tool_input": {"conversation": session, **arguments}})
 
 
 HOST: Final = Host(

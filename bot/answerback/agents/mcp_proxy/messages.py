@@ -199,13 +199,15 @@ def declare_elicitation(message: Json, line: bytes) -> bytes:
         path = ("params", "_meta", _CAPABILITIES_META)
     else:
         return line
-    at: Json = message
+    at: object = message
     for key in path:
-        at = at.get(key, {})
+        at = as_object(at).get(key, {})
         if not isinstance(at, dict):
             return line
-    declared = as_object(at.get("elicitation"))
-    missing = {mode: {} for mode in ("form", "url") if not isinstance(declared.get(mode), dict)}
+    declared = as_object(as_object(at).get("elicitation"))
+    missing: Json = {
+        mode: {} for mode in ("form", "url") if not isinstance(declared.get(mode), dict)
+    }
     if not missing:
         return line
     changed = {"elicitation": {**declared, **missing}}

@@ -124,7 +124,9 @@ class AskClient:
         path = _path(ask["id"])
         try:
             while ask["status"] == "open":
-                ask = self._call("GET", path, wait=LONG_POLL, patience=ANSWER_PATIENCE)
+                ask = self._call(
+                    "GET", path, wait=LONG_POLL, patience=ANSWER_PATIENCE, waits_out_others=True
+                )
         except ServiceUnavailableError as error:
             return AskOutcome(None, f"{error} The question stays open ({ask['id']}).")
         return AskOutcome(ask)
@@ -170,7 +172,7 @@ class AskClient:
 
     def _call(self, method: str, path: str, *body: Any, **more: Any) -> Json:
         """Call the API and return the ask, if that is what came back."""
-        status, ask, _ = self.service.call(method, path, *body, **more)
+        status, ask = self.service.call(method, path, *body, **more)
         if not _is_ask(ask):
             raise self.service.foreign(status)
         return ask

@@ -13,6 +13,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
+from answerback.agents.pipe.answer_shapes import is_answer
 from answerback.agents.pipe.denials import denial
 from answerback.agents.pipe.json_rpc import without_nulls
 from answerback.agents.pipe.service_calls import (
@@ -60,9 +61,13 @@ def answer_event(
     """
     try:
         if decides(agent, event):
-            return Answer(_ask(agent, event, service, to, wait, patience) or None)
-        found = _exchange(agent, _shorten(event), service, {"to": to}, None, LOOKUP_PATIENCE)
-        return Answer(found[1] or None)
+            answer = _ask(agent, event, service, to, wait, patience)
+        else:
+            query = {"to": to}
+            _, answer = _exchange(agent, _shorten(event), service, query, None, LOOKUP_PATIENCE)
+        if is_answer(agent, event, answer):
+            return Answer(answer or None)
+        failure: Exception = service.foreign(HTTPStatus.OK)
     except ServiceUnavailableError as error:
         # A late answer is not lost if the service is down: the next event fetches it.
         return Answer(denial(agent, event, str(error)))
@@ -82,7 +87,9 @@ def _ask(
         poll = min(max(until - time.monotonic(), 0.0), LONG_POLL)  # 0: the time is up
         query = {"to": to, "wait": f"{wait:g}", "poll": f"{poll:g}"}
         try:
-            is_open, body = _exchange(agent, event, service, query, key, patience)
+            is_open, body = _exchange(
+                agent, event, service, query, key, patience, waits_out_others=bool(state)
+            )
         except ServiceUnavailableError as error:
             if state:
                 raise ServiceUnavailableError(f"{error} {state}") from error
@@ -100,13 +107,22 @@ def _exchange(
     query: dict[str, str | None],
     key: str | None,
     patience: float,
+    *,
+    waits_out_others: bool = False,
 ) -> tuple[bool, Json]:
     """Pass an event on; return whether its ask is still open, and the body: the host's answer, once it has ended."""
     path = f"/hooks/{agent}?{urlencode(without_nulls(query))}"
     timeout = LOOKUP_PATIENCE if key is None else CALL_TIMEOUT
-    status, body, hook = service.call("POST", path, event, key, patience=patience, timeout=timeout)
-    if hook != agent:
-        raise service.foreign(status)
+    status, body = service.call(
+        "POST",
+        path,
+        event,
+        key,
+        patience=patience,
+        timeout=timeout,
+        hook=agent,
+        waits_out_others=waits_out_others,
+    )
     return status == HTTPStatus.ACCEPTED, body
 
 

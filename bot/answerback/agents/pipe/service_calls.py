@@ -6,9 +6,11 @@ what it sends is bounded and checked.
 
 from __future__ import annotations
 
+import hmac
 import http.client
 import json
 import os
+import secrets
 import socket
 import struct
 import time
@@ -20,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from answerback.core.strict_json import dump_as_written
+from answerback.ports.token_proof import hash_of, token_id, token_proof
 
 Json = dict[str, Any]
 
@@ -35,6 +38,9 @@ _FIRST_PAUSE: Final = 0.25
 _MAX_PAUSE: Final = 5.0
 _MAX_RESPONSE: Final = 4 * 2**20
 """Bytes of a response: a form of the largest size that the service accepts stays far below."""
+_MAX_PROOF: Final = 4_096
+"""Bytes of a proof, which may come from any program."""
+_TOKEN_UNKNOWN: Final = b'"Token unknown"'
 _MAX_REASON: Final = 2_000
 """Characters of a refusal that are passed on."""
 _CONNECTIONS: Final = {
@@ -67,6 +73,10 @@ class RefusedError(Exception):
         self.body = body or {}
 
 
+class ForeignServiceError(RefusedError):
+    """What answered is not the service, or does not know the token, which was not sent then."""
+
+
 class TooManyAsksError(RefusedError):
     """The agent has reached one of its limits, and may try again after ``retry_after`` seconds."""
 
@@ -80,8 +90,6 @@ class Response(NamedTuple):
 
     status: int
     body: Json
-    hook: str | None
-    """The hook that answered, according to its header."""
 
 
 class DeliveryReceipt:
@@ -143,14 +151,21 @@ class ServiceCalls:
         wait: int = 0,
         patience: float = LOOKUP_PATIENCE,
         timeout: float = CALL_TIMEOUT,
+        hook: str | None = None,
+        waits_out_others: bool = False,
     ) -> Response:
         """Call the API, retrying while the service is down.
+
+        With a token, each try begins with a challenge: while the service is down, any program may have its port.
 
         Args:
             key: the call's idempotency key.
             wait: seconds for which the service may hold its response.
             patience: seconds for which the call is retried.
             timeout: seconds after which a single try fails.
+            hook: the hook that has to answer.
+            waits_out_others: whether the call is also retried while another program answers: the service was there
+                before, and comes back.
 
         Raises:
             ServiceUnavailableError: the service is still down.
@@ -168,9 +183,13 @@ class ServiceCalls:
         lost = False
         while True:
             try:
-                return self._call_once(method, path, raw, headers, timeout)
-            except (ServiceUnavailableError, TooManyAsksError) as error:
-                if isinstance(error, TooManyAsksError):
+                return self._call_once(method, path, raw, headers, timeout, hook)
+            except (ServiceUnavailableError, TooManyAsksError, ForeignServiceError) as error:
+                if isinstance(error, ForeignServiceError):
+                    if not waits_out_others:
+                        raise
+                    least = pause
+                elif isinstance(error, TooManyAsksError):
                     least = error.retry_after
                 else:
                     least = pause
@@ -181,7 +200,13 @@ class ServiceCalls:
             pause = min(pause * 2, _MAX_PAUSE)
 
     def _call_once(
-        self, method: str, path: str, raw: bytes | None, headers: dict[str, str], timeout: float
+        self,
+        method: str,
+        path: str,
+        raw: bytes | None,
+        headers: dict[str, str],
+        timeout: float,
+        hook: str | None,
     ) -> Response:
         connection, base = self._connection(timeout)
         connected = False
@@ -190,6 +215,8 @@ class ServiceCalls:
             connected = True
             if self.receipt is not None:
                 self.receipt.hold_connection(connection.sock)
+            if self.token:
+                self._challenge(connection, base, self.token)
             connection.request(method, base + path, raw, headers)
             response = connection.getresponse()
             content = response.read(_MAX_RESPONSE + 1)
@@ -200,20 +227,51 @@ class ServiceCalls:
             raise failure from error
         finally:
             connection.close()
-        if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise ServiceUnavailableError(f"{self.url} answered HTTP {response.status}.")
+        self._check_up(response.status)
         if response.status == HTTPStatus.UNAUTHORIZED:
-            token_state = "holds a different one" if self.token else "is not set"
-            raise RefusedError(
-                f"Nobody could be asked: Answerback at {self.url} requires an agent's token, and the environment "
-                f"variable {self.token_env} {token_state}. The user has to put the token there."
-            )
+            raise self._wrong_token("is not set")
         body = self._parse(response.status, content)
         if response.status == HTTPStatus.TOO_MANY_REQUESTS:
             raise TooManyAsksError(_refusal(body), response.headers.get("Retry-After", ""))
         if response.status >= HTTPStatus.BAD_REQUEST:
             raise RefusedError(_refusal(body), body)
-        return Response(response.status, body, response.headers.get("Answerback-Hook"))
+        if hook is not None and response.headers.get("Answerback-Hook") != hook:
+            raise self.foreign(response.status)
+        return Response(response.status, body)
+
+    def _challenge(self, connection: http.client.HTTPConnection, base: str, token: str) -> None:
+        """Make the listener prove that it knows the token, before that is sent."""
+        nonce, hashed = secrets.token_hex(16), hash_of(token)
+        query = f"nonce={nonce}&token={token_id(hashed)}"
+        connection.request("GET", f"{base}/v1/proof?{query}")
+        response = connection.getresponse()
+        content = response.read(_MAX_PROOF)
+        self._check_up(response.status)
+        try:
+            body = json.loads(content)
+            proof = str(body["proof"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            proof = ""
+        if hmac.compare_digest(
+            proof.encode("utf-8", "replace"), token_proof(hashed, nonce).encode()
+        ):
+            return
+        if response.status == HTTPStatus.NOT_FOUND and _TOKEN_UNKNOWN in content:
+            raise self._wrong_token("holds a different one")
+        raise ForeignServiceError(
+            f"The program at {self.url} did not prove that it knows the token in {self.token_env}, and did not get it. "
+            "It is another program, or an older Answerback: the user has to check that."
+        )
+
+    def _check_up(self, status: int) -> None:
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise ServiceUnavailableError(f"{self.url} answered HTTP {status}.")
+
+    def _wrong_token(self, held: str) -> RefusedError:
+        return RefusedError(
+            f"Nobody could be asked: Answerback at {self.url} requires an agent's token, and the environment "
+            f"variable {self.token_env} {held}. The user has to put the token there."
+        )
 
     def _connection(self, timeout: float) -> tuple[http.client.HTTPConnection, str]:
         """Return a connection and the path of the service's address."""
@@ -233,9 +291,9 @@ class ServiceCalls:
             raise self.foreign(status)
         return body
 
-    def foreign(self, status: int) -> RefusedError:
+    def foreign(self, status: int) -> ForeignServiceError:
         """Build the error for a response that is not Answerback's."""
-        return RefusedError(f"The server at {self.url} is not Answerback (HTTP {status}).")
+        return ForeignServiceError(f"The server at {self.url} is not Answerback (HTTP {status}).")
 
 
 def _refusal(body: Json) -> str:

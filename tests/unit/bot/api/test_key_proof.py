@@ -16,6 +16,7 @@ from aiohttp.test_utils import TestServer
 
 from answerback.cli.api_client import resolve_access
 from answerback.ports.person_key import hash_of, key_proof
+from answerback.ports.token_proof import token_id
 from answerback_storage.person_key_file import PersonKeyFile
 from tests.unit.bot.api.conftest import Serve, Served
 from tests.unit.bot.api.test_export import run_command
@@ -172,3 +173,17 @@ def test_which_addresses_get_the_key_of_this_folder(tmp_path: Path) -> None:
     agent = f'[agents.ci]\ntoken_hash = "{hash_of("t")}"\n[server]\nhost = "10.0.0.5"\n'
     elsewhere.write_text(config.read_text().replace("[server]\n", agent))
     assert resolve_access("http://127.0.0.1:8420", None, elsewhere).key is None
+
+
+@pytest.mark.rule("AUTH-18")
+async def test_the_service_proves_that_it_knows_an_agents_token(serve: Serve) -> None:
+    async with serve(roles={"ci": "agent", "front": "surface"}) as api:
+        for hashed in map(hash_of, api.tokens.values()):
+            status, body = await api.get(f"/v1/proof?nonce={NONCE}&token={token_id(hashed)}")
+            message = f"answerback:token-proof:{NONCE}".encode()
+            proof = hmac.digest(hashed.encode(), message, "sha256").hex()
+            assert (status, body) == (200, {"proof": proof})
+        unknown = token_id(hash_of("ab_unknown"))
+        status, body = await api.get(f"/v1/proof?nonce={NONCE}&token={unknown}")
+        assert (status, body["title"]) == (404, "Token unknown")
+        assert (await api.get(f"/v1/proof?nonce={NONCE}&token={unknown}0"))[0] == 400

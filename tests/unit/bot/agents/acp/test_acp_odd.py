@@ -36,7 +36,7 @@ def saying(answer: Any) -> AskClient:
 
     class Says(ServiceCalls):
         def call(self, *_: object, **__: object) -> Response:
-            return Response(200, answer, None)
+            return Response(200, answer)
 
     return AskClient(Says(AWAY))
 
@@ -106,7 +106,7 @@ def test_a_service_that_goes_while_people_think_leaves_the_decision_to_the_edito
         def call(self, method: str, *_: object, **__: object) -> Response:
             if method == "GET":
                 raise error
-            return Response(201, {"id": "ask_1", "status": "open"}, None)
+            return Response(201, {"id": "ask_1", "status": "open"})
 
     parts = Parts(AskClient(Goes(AWAY)))
     parts.proxy.relay_from_agent([line(elicitation())])

@@ -93,7 +93,7 @@ ANSWERS: list[tuple[str, Json, Json, Json]] = [
     ("grok", GROK, value("9090"), denied(GROK, "The user answered: Which port?\n9090")),
     ("grok", GROK, REPLY, denied(GROK, "The user did not choose an answer, and replied: Ask Ada.")),
     ("grok", GROK, END, denied(GROK, ENDED)),
-    ("gemini", GEMINI, value("allow"), {}),
+    ("gemini", GEMINI, value("allow"), {"decision": "allow"}),
     ("gemini", GEMINI, value("deny"), {"decision": "deny", "reason": NOT_ALLOWED}),
     ("gemini", GEMINI, REPLY, {"decision": "deny", "reason": "Ask Ada."}),
     ("gemini", GEMINI, END, STOP),
@@ -198,15 +198,18 @@ NO_LEAVE: list[tuple[str, Json, Json]] = [
     (
         "gemini",
         GEMINI_MCP,
-        output(
-            GEMINI_MCP,
-            tool_input={"conversation": GEMINI_MCP["session_id"], **GEMINI_MCP["tool_input"]},
-        ),
+        {
+            "decision": "allow",
+            **output(
+                GEMINI_MCP,
+                tool_input={"conversation": GEMINI_MCP["session_id"], **GEMINI_MCP["tool_input"]},
+            ),
+        },
     ),
     (
         "gemini",
         {**GEMINI_MCP, "mcp_context": {"server_name": "answerback", "tool_name": "get_answer"}},
-        {},
+        {"decision": "allow"},
     ),
 ]
 

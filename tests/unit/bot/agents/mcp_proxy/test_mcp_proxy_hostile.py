@@ -354,7 +354,12 @@ async def test_the_client_answers_nothing_that_a_server_asks_its_user(
     answers: Json = {"a": ANSWERED}
     async with run_client(service.url, tmp_path, policy=policy) as client:
         await client.list_tools(TOOL)
-        for given in ({"inputResponses": answers}, {"requestState": "s"}, {"inputResponses": {}}):
+        wrong: list[Json] = [
+            {"inputResponses": answers},
+            {"requestState": "s"},
+            {"inputResponses": {}},
+        ]
+        for given in wrong:
             await is_refused(client, call(**MODERN, **given))
             await is_refused(client, request("prompts/get", 3, name="p", **given))
         await is_refused(client, request("tasks/update", 4, taskId="t", inputResponses=answers))

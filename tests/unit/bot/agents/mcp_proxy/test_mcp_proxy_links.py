@@ -47,7 +47,7 @@ COMPLETE = {
     "method": "notifications/elicitation/complete",
     "params": {"elicitationId": "e7"},
 }
-BOTH = {"form": {}, "url": {}}
+BOTH: Json = {"form": {}, "url": {}}
 VERSION = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 

@@ -130,7 +130,7 @@ def test_whatever_fails_denies(tmp_path: Path) -> None:
         def call(self, method: str, *_: object, **__: object) -> Response:
             if method == "GET":
                 raise RuntimeError("a bug")
-            return Response(201, {"id": "ask_1", "status": "open"}, None)
+            return Response(201, {"id": "ask_1", "status": "open"})
 
     people = AskClient(Fails("http://127.0.0.1:1"))
     parts = Parts(tmp_path, ask=people.ask, report_no_answer=lambda _: AskOutcome(None, ""))
@@ -165,12 +165,12 @@ def test_an_ask_that_opens_after_its_call_was_cancelled_is_withdrawn(tmp_path: P
         def call(self, method: str, path: str, *_: object, **__: object) -> Response:
             if method == "POST":
                 assert cancelled.wait(WAIT)
-                return Response(201, {"id": "ask_1", "status": "open"}, None)
+                return Response(201, {"id": "ask_1", "status": "open"})
             if method == "DELETE":
                 assert path == "/v1/asks/ask_1"
                 withdrawn.set()
             assert withdrawn.wait(WAIT)
-            return Response(200, {"id": "ask_1", "status": "withdrawn"}, None)
+            return Response(200, {"id": "ask_1", "status": "withdrawn"})
 
     people = AskClient(Opens("http://127.0.0.1:1"))
     withdraw = people.withdraw_in_background

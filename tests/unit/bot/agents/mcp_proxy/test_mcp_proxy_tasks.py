@@ -114,7 +114,7 @@ def test_a_server_that_takes_no_answers_for_its_task_is_reported(tmp_path: Path)
 @pytest.mark.rule("GATEWAY-6")
 def test_the_client_gives_a_task_only_what_it_was_shown(tmp_path: Path) -> None:
     def update(number: int, *keys: str, task: str = "t") -> Json:
-        given = {key: {"roots": []} for key in keys}
+        given: Json = {key: {"roots": []} for key in keys}
         return request("tasks/update", number, taskId=task, inputResponses=given)
 
     parts = Parts(tmp_path, ask=answering(lambda: AskOutcome(YES, "")))
