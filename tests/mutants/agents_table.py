@@ -154,7 +154,7 @@ AGENTS = (
             ("open_rounds", "self._rounds.remove(each)", "pass"),
             ("gateway", "if opened is None:", "if False:"),
             ("gateway", "and self._rounds.updates_task(message):", "and True:"),
-            ("messages", "vendor_meta(request), state]", "state]"),
+            ("messages", "again, vendor_meta(request), state]", "again, state]"),
         )
     ),
 )

@@ -87,8 +87,8 @@ SERVICE = (
         Mutant(f"{_SERVICE}/act_or_refuse.py", line, mutant, (f"{_UNIT}/{test}",))
         for line, mutant, test in (
             (
-                "None if intent.revision in {None, ask.revision} else",
-                "None if True else",
+                "if intent.revision not in {None, ask.revision}:",
+                "if False:",
                 "service/test_service.py",
             ),
             (

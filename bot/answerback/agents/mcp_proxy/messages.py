@@ -294,7 +294,8 @@ def task_update(request_id: str, request: Json, task: object, answers: Json) -> 
 def round_key(request: Json, state: object) -> str:
     """What makes a request the same when it is sent again after input was required."""
     again = _without(params(request), "_meta", "inputResponses", "requestState")
-    return json.dumps([request.get("method"), again, vendor_meta(request), state], sort_keys=True)
+    same = [request.get("method"), again, vendor_meta(request), state]
+    return strict_json.dump_as_written(same)
 
 
 def _without(fields: Json, *names: str) -> Json:

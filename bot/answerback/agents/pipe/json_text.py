@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from answerback.core.strict_json import dump_as_written
+
 _DECODER: Final = json.JSONDecoder()
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 
@@ -22,7 +24,7 @@ def with_members(text: str, path: Sequence[str], members: Mapping[str, Any]) -> 
     if path:
         raw[path[0]] = with_members(raw.get(path[0], "{}"), path[1:], members)
     else:
-        raw |= {name: json.dumps(value) for name, value in members.items()}
+        raw |= {name: dump_as_written(value) for name, value in members.items()}
         for name in [name for name, value in members.items() if value is None]:
             del raw[name]
     return "{" + ", ".join(f"{json.dumps(name)}: {value}" for name, value in raw.items()) + "}"
