@@ -18,6 +18,8 @@ class Paces:
     """What an action waits for the person's groups; the person is asked to try again after that."""
     call: float = 10.0
     """What a call of Slack may take."""
+    webhook: float = 60.0
+    """Between checks whether Telegram still posts updates to us."""
     names: float = 1.0
     """What a message waits for the names in it."""
 

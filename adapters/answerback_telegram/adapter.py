@@ -19,13 +19,12 @@ from answerback.ports.plugin import Host
 from answerback.ports.surface import Asks, SupportsPlaceGroups
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import BotIdentity
-from answerback_chat.catch_up import call_patiently
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.paces import PACES, Paces
 from answerback_chat.retry import retry
-from answerback_telegram import inbox_view, limits
+from answerback_telegram import inbox_view
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.connection import UpdatePoller
 from answerback_telegram.errors import TOKEN_REFUSED
@@ -50,6 +49,7 @@ from answerback_telegram.plugin import TelegramSettings
 from answerback_telegram.posting import Posting, about_key
 from answerback_telegram.responder_names import ResponderNames
 from answerback_telegram.typed_messages import TypedMessageListener
+from answerback_telegram.webhook_registration import WebhookRegistration
 
 logger = logging.getLogger(__name__)
 
@@ -84,8 +84,6 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         calls = self.calls = TelegramApi(
             host.http, settings.token, settings.api_url, self._on_token_refused
         )
-        self._webhook_secret = webhook_secret
-        self._address = address(host.public_url)
         identity, background = BotIdentity(), BackgroundTasks()
         leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
         names, helpers = ResponderNames(calls, paces.names), HelperMessages(calls)
@@ -116,6 +114,14 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         if webhook_secret:
             endpoint = HttpEndpoint(webhook_secret, self._handle_update)
             self.routes = [web.post(PATH, endpoint.handle)]
+            self._source = WebhookRegistration(
+                calls,
+                address(host.public_url),
+                webhook_secret,
+                self._outage,
+                paces.first_pause,
+                paces.webhook,
+            )
         else:
             self._source = UpdatePoller(
                 calls,
@@ -125,6 +131,13 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
                 lambda: background.spawn("show", self._show_outdated()),
                 paces.first_pause,
             )
+
+    def unready_reason(self) -> str | None:
+        """Without the webhook's address nothing comes by HTTP, and Telegram does not say that it was removed."""
+        problem = super().unready_reason()
+        if problem is not None or self._source is None or not self._leadership.is_held:
+            return problem
+        return self._source.outage_reason()
 
     def name_groups(self, who: tuple[str, ...], destination: Destination) -> tuple[str, ...]:
         chat = destination.channel
@@ -203,11 +216,6 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
                 if isinstance(error, StoreError):
                     return
 
-    async def _set_webhook(self) -> None:
-        params: Json = {"url": self._address, "secret_token": self._webhook_secret}
-        kinds: Json = {"allowed_updates": [*limits.ALLOWED_UPDATES]}
-        await self.calls.call("setWebhook", params | kinds)
-
     async def _ask_identity(self) -> None:
         me = await self.calls.call_object("getMe")
         self._identity.bot_user = str(me.get("id"))
@@ -217,8 +225,6 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         self._background.spawn(
             "commands", retry(lambda: self.calls.call("setMyCommands", commands))
         )
-        if self._webhook_secret is not None:
-            self._background.spawn("webhook", call_patiently(self._set_webhook))
 
 
 async def build(

@@ -74,6 +74,8 @@ class UpdatePoller:
     def __post_init__(self) -> None:
         self._polling = BackgroundTasks()
         self._handling: dict[int, asyncio.Task[bool]] = {}
+        self._from_earlier: set[asyncio.Task[bool]] = set()
+        """What is still being handled of updates from before their numbers began again."""
         self._next: int | None = None
         """The first update that is not confirmed yet; None: whatever Telegram says."""
         self._connected = False
@@ -86,10 +88,10 @@ class UpdatePoller:
     async def stop(self) -> None:
         """Stop polling; what is being handled is finished, and confirmed if no other process polls by now."""
         await self._polling.stop(0)
-        if self._handling:
-            await asyncio.wait(self._handling.values(), timeout=TIMEOUT / 5)
+        if running := {*self._handling.values(), *self._from_earlier}:
+            await asyncio.wait(running, timeout=TIMEOUT / 5)
         self._confirm_handled()
-        for task in self._handling.values():
+        for task in running:
             task.cancel()
         self._handling.clear()
         if self._next is not None and self._connected and self.leads():
@@ -141,12 +143,31 @@ class UpdatePoller:
         """Handle the updates that are not being handled yet, all at once: the order is kept where it matters."""
         # What has failed is among them again; until then it is kept, so that no later one is confirmed.
         self._handling = {n: task for n, task in self._handling.items() if not _has_failed(task)}
-        for update in objects_of(updates):
-            number = update.get("update_id")
-            is_handled = number in self._handling
-            if isinstance(number, int) and not is_handled and number >= (self._next or 0):
+        found = {
+            number: each
+            for each in objects_of(updates)
+            if isinstance(number := each.get("update_id"), int)
+        }
+        if self._next is not None and any(number < self._next for number in found):
+            self._begin_again()
+        for number, update in found.items():
+            if number not in self._handling:
                 task = asyncio.create_task(self._handle_one(update), name="telegram update")
                 self._handling[number] = task
+
+    def _begin_again(self) -> None:
+        """Follow Telegram, which answered with updates from before the ones that were asked for.
+
+        It does so after a week without updates, when it numbers them from anywhere, and if it has lost those it had:
+        https://core.telegram.org/bots/api#update
+        """
+        extra = {"action": "updates_renumbered"}
+        logger.info("Telegram numbers its updates from a lower number on", extra=extra)
+        for task in self._handling.values():
+            self._from_earlier.add(task)
+            task.add_done_callback(self._from_earlier.discard)
+        self._handling.clear()
+        self._next = None
 
     async def _handle_one(self, update: Mapping[str, Any]) -> bool:
         return self.leads() and await is_done_with(update, self.handle)

@@ -29,6 +29,8 @@ class UpdateDelivery:
         self.fail_poll = False
         self.refused_posts = 0
         self._ids = itertools.count(1)
+        self._update_ids = itertools.count(1_000)
+        self._last_update = 0
         self._changed = asyncio.Condition()
         self._deliveries: set[asyncio.Task[None]] = set()
         self._http: aiohttp.ClientSession
@@ -56,7 +58,7 @@ class UpdateDelivery:
 
     async def send_update(self, body: dict[str, Any], *, odd: bool = False) -> int:
         """Send an update to the bot; return its number."""
-        number = next(self._ids)
+        number = self._last_update = next(self._update_ids)
         update = {"update_id": number, **body}
         if not odd:
             assert Update.de_json(copy.deepcopy(update), None).update_id == number
@@ -68,6 +70,19 @@ class UpdateDelivery:
             self.updates.append(update)
         await self.changed()
         return number
+
+    def restart_update_ids(self) -> None:
+        """Number updates from a lower number on, as after a week without any: https://core.telegram.org/bots/api#update"""
+        self._update_ids, self._last_update, self.confirmed = itertools.count(7), 6, 0
+
+    def confirm(self, offset: int) -> None:
+        """Forget the updates before an offset, unless it is ahead of all that there are: then it counts for nothing.
+
+        https://github.com/tdlib/td/blob/master/tddb/td/db/TQueue.cpp (get)
+        """
+        if offset <= self._last_update + 10:
+            self.confirmed = max(self.confirmed, offset)
+        self.updates = [each for each in self.updates if each["update_id"] >= self.confirmed]
 
     def is_handled(self, number: int) -> bool:
         """Whether an update is confirmed."""

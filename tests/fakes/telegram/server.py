@@ -245,8 +245,7 @@ class FakeTelegram(UpdateDelivery, Faults):
             raise RefusedError(409, "Conflict: can't use getUpdates method while webhook is active")
         self._polling += 1
         mine = self._polling
-        self.confirmed = max(self.confirmed, body.get("offset", 0))
-        self.updates = [each for each in self.updates if each["update_id"] >= self.confirmed]
+        self.confirm(body.get("offset", 0))
         await self.changed()
         with suppress(TimeoutError):
             async with asyncio.timeout(body.get("timeout", 0) or 0.001), self._changed:
@@ -273,6 +272,8 @@ class FakeTelegram(UpdateDelivery, Faults):
     async def _do_get_webhook_info(self, _: dict[str, Any]) -> Any:
         url = self.webhook["url"] if self.webhook else ""
         failed = {"last_error_message": self.webhook_error} if self.webhook_error else {}
+        if self.webhook and "allowed_updates" in self.webhook:
+            failed |= {"allowed_updates": self.webhook["allowed_updates"]}
         return {"url": url, "has_custom_certificate": False, "pending_update_count": 0} | failed
 
     async def _do_set_my_commands(self, body: dict[str, Any]) -> Any:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import io
 import json
 from pathlib import Path
 from typing import Any
 
-import aiohttp
 import pytest
 
 from answerback.core.ask import Ask, Status
@@ -18,7 +16,6 @@ from answerback.core.labels import Labels
 from answerback.ports.backoff import Backoff
 from answerback_chat import retry
 from answerback_telegram import html_text
-from answerback_telegram.http_endpoint import MAX_BODY, PATH
 from answerback_telegram.limits import ANONYMOUS_ADMINISTRATOR
 from answerback_telegram.parse import message_id
 from answerback_telegram.plugin import TelegramPlugin, TelegramSettings
@@ -331,29 +328,6 @@ async def test_the_inbox_comes_to_the_persons_own_chat(tmp_path: Path) -> None:
             lambda: any(m.reply_to == said.id for m in at.group.messages.values())
         )
         assert at.telegram.commands[0]["command"] == "inbox"
-
-
-@pytest.mark.rule("TELEGRAM-7")
-async def test_the_address_is_registered_once_telegram_can_be_reached(tmp_path: Path) -> None:
-    async with FakeTelegram() as telegram:
-        telegram.fail_next = ["getMe", "setWebhook"]
-        async with rig(tmp_path, "http", telegram=telegram):
-            assert telegram.fail_next == []
-            assert telegram.webhook is not None
-
-
-@pytest.mark.rule("TELEGRAM-7")
-async def test_an_update_by_http_needs_the_secret_token(tmp_path: Path) -> None:
-    async with rig(tmp_path, "http") as at, aiohttp.ClientSession() as http:
-        assert at.telegram.webhook is not None
-        url = at.telegram.webhook["url"]
-        assert url.endswith(PATH)
-        secret = at.telegram.webhook["secret_token"]
-        cases = [("", "{}", 401), (secret, "{", 400), (secret, "[]", 200)]
-        for token, body, status in (*cases, (secret, " " * (MAX_BODY + 1), 413)):
-            headers = {"X-Telegram-Bot-Api-Secret-Token": token}
-            async with http.post(url, data=io.BytesIO(body.encode()), headers=headers) as response:
-                assert response.status == status
 
 
 @pytest.mark.rule("TELEGRAM-1")

@@ -97,6 +97,31 @@ async def test_what_could_not_be_stored_is_handled_again_before_anything_after_i
         )
 
 
+async def test_updates_are_handled_after_their_numbers_have_begun_again_lower() -> None:
+    """While one with a higher number is still being handled, too."""
+    async with FakeTelegram() as telegram, polling(telegram) as (handler, poller):
+        first = await telegram.send_update({"message": {}}, odd=True)
+        await telegram.until(lambda: telegram.is_handled(first))
+        handler.called.clear()
+        handler.hold = asyncio.Event()
+        await telegram.send_update({"message": {}}, odd=True)
+        await handler.called.wait()
+        telegram.updates.clear()
+        telegram.restart_update_ids()
+        held, handler.hold = handler.hold, None
+        lower = [await telegram.send_update({"message": {}}, odd=True) for _ in range(2)]
+        await telegram.until(lambda: telegram.is_handled(lower[-1]))
+        assert handler.seen[2:] == lower
+        held.set()
+        last = await telegram.send_update({"message": {}}, odd=True)
+        polls = len(telegram.calls("getUpdates"))
+        await telegram.until(lambda: telegram.is_handled(last))
+        assert last == lower[-1] + 1
+        assert handler.seen[4:] == [last]
+        assert len(telegram.calls("getUpdates")) - polls < 6
+        assert poller.outage_reason() is None
+
+
 @pytest.mark.parametrize("error", [UnreadableRowError("odd"), ValueError("odd")])
 async def test_an_odd_update_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch, error: Exception
