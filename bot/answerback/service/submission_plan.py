@@ -119,7 +119,7 @@ def plan(
         on_expiry=submission.on_expiry or route.on_expiry,
         context_format=submission.context_format or route.context_format,
         mention=route.mention,
-        escalation=_escalation(route, people, surfaces, destination),
+        escalation=_escalation(submission, route, people, surfaces, destination),
         origin=read_origin(submission.origin, submission.name, submission.metadata, carrier, owner),
         route=str(to) if named else None,
         confirmation=plan_confirmation(submission.confirmations, route.confirmations, requester),
@@ -184,7 +184,11 @@ def _unknown_route(message: str) -> Problem:
 
 
 def _escalation(
-    route: Route, people: People, surfaces: frozenset[str], first: Destination
+    submission: Submission,
+    route: Route,
+    people: People,
+    surfaces: frozenset[str],
+    first: Destination,
 ) -> Escalation | None:
     if (rule := route.escalate) is None:
         return None
@@ -193,10 +197,14 @@ def _escalation(
     if isinstance(to, str):
         raise ConfigError(to)
     surface = (to or first).surface
+    responders: tuple[str, ...] | Literal["anyone"] | None = rule.responders
+    if not responders and to is not None and to.user is None and first.user is not None:
+        # In a direct message only its person may act; in a shared place, whoever is listed may.
+        responders = submission.responders or route.responders
     return Escalation(
         after=rule.after,
         to=to,
-        responders=normalize_responders(rule.responders, surface, people) or (),
+        responders=normalize_responders(responders, surface, people) or (),
         confirmers=_confirmers(route, surface, people) or (),
     )
 

@@ -163,18 +163,20 @@ class Submitter:
     def _place(self, planned: Plan) -> Plan | tuple[Problem, ...]:
         """Return the plan with those who may act: by the call or route, else by the surface; or what is wrong there."""
         to, surfaces, people = planned.destination, self.commits.surfaces, self.routes.people
-        surface, person = surfaces.get(to.surface), (to.user,) if to.user is not None else ()
+        surface = surfaces.get(to.surface)
+        if to.user is not None:  # whoever else is listed is never sent it, but can be given it
+            ceiling = planned.ceiling or planned.responders
+            planned = replace(planned, responders=(to.user,), ceiling=ceiling)
         if surface is None:  # if no person has to answer, none is needed: see _check_askable
-            unplaced = replace(planned, responders=planned.responders or person)
             return (
-                unplaced
+                planned
                 if planned.confirmation is None
                 else (unknown_surface(to.surface, surfaces),)
             )
         if (wrong := surface.destination_problem(to)) is not None:
             return (Problem(pointer="/to", code="unknown_route", message=wrong),)
         default = normalize_responders(surface.default_responders(to), to.surface, people)
-        if responders := planned.responders or person or default:
+        if responders := planned.responders or default:
             planned = replace(planned, responders=responders)
             if planned.escalation is not None or isinstance(surface, SupportsPlaceGroups):
                 named = name_place_groups(planned, surfaces)

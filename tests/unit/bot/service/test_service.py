@@ -155,14 +155,6 @@ async def test_a_group_that_cannot_be_looked_up_admits_nobody_for_now(parts: Par
     assert isinstance(await service.act(ask.id, Answer(value=True), actor("MEMBER")), Acted)
 
 
-@pytest.mark.rule("SUBMIT-10")
-async def test_only_its_recipient_may_answer_a_direct_message(service: Service) -> None:
-    ask = await submitted(service, to="chat:@U7", responders=None)
-    stranger = await service.act(ask.id, Answer(value=True), actor("U8"))
-    assert isinstance(stranger, Rejected)
-    assert isinstance(await service.act(ask.id, Answer(value=True), actor("U7")), Acted)
-
-
 @pytest.mark.rule("SUBMIT-11")
 async def test_a_shared_place_without_responders_is_refused_with_what_to_add(
     service: Service,
