@@ -24,7 +24,7 @@ def test_all_entry_points_of_this_checkout_are_installed() -> None:
 
 @pytest.mark.rule("PLUGIN-1")
 @pytest.mark.parametrize(
-    "folder", ["agents", "api", "cli", "dialects", "http", "runtime", "webhooks"]
+    "folder", ["agents", "api", "cli", "core", "dialects", "http", "runtime", "webhooks"]
 )
 def test_the_service_names_no_surface(folder: str) -> None:
     pattern = re.compile("|".join(WORDS.get(name, name) for name in NAMES), re.IGNORECASE)

@@ -6,7 +6,6 @@ Its transitions are pure: they return the new ask and the record's entries. Time
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
@@ -19,11 +18,15 @@ from answerback.core.form import Form, Question, options_json
 from answerback.core.given_answer import weakest_source
 from answerback.core.giving_up import GaveUp, TriedAgain
 from answerback.core.grants import GrantChange, GrantNote
+from answerback.core.outcome import Outcome as Outcome
+from answerback.core.outcome import Reason as Reason
+from answerback.core.outcome import Status as Status
 from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.request import DEFAULT_ASKER as DEFAULT_ASKER
 from answerback.core.request import AbandonedMessage as AbandonedMessage
 from answerback.core.request import Destination as Destination
 from answerback.core.request import Escalation as Escalation
+from answerback.core.request import PlaceBefore as PlaceBefore
 from answerback.core.request import Request as Request
 from answerback.core.request import Thread as Thread
 from answerback.core.request import ToolResult as ToolResult
@@ -31,46 +34,6 @@ from answerback.core.walker import Person, Phase, Refused, Source, StrictDatacla
 
 ANYONE: Final = "anyone"
 """The responder that stands for everyone who can see the prompt."""
-
-
-class Status(StrEnum):
-    """Whether an ask still waits for answers, or how it ended."""
-
-    OPEN = "open"
-    ANSWERED = "answered"
-    CANCELLED = "cancelled"
-    TURN_ENDED = "turn_ended"
-    EXPIRED = "expired"
-    WITHDRAWN = "withdrawn"
-    FAILED = "failed"
-
-
-class Reason(StrEnum):
-    """Why a question was cancelled; reported to the model and in the record."""
-
-    USER = "user"
-    BACKEND_ERROR = "backend_error"
-    NO_PROMPT_BACKEND = "no_prompt_backend"
-    ASSISTANT_ROUTING_DENIED = "assistant_routing_denied"
-    INVALID_STATIC_ANSWER = "invalid_static_answer"
-    EXPIRED = "expired"
-    WITHDRAWN = "withdrawn"
-    NOT_CONFIRMED = "not_confirmed"  # never stored: see `answerback.core.secrecy`
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome(StrictDataclass):
-    """How an ask ended; set once, never changed."""
-
-    status: Status
-    at: EpochSeconds
-    ended_by: Person | None = None
-    source: Source | None = None
-    reason: Reason | None = None
-    message: str | None = None
-    """For ``failed``: the message to the model."""
-    gave_up: GaveUp | None = None
-    """How the host stopped waiting, if that ended an approval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +66,8 @@ class Ask(StrictDataclass):
     """Who may confirm; empty: the responders."""
     handed_to: tuple[str, ...] = ()
     """The ids of the person to whom it was handed over last; the next reminder tells them alone."""
+    returned: bool = False
+    """Whether nobody could be reached where it was handed over to: ``handed_to`` then has it back."""
     escalated: bool = False
     inquiring: bool = False
     """Whether the inquiry backend, not a surface, is to answer the open question."""
@@ -123,6 +88,8 @@ class Ask(StrictDataclass):
     thread: Thread | None = None
     left: AbandonedMessage | None = None
     """The message at the previous destination."""
+    before: PlaceBefore | None = None
+    """Where it returns to if it cannot be shown where it has moved to; None: people have seen it there."""
     opened: QuestionOpening = UNOPENED
     asides: tuple[Aside, ...] = ()
     """What people asked back and the agent explained, oldest first."""
@@ -166,6 +133,11 @@ class Ask(StrictDataclass):
     def to_retire(self) -> AbandonedMessage | None:
         """The message left behind, if it has yet to become a note."""
         return self.left if self.left and self.left.until is None else None
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether it is not settled at its place: it may still return, or its old message still looks open."""
+        return self.before is not None or self.to_retire is not None
 
     @property
     def presence_lapses_at(self) -> float | None:
@@ -223,9 +195,9 @@ class Ask(StrictDataclass):
 
     @property
     def escalates_at(self) -> float | None:
-        """When an open ask is escalated; None: never, or not before the message that it left behind is a note."""
+        """When an open ask is escalated; None: never, or not before a move has ended and its old message is a note."""
         escalation = self.request.escalation
-        if escalation is None or self.escalated or self.to_retire is not None:
+        if escalation is None or self.escalated or self.is_moving:
             return None
         return self.created_at - self.set_back + escalation.after
 
@@ -306,7 +278,7 @@ def apply_action(
         opened=UNOPENED,
     )
     if moved.confirming is not ask.confirming:
-        moved.__dict__.update(restart_reminders(ask, at), handed_to=())
+        moved.__dict__.update(restart_reminders(ask, at), handed_to=(), returned=False)
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
     return Change(moved, _response_entry(ask, action, walk, at, by) + following)
 

@@ -57,6 +57,10 @@ class DecisionLabels(FrozenModel):
     hand_over_label: str = "To whom"
     hand_over_hint: str = "They are notified and can answer too. You still can as well."
     handed_over: str = "This was handed over to you: {label} is waiting here."
+    handed_back: str = (
+        "The person to whom you handed this over cannot be reached, so it stays with you: {label} is"
+        " waiting here."
+    )
     record_handed_over: str = "Handed over"
 
     allow_again: str = "Allow again for…"
@@ -147,9 +151,7 @@ class DecisionLabels(FrozenModel):
         "answer with either."
     )
     link_start: str = "Link an account"
-    link_code: str = (
-        "Type this in Slack, Discord or Telegram, with the account to link, within 15 minutes:"
-    )
+    link_code: str = "In the chat where you use the account to link, type this within 15 minutes:"
     link_waits: str = "This page shows when it has been typed."
     link_ask_page: str = (
         "{account} has typed your code. Whoever uses that account can then answer as you, {name}."

@@ -57,6 +57,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         updated_at=at,
         opened=UNOPENED,
         left=_left(ask.to_retire, opaque),
+        before=None,
         asides=(),
         uncollected=False,
         tried_again=ask.tried_again

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pydantic import JsonValue
+
 from answerback.core.asides import UNOPENED
-from answerback.core.ask import AbandonedMessage, Ask, Change, Destination, RecordEntry
+from answerback.core.ask import (
+    AbandonedMessage,
+    Ask,
+    Change,
+    Destination,
+    PlaceBefore,
+    RecordEntry,
+    restart_reminders,
+)
+from answerback.core.person import Person
 
 
 def escalate(ask: Ask, at: float) -> Change | None:
@@ -19,7 +30,7 @@ def escalate(ask: Ask, at: float) -> Change | None:
     )
     if escalation.to is not None and escalation.to != ask.destination:
         escalated = replace(
-            move(escalated, escalation.to),
+            move(escalated, escalation.to, before=ask),
             responders=escalation.responders or _recipients(escalation.to) or responders,
             confirmers=escalation.confirmers or ask.confirmers,
         )
@@ -35,8 +46,22 @@ def escalate(ask: Ask, at: float) -> Change | None:
     return Change(escalated, (entry,))
 
 
-def move(ask: Ask, to: Destination) -> Ask:
-    """Return an ask as it begins at another place, where it has yet to be posted."""
+def skip_escalation(ask: Ask, at: float, why: str) -> Change | None:
+    """Leave an ask where it is, because it can never be shown where it would be escalated to."""
+    if ask.request.escalation is None or ask.escalated:
+        return None
+    body: dict[str, JsonValue] = {"not_escalated": why}
+    return Change(replace(ask, escalated=True), (RecordEntry(at=at, kind="note", body=body),))
+
+
+def move(ask: Ask, to: Destination, *, before: Ask | None = None, by: Person | None = None) -> Ask:
+    """Return an ask as it begins at another place, where it has yet to be posted.
+
+    Args:
+        before: the ask before anything about it changed; None: this ask.
+        by: who handed it over; None: it is escalated.
+    """
+    before = before or ask
     first_seen = ask.first_seen
     if first_seen is None and ask.seen:
         first_seen = ask.created_at if ask.seen_since is None else ask.seen_since
@@ -58,7 +83,53 @@ def move(ask: Ask, to: Destination) -> Ask:
         )
         if ask.message
         else None,
+        before=PlaceBefore(
+            destination=before.destination,
+            message=before.message,
+            thread=before.thread,
+            responders=before.responders,
+            confirmers=before.confirmers,
+            seen=before.seen,
+            seen_since=before.seen_since,
+            first_seen=before.first_seen,
+            left=before.left,
+            by=by,
+        ),
     )
+
+
+def undo_move(ask: Ask, at: float, why: str) -> Change:
+    """Return an ask to where it was before, because nobody can be reached where it has moved to.
+
+    Who handed it over is told at once, as by a reminder. An escalation is not repeated.
+    """
+    before = ask.before
+    assert before is not None, f"{ask.id} is not being moved"
+    back = replace(
+        ask,
+        destination=before.destination,
+        message=before.message,
+        thread=before.thread,
+        responders=before.responders,
+        confirmers=before.confirmers,
+        seen=before.seen,
+        seen_since=before.seen_since,
+        first_seen=before.first_seen,
+        left=before.left,
+        before=None,
+        shown_revision=0,
+        opened=UNOPENED,
+        revision=ask.revision + 1,
+        updated_at=at,
+    )
+    if before.by is not None and ask.open:
+        giver = (before.destination.user or before.by.user_id,)
+        back = replace(back, handed_to=giver, returned=True, **restart_reminders(ask, at))
+    to = ask.destination
+    place = {"surface": to.surface, "channel": to.channel, "thread": to.thread, "user": to.user}
+    stayed: dict[str, JsonValue] = {key: value for key, value in place.items() if value is not None}
+    body: dict[str, JsonValue] = {"returned_from": stayed, "reason": why}
+    return Change(back, (RecordEntry(at=at, kind="note", body=body),))
 
 
 def _recipients(destination: Destination) -> tuple[str, ...]:

@@ -63,9 +63,10 @@ def apply_hand_over(ask: Ask, to: tuple[str, ...], *, at: float, by: Person) -> 
         acted_by=by,
         acted_revision=ask.revision + 1,
         handed_to=() if place.user else to,  # a direct message is its own notification
+        returned=False,
         **restart_reminders(ask, at),
     )
     if place.user:
-        handed = move(handed, replace(place, user=to[0]))
+        handed = move(handed, replace(place, user=to[0]), before=ask, by=by)
     entry = RecordEntry(at=at, kind="handed_over", by=by, body={"to": to[0]})
     return Change(handed, (entry,))

@@ -349,7 +349,7 @@ class Labels(DecisionLabels):
     )
     reminder: str = "{label} is still waiting for an answer here."
     escalated: str = "This question has moved to {where}."
-    place_web: str = "the web page"
+    place_page: str = "its own page"
 
     def yes_no(self, *, consent: bool) -> tuple[str, str]:
         """Return the labels of a boolean question's buttons."""

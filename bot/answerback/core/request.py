@@ -10,7 +10,7 @@ from pydantic import Field, JsonValue
 from answerback.core.form import Form
 from answerback.core.grants import GrantOffer
 from answerback.core.origin import UNKNOWN_ASKER, Origin
-from answerback.core.person import FrozenModel, StrictDataclass
+from answerback.core.person import FrozenModel, Person, StrictDataclass
 
 DEFAULT_ASKER: Final = UNKNOWN_ASKER
 
@@ -44,6 +44,26 @@ class AbandonedMessage(StrictDataclass):
     thread: Thread | None = None
     since: float | None = None
     until: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceBefore(StrictDataclass):
+    """Where an ask was, and who could act there, until people can see it where it has moved to.
+
+    If it cannot be shown there, it returns.
+    """
+
+    destination: Destination
+    message: dict[str, JsonValue] | None
+    thread: Thread | None
+    responders: tuple[str, ...]
+    confirmers: tuple[str, ...]
+    seen: bool
+    seen_since: float | None
+    first_seen: float | None
+    left: AbandonedMessage | None
+    by: Person | None = None
+    """Who handed it over; None: it was escalated."""
 
 
 class Escalation(FrozenModel):

@@ -46,7 +46,10 @@ class LiveMessages(Protocol):
         """The channel in which the ask is shown, or is to be shown, has a new id."""
 
     async def fail_unreachable(self, ask: Ask, why: str) -> None:
-        """Fail the ask because nobody can answer it where it is shown any more; the message includes ``why``."""
+        """Fail the ask because nobody can answer it where it is shown any more; the message includes ``why``.
+
+        If it was just being moved there, it returns to where it was instead, and stays open.
+        """
 
 
 class MessageQueries(Protocol):

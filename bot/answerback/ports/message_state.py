@@ -30,9 +30,13 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
     """
     thread = shown.thread if shown.thread != Thread() else None
     if latest.destination != of.destination:
-        left = latest.left
+        left, before = latest.left, latest.before
+        if before is not None and before.destination == of.destination:
+            seen = before.seen or shown.revision == of.revision
+            before = replace(before, message=dict(shown.message) or None, thread=thread, seen=seen)
         return replace(
             latest,
+            before=before,
             left=AbandonedMessage(
                 destination=of.destination,
                 message=dict(shown.message),
@@ -54,6 +58,7 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
         shown_revision=min(shown.revision, latest.revision - needs_update),
         seen=seen,
         seen_since=shown.at if seen and not latest.seen else latest.seen_since,
+        before=None if shown.revision == of.revision else latest.before,
         # Reuse the same objects if an edit changed nothing in them: a store writes only what is new.
         message=latest.message if reference == latest.message else reference,
         thread=latest.thread if thread == latest.thread else thread,

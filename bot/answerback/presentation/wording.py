@@ -71,10 +71,11 @@ def summary_text(view: View, labels: Labels) -> str:
 
 
 def reminder(ask: Ask, number: int, labels: Labels) -> tuple[tuple[str, ...], str]:
-    """Return whom a reminder tells and what: that the agent waits, or that the ask was handed over to them."""
+    """Return whom a reminder tells and what: that the agent waits, or that the ask was handed over to them
+    or could not be."""
     recipient, label = reminder_recipients(ask, number), labels.reminder
     if recipient and recipient is ask.handed_to:
-        label = labels.handed_over
+        label = labels.handed_back if ask.returned else labels.handed_over
     elif ask.confirming:
         label = labels.confirm_reminder
     return recipient, sentence(label, asker_label(ask), labels)
@@ -238,7 +239,7 @@ def display_name(person: Person) -> str:
 
 def surface_name(surface: str, labels: Labels) -> str:
     """Return the name of a surface within a sentence."""
-    return labels.place_web if surface == "web" else surface.capitalize()
+    return labels.place_page if surface == "web" else surface.capitalize()
 
 
 def source_note(source: Source, labels: Labels) -> str | None:

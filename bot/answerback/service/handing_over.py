@@ -53,7 +53,7 @@ def _refusal(
     place = ask.destination
     if not ids or place.user in ids or not all(_is_other(each, ask, actor, people) for each in ids):
         return refusals.NOT_A_TAKER
-    return refusals.STILL_MOVING if place.user is not None and ask.to_retire else None
+    return refusals.STILL_MOVING if place.user is not None and ask.is_moving else None
 
 
 def _is_other(user_id: str, ask: Ask, actor: Actor, people: People) -> bool:

@@ -9,7 +9,11 @@ from typing import Final
 
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import UnreadableRowError
-from answerback.core.escalation import as_left_behind, may_have_been_left_open
+from answerback.core.escalation import (
+    as_left_behind,
+    may_have_been_left_open,
+    undo_move,
+)
 from answerback.core.typed_answers import may_have_looked_open
 from answerback.ports.clock import Clock
 from answerback.ports.message_state import mark_outdated, record_retired, replace_channel_id
@@ -146,3 +150,11 @@ def decide_outdated(ask: Ask | None) -> Decision[None]:
     """Decide that a message which counts as up to date may not be."""
     is_shown = ask is not None and ask.message is not None and ask.shown_revision >= ask.revision
     return Decision(Write(mark_outdated(ask)) if ask is not None and is_shown else None, None)
+
+
+def decide_returned(ask: Ask | None) -> Decision[None]:
+    """Decide that an ask which ended before it was shown at its new place is shown where it was."""
+    if ask is None or ask.open or ask.before is None:
+        return Decision(None, None)
+    change = undo_move(ask, ask.updated_at, "it ended before it was shown there")
+    return Decision(Write(change.ask, change.entries), None)

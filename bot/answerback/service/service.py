@@ -17,6 +17,7 @@ from answerback.core import ask as asks
 from answerback.core import clarification
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change, Reason, Status
+from answerback.core.escalation import undo_move
 from answerback.core.labels import Labels
 from answerback.core.walker import Refused, Source
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
@@ -190,11 +191,16 @@ class Service(AskActions, ShownAsks):
 
         def decide(latest: Ask, at: float) -> Change | None:
             if latest.destination != ask.destination:
-                return None  # escalated meanwhile: people are asked elsewhere
+                return None  # it has moved meanwhile: people are asked elsewhere
+            if latest.before is not None:
+                return undo_move(latest, at, why)
             reason = Reason.BACKEND_ERROR
             return asks.end_ask(latest, Status.FAILED, at=at, reason=reason, message=message)
 
-        await self.update(ask.id, decide)
+        done = await self.update(ask.id, decide)
+        if ask.before is not None and isinstance(done, Acted):
+            extra = {"action": "move_undone", "ask_id": ask.id, "surface": where}
+            logger.error("An ask could not be moved and stays where it was: %s", why, extra=extra)
 
     # --- reading and waiting -------------------------------------------------------------------------
 

@@ -306,6 +306,17 @@ class HasRemoval(Stage, Protocol):
         """Add it again; the platform tells the service."""
 
 
+@runtime_checkable
+class HasDirectMessages(Stage, Protocol):
+    """The bot can write to people in private, where nobody else sees a question."""
+
+    async def add_person_alone(self, name: str, *, reachable: bool = True) -> SimulatedPerson:
+        """Return a new person, as they see their own conversation with the bot.
+
+        If they are not ``reachable``, the platform lets the bot write nothing to them.
+        """
+
+
 class Capability(Enum):
     """A feature that not every platform has; its value is what a simulated person, or else the stage, then is."""
 
@@ -328,6 +339,7 @@ class Capability(Enum):
     GRANTS = HasGrants
     COMMANDS = HasCommands
     REMOVAL = HasRemoval
+    DIRECT_MESSAGES = HasDirectMessages
 
 
 C = TypeVar("C", bound=Callable[..., object])

@@ -21,7 +21,7 @@ from answerback.testing.surface_commands import CommandsContract
 from answerback.testing.surface_confirmations import ConfirmationsContract
 from answerback.testing.surface_gaps import GapsContract
 from answerback.testing.surface_grants import GrantsContract
-from answerback.testing.surface_hand_overs import HandOversContract
+from answerback.testing.surface_hand_overs import DirectMessagesContract, HandOversContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_payloads import PayloadsContract
 from answerback.testing.surface_people import PeopleContract
@@ -40,6 +40,7 @@ class SharedSurfaceContract(
     TypingContract,
     ConfirmationsContract,
     HandOversContract,
+    DirectMessagesContract,
     OutagesContract,
     GapsContract,
 ):

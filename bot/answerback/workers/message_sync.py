@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -33,9 +33,9 @@ from answerback.core.errors import (
 from answerback.ports.backoff import Backoff
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.outage_log import Outage
-from answerback.ports.surface import RetryLater, Shown, SupportsMoves, Surface
+from answerback.ports.surface import RetryLater, Shown, Surface
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
-from answerback.service.live_messages import decide_outdated
+from answerback.service.live_messages import decide_outdated, decide_returned
 from answerback.service.service import Service
 from answerback.workers.late_edits import CallLater, LateEdits
 from answerback.workers.message_queues import (
@@ -45,6 +45,7 @@ from answerback.workers.message_queues import (
     Retry,
     place_key,
 )
+from answerback.workers.old_messages import retire_old_message
 
 logger = logging.getLogger(__name__)
 
@@ -221,12 +222,14 @@ class MessageSync:
         surface = self.service.surfaces.get(ask.destination.surface)
         if surface is None:
             return None  # no longer configured: the ask waits until it is again
+        if ask.before is not None:
+            return await self._settle_move(ask, surface, since)
         if ask.to_retire is None:
             return await self._update_current_message(ask, surface, since)
         # Neither place waits for the other, which may be down.
         shown, retired = await asyncio.gather(
             self._update_current_message(ask, surface, since),
-            self._retire_old_message(ask, ask.to_retire, since),
+            self._retire(ask, ask.to_retire, since),
             return_exceptions=True,
         )
         self._updating_elsewhere.pop(ask.id, None)  # the old place is checked when a person acts
@@ -239,6 +242,19 @@ class MessageSync:
         if retired:
             return shown or IMMEDIATELY
         return None if shown == IMMEDIATELY else shown
+
+    async def _settle_move(self, ask: Ask, surface: Surface, since: float) -> Retry | None:
+        """Show a moved ask at its new place; only then does its old message become a note."""
+        if not ask.is_to_post:  # it ended before anybody could see it there
+            await self.service.store.asks.change(ask.id, decide_returned)
+            return IMMEDIATELY
+        shown = await self._update_current_message(ask, surface, since)
+        latest = await self.service.store.asks.get(ask.id)
+        if latest is None or latest.before is not None or latest.to_retire is None:
+            return shown
+        with suppress(RateLimitedError):  # the next attempt waits for it
+            await self._retire(latest, latest.to_retire, since)
+        return shown or IMMEDIATELY
 
     async def _update_current_message(
         self, ask: Ask, surface: Surface, since: float
@@ -341,8 +357,9 @@ class MessageSync:
     async def _give_up(self, ask: Ask, error: PlatformError, surface: Surface) -> Retry:
         """Fail an ask that cannot be shown (or whose last state cannot), and treat it as shown."""
         self._outage_of(surface).record_success(ask.id)
-        extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
-        logger.error("An ask cannot be shown: %s", error, extra=extra)
+        if ask.before is None:  # else the service says that the move is undone
+            extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
+            logger.error("An ask cannot be shown: %s", error, extra=extra)
         await self.service.fail_unreachable(ask, str(error))
         latest = await self.service.store.asks.get(ask.id) or ask
         if latest.destination == ask.destination:
@@ -350,37 +367,8 @@ class MessageSync:
             await self.service.store.asks.save_shown(ask.id, shown, latest)
         return IMMEDIATELY
 
-    async def _retire_old_message(self, ask: Ask, left: AbandonedMessage, since: float) -> bool:
-        """Turn the message at a place that the ask has left into a note, as far as possible.
-
-        False: it could not be done now. The ask then counts as outdated, and the next sweep finds it.
-        """
-        old = self.service.surfaces.get(left.destination.surface)
-        extra: dict[str, str | None] = {"action": "note_given_up", "ask_id": ask.id}
-        at: float | None = None
-        try:
-            if old is not None and isinstance(old, SupportsMoves):
-                async with self._hold_message_claim(ask, since):
-                    at = await old.retire_message(ask, left.message, ask.destination)
-        except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
-            extra["code"] = error.code
-            logger.warning(
-                "The old message of an ask that has moved could not be edited: %s",
-                error,
-                extra=extra,
-            )
-        except RateLimitedError:
-            raise
-        except (PlatformError, TimeoutError) as error:
-            extra |= {"action": "note_again", "code": getattr(error, "code", None)}
-            logger.warning(
-                "The old message of an ask that has moved will be edited later: %s",
-                str(error) or "it timed out",
-                extra=extra,
-            )
-            return False
-        await self.service.save_retired(ask, at)
-        return True
+    def _retire(self, ask: Ask, left: AbandonedMessage, since: float) -> Awaitable[bool]:
+        return retire_old_message(self.service, ask, left, self._hold_message_claim(ask, since))
 
     def _outage_of(self, surface: Surface) -> Outage:
         """The log of the asks that cannot be shown on a surface now, which is not a line for each."""

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from pydantic import JsonValue
@@ -23,7 +24,7 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnreadableRowError,
 )
-from answerback.core.escalation import escalate
+from answerback.core.escalation import escalate, skip_escalation
 from answerback.core.form import Question
 from answerback.ports.claims import MIN_REMAINING_FRACTION
 from answerback.ports.clock import MIN_CLOCK_STEP, ClockStepDetector, sleep_until_woken
@@ -223,7 +224,7 @@ class Scheduler:
         if ask.expires_at is not None and ask.expires_at <= now:
             await self.service.expire(ask.id)
         elif escalates_at is not None and escalates_at <= now:
-            await self.service.update(ask.id, escalate)
+            await self._escalate(ask)
         elif ask.presence_lapses_at is not None and ask.presence_lapses_at <= now:
             await self._handle_lapse(ask)
         elif ask.id not in self._in_progress and ask.id not in self._postponed:
@@ -231,6 +232,18 @@ class Scheduler:
         else:
             return False
         return True
+
+    async def _escalate(self, ask: Ask) -> None:
+        """Escalate an ask, unless that would take it to where nobody could ever be reached."""
+        rule = ask.request.escalation
+        to = None if rule is None else rule.to
+        if to is None or to.surface in self.service.surfaces:
+            await self.service.update(ask.id, escalate)
+            return
+        why = f"{to.surface} is not configured"
+        await self.service.update(ask.id, partial(skip_escalation, why=why))
+        extra = {"action": "not_escalated", "ask_id": ask.id, "surface": to.surface}
+        logger.error("An ask cannot be escalated and stays where it is: %s", why, extra=extra)
 
     async def _handle_lapse(self, ask: Ask) -> None:
         """Find out whether the agent still waits; without that, an approval ends with its carrier."""

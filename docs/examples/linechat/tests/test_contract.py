@@ -34,6 +34,7 @@ UNSUPPORTED = {
     Capability.LATE_EDITS: "Lines are sent, and never edited.",
     Capability.TOKENS: "There is no token.",
     Capability.REMOVAL: "The chat is its own server.",
+    Capability.DIRECT_MESSAGES: "Everyone reads every line.",
     Capability.UNNOTICED_CHANGES: "Sent lines stay as they are, and so does the channel.",
     Capability.RATE_LIMITS: "The chat is its own server.",
 }

@@ -184,7 +184,8 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
         return [whom for ping in self._discord.pings[self._pings :] for whom in ping.whom]
 
     async def count_reminders(self, count: int) -> int:
-        thread = self._discord.world.channel(int(str((self._ask.message or {})["thread"])))
+        ref = self._ask.message or {}
+        thread = self._discord.world.channel(int(str(ref.get("thread") or ref["channel"])))
         return sum(m.author_id == self._discord.bot.id for m in thread.messages.values())
 
     # --- acting ---

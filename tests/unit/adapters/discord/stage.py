@@ -50,6 +50,13 @@ class DiscordStage:
             self.discord, self.channel, self.discord.person(name, self.guild)
         )
 
+    async def add_person_alone(
+        self, name: str, *, reachable: bool = True
+    ) -> SimulatedDiscordPerson:
+        person = self.discord.person(name, self.guild)
+        person.user.dms_open = reachable
+        return SimulatedDiscordPerson(self.discord, self.discord.direct(person.user), person)
+
     async def restart(self, paces: Paces = PATIENT) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._load_balancer.stop)

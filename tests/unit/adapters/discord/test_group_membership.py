@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from answerback.core import walker as core
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Change
 from answerback.core.labels import Labels
 from answerback_discord import group_membership
 from answerback_discord.command_use import INBOX
@@ -32,8 +32,18 @@ async def submit_ask(up: Rig) -> tuple[Ask, Person]:
     """An ask in the direct messages of somebody who may answer because of her role."""
     role = up.discord.add_role(up.guild, "ops")
     dora = up.discord.person("dora", up.guild, roles=(role,))
-    ask = await up.submit(ONE, to=f"discord:@{dora.id}", responders=[f"@{role.id}"])
-    return await up.shown(ask), dora
+    return await ask_by_roles(up, dora, f"@{role.id}"), dora
+
+
+async def ask_by_roles(
+    up: Rig, person: Person, *roles: str, questions: list[dict[str, Any]] = ONE
+) -> Ask:
+    """An ask in somebody's direct messages that only people with these roles may answer."""
+    ask = await up.shown(await up.submit(questions, to=f"discord:@{person.id}", responders=None))
+    await up.service.update(
+        ask.id, lambda latest, _at: Change(replace(latest, responders=roles), ())
+    )
+    return await up.shown(ask)
 
 
 async def test_all_servers_are_queried_concurrently(up: Rig) -> None:
@@ -96,8 +106,7 @@ async def test_a_role_of_a_server_that_the_person_is_not_in_does_no_harm(up: Rig
     elsewhere = up.discord.add_role(up.discord.add_guild("Beta"), "dev")
     here = up.discord.add_role(up.guild, "ops")
     dora = up.discord.person("dora", up.guild, roles=(here,))
-    who = [f"@{role.id}" for role in (elsewhere, here)]
-    ask = await up.shown(await up.submit(ONE, to=f"discord:@{dora.id}", responders=who))
+    ask = await ask_by_roles(up, dora, *(f"@{role.id}" for role in (elsewhere, here)))
     assert (await dora.click("Yes")).answered
     assert (await up.shown(ask)).status == "answered"
 
@@ -135,7 +144,7 @@ async def test_only_the_servers_of_the_roles_are_asked_once_they_are_known(up: R
 async def test_a_role_that_was_taken_away_counts_no_more_at_once(up: Rig) -> None:
     first, dora = await submit_ask(up)
     [role] = first.responders
-    second = await up.shown(await up.submit(ONE, to=f"discord:@{dora.id}", responders=[role]))
+    second = await ask_by_roles(up, dora, role)
     surface = up.surface
     roles = frozenset({role[1:]})
     assert await surface.groups_of(core.Person(surface="discord", user_id=str(dora.id)), roles)
@@ -159,8 +168,7 @@ async def test_a_person_without_the_role_is_told_so_before_a_modal_opens(up: Rig
     role = up.discord.add_role(up.guild, "ops")
     dora = up.discord.person("dora", up.guild)
     text = [{"id": "why", "text": "Why?", "answer_type": "text"}]
-    ask = await up.submit(text, to=f"discord:@{dora.id}", responders=[f"@{role.id}"])
-    await up.shown(ask)
+    await ask_by_roles(up, dora, f"@{role.id}", questions=text)
     assert (await dora.click(Labels().answer)).answered
     assert "may answer here" in dora.notes()[0].text
     assert dora.modal is None

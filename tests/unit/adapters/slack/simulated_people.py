@@ -1,132 +1,38 @@
-"""Slack's stage and simulated people, for the test suite that every surface passes."""
+"""Slack's simulated people, for the test suite that every surface passes."""
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterable
 
-import pytest
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Destination
+from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback.testing.simulated_people import ShownButton, SimulatedPerson
-from answerback.testing.surface_harness import SurfaceHarness, combine_replicas
 from answerback_chat.control_codec import Verb
-from answerback_chat.paces import Paces
-from answerback_slack.manifest import EVENTS_PATH
-from tests.fakes import long_timeouts
-from tests.fakes.long_timeouts import HASTY, PATIENT
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.state import initial
 from tests.fakes.slack.visible_message import Sight, look
 from tests.fakes.slack.workspace import Message, Snapshot, View
-from tests.surface_setups import LoadBalancer, Setup
 from tests.unit.adapters.slack.batch_lists import SlackBatches
 from tests.unit.adapters.slack.command_answers import SlackCommands
-from tests.unit.adapters.slack.example_events import example_payloads
 from tests.unit.adapters.slack.offers import OFFERS
-from tests.unit.adapters.slack.removal import SlackRemoval
-from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Mode, belongs, run_app, workspace
+from tests.unit.adapters.slack.rig import CHANNEL, LABELS, belongs
 from tests.unit.adapters.slack.shown_buttons import menus_of, places_of, shown_button
 
 _CLICKED = {"button", "checkboxes", "multi_static_select"}
 
 
-class SlackStage(SlackRemoval):
-    """See `answerback.testing.simulated_people.Stage`."""
-
-    place = Destination(surface="slack", channel=CHANNEL)
-
-    def __init__(self, slack: FakeSlack, setup: Setup, mode: Mode) -> None:
-        self.slack = slack
-        self._setup = setup
-        self._mode: Mode = mode
-        self._balanced = LoadBalancer(EVENTS_PATH, slack.deliver_to)
-        self._up = AsyncExitStack()
-        self._people = 0
-        self.harness: SurfaceHarness
-
-    async def add_person(self, name: str) -> SimulatedSlackPerson:
-        self._people += 1
-        person = self.slack.person(f"U0{name.upper()}{self._people}", name)
-        self.slack.workspace.channels[CHANNEL].members.add(person.id)
-        return SimulatedSlackPerson(self.slack, person)
-
-    async def restart(self, paces: Paces = PATIENT) -> None:
-        await self._up.aclose()
-        self._up.push_async_callback(self._balanced.stop)
-        benches = []
-        for _ in range(self._setup.replicas):
-            up = run_app(self.slack, self._setup.database, self._mode, self._balanced.serve, paces)
-            app = await self._up.enter_async_context(up)
-            benches.append(SurfaceHarness(app.service, app.shower, timers=app.timers))
-        self.harness = combine_replicas(benches)
-
-    async def stop(self) -> None:
-        await self._up.aclose()
-
-    def rate_limit_next(self, calls: int) -> None:
-        self.slack.faults.clear()
-        self.slack.faults.add("*", times=calls, status=429, retry_after=0, channel=CHANNEL)
-
-    def count_rate_limited(self) -> int:
-        return sum(call.status == 429 for call in self.slack.calls)
-
-    def delay_next_edit(self) -> None:
-        self._delayed = self.slack.faults.add("chat.update", drop=True, hang=True)
-
-    async def carry_out_edit(self) -> None:
-        self._delayed.release()
-        await asyncio.gather(*self.slack._late)
-
-    def refuse_token(self, *, refused: bool) -> None:
-        self.slack.revoked = refused
-
-    def delete_unnoticed(self, ask: Ask) -> None:
-        del self.slack.workspace.messages[CHANNEL][str((ask.message or {})["ts"])]
-
-    def close_place_unnoticed(self, *, closed: bool) -> None:
-        self.slack.workspace.channels[CHANNEL].archived = closed
-
-    async def restart_after_gap(self) -> None:
-        await self.restart(HASTY)
-
-    def payloads(self) -> list[JsonValue]:
-        return example_payloads(self.slack, CHANNEL)
-
-    async def send_payload(self, payload: JsonValue) -> None:
-        assert isinstance(payload, dict)
-        kind = "interactive" if "actions" in payload or "view" in payload else "events_api"
-        kind = "slash_commands" if "command" in payload else kind
-        ack = await self.slack.way.send(kind, payload)
-        assert ack.ok or ack.status in {400, 401}, (payload, ack)
-
-
-@asynccontextmanager
-async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
-    """A fake Slack with the service in front of it, or several behind a load balancer."""
-    with pytest.MonkeyPatch.context() as patch:
-        long_timeouts.slack(patch)
-        async with workspace() as (slack, _, _):
-            stage = SlackStage(slack, setup, mode)
-            try:
-                await stage.restart()
-                yield stage
-            finally:
-                await stage.stop()
-
-
 class SimulatedSlackPerson(SlackBatches, SlackCommands):
     """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
-    def __init__(self, slack: FakeSlack, person: Person) -> None:
+    def __init__(self, slack: FakeSlack, person: Person, channel: str = CHANNEL) -> None:
         self._slack = slack
         self._person = person
+        self._channel = channel
         self.user_id = person.id
         self.name = person.user.name
         self._ask_id = ""
@@ -143,7 +49,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         self._copy = self._live().snapshot()
 
     def _standing(self) -> list[Message]:
-        return [m for m in self._slack.messages(CHANNEL) if belongs(m, self._ask_id)]
+        return [m for m in self._slack.messages(self._channel) if belongs(m, self._ask_id)]
 
     def _live(self) -> Message:
         [message] = self._standing()
@@ -209,7 +115,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
 
     async def private_notes(self, count: int) -> list[str]:
         def notes() -> list[str]:
-            return self._person.private_notes(CHANNEL)
+            return self._person.private_notes(self._channel)
 
         await self._slack.until(lambda: len(notes()) >= count)
         return notes()
@@ -218,7 +124,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
 
     def mentions_and_links(self) -> list[str]:
         live = self._live().ts
-        about = [m for m in self._slack.messages(CHANNEL) if live in (m.ts, m.thread_ts)]
+        about = [m for m in self._slack.messages(self._channel) if live in (m.ts, m.thread_ts)]
         sights = [look(m) for m in about]
         mentions = [whom for sight in sights for whom in sight.mentions]
         disguised = [to for sight in sights for text, to in sight.links if text != to]
@@ -226,7 +132,7 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
 
     async def count_reminders(self, count: int) -> int:
         live = self._live()
-        return sum(m.thread_ts == live.ts and m.bot for m in self._slack.messages(CHANNEL))
+        return sum(m.thread_ts == live.ts and m.bot for m in self._slack.messages(self._channel))
 
     # --- acting ---
 
@@ -297,11 +203,11 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
 
     async def _opens(self, verb: Verb) -> bool:
         """Whether a modal opens, rather than a note to this person."""
-        notes = len(self._person.private_notes(CHANNEL))
+        notes = len(self._person.private_notes(self._channel))
         await self._press(verb)
         modal = self._person
         await self._slack.until(
-            lambda: modal.modal or len(self._person.private_notes(CHANNEL)) > notes
+            lambda: modal.modal or len(self._person.private_notes(self._channel)) > notes
         )
         return self._person.modal is not None
 
@@ -359,12 +265,12 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
         self._slack.clock.advance(2)  # nobody types at the very moment when a question appears
-        thread, notes = self._live().ts, len(self._person.private_notes(CHANNEL))
+        thread, notes = self._live().ts, len(self._person.private_notes(self._channel))
         say = self._person.mention_bot if meant else self._person.post
-        said = await say(CHANNEL, text, thread=thread)
+        said = await say(self._channel, text, thread=thread)
         if meant:
             await self._slack.until(
-                lambda: said.reactions or len(self._person.private_notes(CHANNEL)) > notes
+                lambda: said.reactions or len(self._person.private_notes(self._channel)) > notes
             )
         else:
             await self._slack.queue.settle()

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from answerback.testing.surface_contract import SurfaceContract
 from tests.surface_setups import ReplicasContract, create_setup, parametrize_stage
-from tests.unit.adapters.slack.simulated_people import SlackStage, run_stage
+from tests.unit.adapters.slack.stage import SlackStage, run_stage
 
 
 @pytest_asyncio.fixture(scope="class", loop_scope="class")

@@ -43,6 +43,12 @@ class TelegramStage:
         self.group.members[user.id] = "member"
         return SimulatedTelegramPerson(self.telegram, self.group, user)
 
+    async def add_person_alone(
+        self, name: str, *, reachable: bool = True
+    ) -> SimulatedTelegramPerson:
+        user = self.telegram.add_user(name, started=reachable)
+        return SimulatedTelegramPerson(self.telegram, self.telegram.chats[user.id], user)
+
     async def restart(self, paces: Paces = PATIENT) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._load_balancer.stop)

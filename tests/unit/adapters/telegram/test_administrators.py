@@ -93,11 +93,10 @@ async def test_the_administrators_of_a_group_that_became_a_supergroup_may_answer
 @pytest.mark.parametrize(
     "route",
     [
-        {"responders": ["@admins"]},
         {"responders": ["7"], "confirmations": {"count": 1, "from": ["@admins"]}},
         {"responders": ["7"], "escalate": {"after": 60.0, "responders": ["@admins"]}},
     ],
-    ids=["responders", "confirmers", "escalation"],
+    ids=["confirmers", "escalation"],
 )
 async def test_an_ask_that_only_administrators_may_decide_is_refused_in_a_direct_message(
     tmp_path: Path, route: dict[str, object]

@@ -38,6 +38,7 @@ UNSUPPORTED = {
     Capability.TOKENS: "There is no platform in between.",
     Capability.UNNOTICED_CHANGES: "There is no platform in between.",
     Capability.REMOVAL: "There is no platform in between.",
+    Capability.DIRECT_MESSAGES: "Every question has its page; nobody is written to.",
 }
 
 

@@ -1,0 +1,255 @@
+"""A move to where nobody can be reached is undone: the ask stays where it was, and whoever moved it is told."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from answerback.core.actions import Answer
+from answerback.core.ask import Ask, Destination, Status, Thread
+from answerback.core.errors import (
+    DestinationGoneError,
+    PayloadRejectedError,
+    PlatformError,
+    PlatformUnavailableError,
+    RateLimitedError,
+    UnauthorizedError,
+)
+from answerback.core.escalation import move, undo_move
+from answerback.core.handing_over import HandOver, reminder_recipients
+from answerback.core.labels import Labels
+from answerback.ports.message_state import record_shown
+from answerback.ports.surface import Acted, Shown
+from answerback.presentation import wording
+from answerback.service.service import Service
+from answerback.service.submission_request import Route, Routes
+from answerback.testing.example_asks import new_ask
+from answerback.workers.message_sync import MessageSync
+from tests.service_support import actor
+from tests.unit.bot.background_support import (
+    reopen_store,
+    running,
+    shows,
+    submit,
+    wait_for_escalation,
+)
+from tests.unit.bot.conftest import Parts
+
+UNREACHABLE = [
+    DestinationGoneError("they have not started the bot"),
+    PayloadRejectedError("user_not_found"),
+    UnauthorizedError("the token was revoked"),
+]
+
+
+def routes(first: str, **escalate: object) -> Routes:
+    table: dict[str, object] = {"to": first, "responders": ["U1", "U2", "U3"]}
+    if escalate:
+        table["escalate"] = {"after": 60, **escalate}
+    return Routes("ops", {"ops": Route.model_validate(table)})
+
+
+async def asked(service: Service, sync: MessageSync) -> Ask:
+    ask = await submit(service, to=None, responders=None)
+    await sync.wait_until_idle()
+    return ask
+
+
+async def hand_over(service: Service, ask: Ask, to: str = "U2") -> None:
+    done = await service.act(ask.id, HandOver(to=to), actor("U1"))
+    assert isinstance(done, Acted), done
+
+
+async def stored(service: Service, ask: Ask) -> Ask:
+    now = await service.get(ask.id)
+    assert now is not None
+    return now
+
+
+def error_lines(caplog: pytest.LogCaptureFixture, action: str) -> list[str]:
+    lines = [line for line in caplog.records if line.levelno >= logging.ERROR]
+    return [line.getMessage() for line in lines if getattr(line, "action", "") == action]
+
+
+@pytest.mark.rule("MOVE-1", "MOVE-2", "HANDOVER-6")
+@pytest.mark.parametrize("error", UNREACHABLE, ids=lambda error: type(error).__name__)
+async def test_who_handed_over_to_somebody_unreachable_has_it_back(
+    parts: Parts, error: PlatformError, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(parts, routes=routes("chat:@U1")) as (service, sync):
+        ask = await asked(service, sync)
+        before = await stored(service, ask)
+        parts.chat.failures.append(error)
+        await hand_over(service, ask)
+        await parts.chat.until(shows(parts, ask, 3))
+        await parts.chat.until(lambda: bool(parts.chat.reminders))
+        await sync.wait_until_idle()
+        now = await stored(service, ask)
+        assert (now.open, now.destination, now.message) == (True, ask.destination, before.message)
+        assert (now.responders, now.before, now.left) == (before.responders, None, None)
+        assert (parts.chat.notes, parts.chat.posts) == ([], 1), "the old message was never retired"
+        [(_, number)] = parts.chat.reminders
+        recipients, text = wording.reminder(now, number, Labels())
+        assert (recipients, text.partition(":")[0]) == (
+            ("U1",),
+            Labels().handed_back.partition(":")[0],
+        )
+        bodies = [line.entry.body for line in await service.record(ask.id)]
+        [returned] = [body for body in bodies if "returned_from" in body]
+        assert returned == {
+            "returned_from": {"surface": "chat", "user": "U2"},
+            "reason": str(error),
+        }
+        assert len(error_lines(caplog, "move_undone")) == 1
+        assert isinstance(await service.act(ask.id, Answer(value=True), actor("U1")), Acted)
+
+
+@pytest.mark.rule("MOVE-1")
+async def test_after_a_move_that_was_undone_the_next_person_can_be_given_it(parts: Parts) -> None:
+    async with running(parts, routes=routes("chat:@U1")) as (service, sync):
+        ask = await asked(service, sync)
+        parts.chat.failures.append(UNREACHABLE[0])
+        await hand_over(service, ask)
+        await parts.chat.until(lambda: bool(parts.chat.reminders))
+        await hand_over(service, ask, "U3")
+        await parts.chat.until(lambda: bool(parts.chat.notes))
+        await sync.wait_until_idle()
+        now = await stored(service, ask)
+        assert (now.destination.user, now.responders, now.returned) == ("U3", ("U1", "U3"), False)
+        assert reminder_recipients(now, now.reminded_before) == ("U1", "U3")
+
+
+@pytest.mark.rule("MOVE-1")
+@pytest.mark.parametrize(
+    "error", [PlatformUnavailableError("503"), RateLimitedError("429", retry_after=0.01)]
+)
+async def test_the_old_message_becomes_a_note_once_the_new_one_is_there(
+    parts: Parts, error: PlatformError
+) -> None:
+    async with running(parts, routes=routes("chat:@U1")) as (service, sync):
+        ask = await asked(service, sync)
+        parts.chat.failures += [error] * 3
+        await hand_over(service, ask)
+        await parts.chat.until(lambda: len(parts.chat.failures) < 2)
+        assert parts.chat.notes == []
+        assert (await stored(service, ask)).before is not None
+        await parts.chat.until(lambda: bool(parts.chat.notes))
+        await sync.wait_until_idle()
+        assert parts.chat.messages[ask.id].destination.user == "U2"
+        assert (await stored(service, ask)).before is None
+
+
+@pytest.mark.rule("MOVE-1", "MOVE-3", "ROUTE-6")
+@pytest.mark.parametrize("first", ["chat:C1", "chat:@U1", "web"])
+async def test_an_escalation_to_somebody_unreachable_leaves_the_ask_where_it_is(
+    parts: Parts, first: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = routes(first, to="chat:@BOSS", responders=["BOSS"])
+    async with running(parts, routes=table) as (service, sync):
+        ask = await asked(service, sync)
+        parts.chat.failures.append(UNREACHABLE[0])
+        await wait_for_escalation(parts, service, ask)
+        with service.follow(ask.id) as follower:
+            while (await stored(service, ask)).revision < 3:
+                await asyncio.wait_for(follower.next_commit(), 10)
+        await sync.wait_until_idle()
+        now = await stored(service, ask)
+        assert (now.open, now.destination, now.responders) == (
+            True,
+            ask.destination,
+            ask.responders,
+        )
+        assert (now.escalated, now.escalates_at, parts.chat.notes) == (True, None, [])
+        assert len(error_lines(caplog, "move_undone")) == 1
+        who = actor("U1", surface=ask.destination.surface)
+        done = await service.act(ask.id, Answer(value=True), who)
+        assert isinstance(done, Acted)
+        assert done.ask.status is Status.ANSWERED
+
+
+@pytest.mark.rule("MOVE-3", "ROUTE-6")
+async def test_an_escalation_to_a_surface_that_is_not_configured_is_logged(
+    parts: Parts, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = routes("chat:C1", to="pager:@BOSS")
+    async with running(parts, routes=table) as (service, sync):
+        ask = await asked(service, sync)
+        await wait_for_escalation(parts, service, ask)
+        now = await stored(service, ask)
+        assert (now.open, now.destination, now.escalates_at) == (True, ask.destination, None)
+        [line] = error_lines(caplog, "not_escalated")
+        assert "pager is not configured" in line
+        assert (await service.record(ask.id))[-1].entry.body == {
+            "not_escalated": "pager is not configured"
+        }
+
+
+@pytest.mark.rule("MOVE-1")
+async def test_a_place_that_closes_before_a_moved_ask_is_shown_there_returns_it(
+    parts: Parts,
+) -> None:
+    async with running(parts, routes=routes("chat:C1", to="chat:C2")) as (service, sync):
+        ask = await asked(service, sync)
+        parts.chat.hold = asyncio.Event()
+        await wait_for_escalation(parts, service, ask)
+        moved = await stored(service, ask)
+        await service.fail_unreachable(moved, "the channel was archived")
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 3))
+        await sync.wait_until_idle()
+        now = await stored(service, ask)
+        assert (now.open, now.destination.channel) == (True, "C1")
+        await service.fail_unreachable(now, "the channel was archived")
+        assert (await stored(service, ask)).status is Status.FAILED, "it has nowhere to return to"
+
+
+@pytest.mark.rule("MOVE-1")
+async def test_an_ask_that_ends_before_it_is_shown_at_its_new_place_ends_where_it_was(
+    parts: Parts,
+) -> None:
+    async with running(parts, routes=routes("chat:@U1"), first_pause=60.0) as (service, sync):
+        ask = await asked(service, sync)
+        parts.chat.failures.append(PlatformUnavailableError("503"))
+        await hand_over(service, ask)
+        await parts.chat.until(lambda: not parts.chat.failures)
+        done = await service.act(ask.id, Answer(value=True), actor("U1"))
+        assert isinstance(done, Acted)
+        await parts.chat.until(lambda: parts.chat.messages[ask.id].status is Status.ANSWERED)
+        await sync.wait_until_idle()
+        shown = parts.chat.messages[ask.id]
+        assert (shown.destination, parts.chat.posts, parts.chat.notes) == (ask.destination, 1, [])
+        outcome = (await stored(service, ask)).outcome
+        assert outcome == done.ask.outcome
+
+
+@pytest.mark.rule("MOVE-1")
+def test_a_message_that_was_being_posted_while_its_ask_moved_is_the_one_it_returns_to() -> None:
+    posting = new_ask(to=Destination(surface="chat", channel="C1"), revision=1)
+    moved = replace(move(posting, Destination(surface="chat", channel="C2")), revision=2)
+    late = record_shown(Shown(1, {"ts": "1.1"}, Thread(channel="C1")), posting, moved).result
+    assert late is not None
+    back = undo_move(late, 2.0, "the channel is gone").ask
+    assert (back.destination, back.message, back.seen) == (posting.destination, {"ts": "1.1"}, True)
+    assert (back.thread, back.left) == (Thread(channel="C1"), None)
+
+
+@pytest.mark.rule("MOVE-1", "DATA-2")
+async def test_a_move_that_a_crash_interrupted_is_undone_by_the_next_process(
+    parts: Parts, tmp_path: Path
+) -> None:
+    table = routes("chat:@U1")
+    async with running(parts, routes=table) as (service, sync):
+        ask = await asked(service, sync)
+        await sync.stop()
+        await hand_over(service, ask)
+    await reopen_store(parts, tmp_path)
+    parts.chat.failures.append(UNREACHABLE[0])
+    async with running(parts, routes=table) as (service, sync):
+        await parts.chat.until(shows(parts, ask, 3))
+        await sync.wait_until_idle()
+        now = await stored(service, ask)
+        assert (now.open, now.destination.user, now.before) == (True, "U1", None)
