@@ -39,12 +39,12 @@ _AS_PACKAGES_NAME_THEM = {
 def _licences(package: Distribution) -> set[str]:
     """Return a package's licences, from the newest field of its metadata that names any."""
     metadata = package.metadata
-    if expression := metadata["License-Expression"]:
+    for expression in metadata.get_all("License-Expression") or ():
         return set(re.findall(r"[\w.-]+", expression)) - {"AND", "OR", "WITH"}
     prefix = "License :: "
     classifiers = [c for c in metadata.get_all("Classifier") or () if c.startswith(prefix)]
     named = {c.rsplit(" :: ", 1)[1] for c in classifiers} - {"OSI Approved"}
-    named = named or {(metadata["License"] or "not named").splitlines()[0]}
+    named = named or {(metadata.get_all("License") or ["not named"])[0].splitlines()[0]}
     return {_AS_PACKAGES_NAME_THEM.get(name, name) for name in named}
 
 

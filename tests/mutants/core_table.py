@@ -149,12 +149,12 @@ CORE = (
     *(
         Mutant(f"{_SQLITE}/asks.py", line, mutant, _GRANTS_STORED)
         for line, mutant in (
-            ("AND used = ?2 - 1 AND used < uses", "AND used < uses"),
+            ("AND used = $2 - 1 AND used < uses", "AND used < uses"),
             (
-                "AND at <= ?3 AND until > ?3 AND ended_at IS NULL",
-                "AND at <= ?3 AND ended_at IS NULL",
+                "AND at <= $3 AND until > $3 AND ended_at IS NULL",
+                "AND at <= $3 AND ended_at IS NULL",
             ),
-            ("AND until > ?3 AND ended_at IS NULL", "AND until > ?3"),
+            ("AND until > $3 AND ended_at IS NULL", "AND until > $3"),
         )
     ),
     # Confirmations: whose count, and when they are enough.
@@ -187,35 +187,41 @@ CORE = (
             ("clarification", "walk=replace(ask.walk, votes=()),", "walk=ask.walk,"),
         )
     ),
-    # Confirmations, as whole processes keep them while they are killed.
+    # Confirmations, as whole processes keep them while they are killed, and as a quick test notices the same.
     *(
-        Mutant(file, line, mutant, _DECIDING, slow=True)
-        for file, line, mutant in (
+        Mutant(file, line, mutant, tests, slow)
+        for file, line, mutant, quick in (
             (
                 "storage/answerback_storage/rows.py",
                 "return ask if ask.erased_at is None else replace(ask, request=erase_request(request))",
                 "return replace(ask, walk=replace(ask.walk, votes=2 * ask.walk.votes))",
+                _CONFIRMATIONS,
             ),
             (
                 f"{_CORE}/people.py",
                 "return name is not None and name == self.name_of(other)",
                 "return False",
+                (f"{_UNIT}/core/test_people.py",),
             ),
             (
                 f"{_CORE}/secrecy.py",
                 "return ask.form.confirmation is not None and ask.status is not Status.ANSWERED",
                 "return ask.confirming",
+                (f"{_UNIT}/core/test_secrecy.py",),
             ),
             (
                 f"{_SERVICE}/record_wire.py",
                 "if stored.entry.kind in kinds and not",
                 "if not",
+                _CONFIRMATIONS,
             ),
             (
                 f"{_SQLITE}/change_batches.py",
                 "if (digest := self._batch.seen(self.delivery)) is not None:",
                 "if False and (digest := self._batch.seen(self.delivery)) is not None:",
+                (f"{_STORED}::test_a_repeated_delivery_writes_nothing_and_is_reported",),
             ),
         )
+        for tests, slow in ((_DECIDING, True), (quick, False))
     ),
 )

@@ -151,6 +151,8 @@ def _http_problem(request: web.Request, error: web.HTTPException) -> ProblemDocu
             allowed = error.headers.get("Allow", "")
             detail = f"{request.method[:20]} is not allowed here; use {allowed}."
             return problem_document(405, "Method not allowed", detail, headers={"Allow": allowed})
+        case 413:  # the reason that Python gives it depends on its version
+            return problem_document(413, "Content too large", error.text)
         case status:
             return problem_document(status, error.reason)
 

@@ -268,6 +268,8 @@ _JSON_ERRORS: Final = {
     "Expecting property name enclosed in double quotes": "a name in double quotes is missing",
     "Expecting ',' delimiter": "a comma is missing",
     "Expecting ':' delimiter": "a colon is missing",
+    "Illegal trailing comma before end of array": "nothing follows a comma",
+    "Illegal trailing comma before end of object": "nothing follows a comma",
     "Unterminated string starting at": "a text has no closing quote",
     "Invalid control character at": "a text has a line break or another control character in it",
     "Extra data": "something follows the end of the value",

@@ -41,7 +41,8 @@ def parse(text: str, max_depth: int = MAX_DEPTH) -> JsonValue:
     """
     try:
         value: JsonValue = _DECODER.decode(text)
-    except json.JSONDecodeError as error:
+    except json.JSONDecodeError as found:
+        error = _name_trailing_comma(found)
         where = f"line {error.lineno}, column {error.colno}"
         raise NotJsonError(f"{error.msg.lower()} at {where}") from error
     except RecursionError as error:
@@ -62,6 +63,23 @@ def parse_bytes(body: bytes) -> JsonValue:
     except UnicodeDecodeError as error:
         raise NotJsonError(f"byte {error.start} is not UTF-8") from error
     return parse(text)
+
+
+def _name_trailing_comma(error: json.JSONDecodeError) -> json.JSONDecodeError:
+    """Say of a comma before a closing bracket what Python 3.13 says; older versions say what they expect after it."""
+    before = error.doc[: error.pos].rstrip(" \t\n\r")
+    kind = _CLOSINGS.get((error.msg, error.doc[error.pos : error.pos + 1]))
+    if kind is None or not before.endswith(","):
+        return error
+    message = f"Illegal trailing comma before end of {kind}"
+    return json.JSONDecodeError(message, error.doc, len(before) - 1)
+
+
+_CLOSINGS: Final = {
+    ("Expecting value", "]"): "array",
+    ("Expecting property name enclosed in double quotes", "}"): "object",
+}
+"""Each kind of container, by the error at its closing bracket and by the bracket."""
 
 
 def _too_deep(max_depth: int) -> NotJsonError:

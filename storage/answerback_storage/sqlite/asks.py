@@ -19,6 +19,7 @@ from answerback.ports.store import Write
 from answerback.ports.store_values import Existing, Idempotency
 from answerback_storage import grants, late_answers, rows
 from answerback_storage.sqlite import claim_statements as claims
+from answerback_storage.sqlite.statements import run_statement
 
 T = TypeVar("T")
 
@@ -29,7 +30,7 @@ _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, 
     show_holder, show_until)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _ADD_LINE: Final = """INSERT INTO record (ask_id, at, kind, entry, before)
-    VALUES (?1, ?2, ?3, ?4, (SELECT last_line FROM asks WHERE id = ?1)) RETURNING seq"""
+    VALUES ($1, $2, $3, $4, (SELECT last_line FROM asks WHERE id = $1)) RETURNING seq"""
 _OWE: Final = """INSERT INTO owed (ask_id, agent, conversation, told, at) VALUES (?, ?, ?, 0, ?)
     ON CONFLICT (ask_id) DO UPDATE SET told = 0, number = NULL, at = excluded.at"""
 _INSERT_DELIVERY: Final = f"""INSERT INTO deliveries ({rows.DELIVERY_COLUMNS})
@@ -41,17 +42,17 @@ _REMEMBER: Final = """INSERT OR REPLACE INTO remembered
     (agent, conversation, turn, tool, question_id, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)"""
 _INSERT_GRANT: Final = f"""INSERT INTO grants ({", ".join(grants.COLUMNS)})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_USE_GRANT: Final = """UPDATE grants SET used = used + 1 WHERE id = ?1 AND used = ?2 - 1 AND used < uses
-    AND at <= ?3 AND until > ?3 AND ended_at IS NULL"""
-_END_GRANT: Final = "UPDATE grants SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL"
+_USE_GRANT: Final = """UPDATE grants SET used = used + 1 WHERE id = $1 AND used = $2 - 1 AND used < uses
+    AND at <= $3 AND until > $3 AND ended_at IS NULL"""
+_END_GRANT: Final = "UPDATE grants SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL"
 OUTDATED: Final = "an ask is not at its revision in its own transaction"
 _MERGE_PAGES: Final = 200
 """Pages of the full-text index that are merged in one step."""
-_UPDATE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thread_id = ?4, due = ?5,
-    message = ?6, thread = ?7, left_channel = ?8, left_until = ?9, revision = ?10, updated_at = ?11,
-    shown_revision = ?12, state = ?13, due_holder = CASE WHEN due IS ?5 THEN due_holder END,
-    {claims.claim_assignments(revision="?10", shown="?12", holder="?16", now="?17", until="?18")}
-    WHERE id = ?14 AND revision = ?15"""
+_UPDATE: Final = f"""UPDATE asks SET status = $1, surface = $2, channel = $3, thread_id = $4, due = $5,
+    message = $6, thread = $7, left_channel = $8, left_until = $9, revision = $10, updated_at = $11,
+    shown_revision = $12, state = $13, due_holder = CASE WHEN due IS $5 THEN due_holder END,
+    {claims.claim_assignments(revision="$10", shown="$12", holder="$16", now="$17", until="$18")}
+    WHERE id = $14 AND revision = $15"""
 
 
 def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
@@ -165,7 +166,7 @@ def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = Non
     """
     at = (old.id, old.revision)
     values = (*rows.lookup_columns(new), *rows.step_columns(new), *at, *rows.claim_row(claim))
-    if db.execute(_UPDATE, values).rowcount != 1:
+    if run_statement(db, _UPDATE, values).rowcount != 1:
         raise sqlite3.IntegrityError(OUTDATED)
     if old.open and not new.open:
         _index_answers(db, new)
@@ -175,7 +176,7 @@ def add_lines(db: sqlite3.Connection, entries: Iterable[tuple[str | None, Record
     """Append entries to the record, each for an ask or (None) for none."""
     for ask_id, entry in entries:
         [row] = rows.entry_rows(ask_id, [entry])
-        (seq,) = db.execute(_ADD_LINE, row).fetchone()
+        (seq,) = run_statement(db, _ADD_LINE, row).fetchone()
         db.execute("UPDATE asks SET last_line = ? WHERE id = ?", (seq, ask_id))
 
 
@@ -199,9 +200,9 @@ def insert_related(db: sqlite3.Connection, write: Write) -> None:
 def store_grant(db: sqlite3.Connection, change: GrantChange) -> bool:
     """Store what becomes of a grant; False if it is to be used, and cannot be any more."""
     if isinstance(change, GrantUse):
-        return db.execute(_USE_GRANT, change).rowcount == 1
+        return run_statement(db, _USE_GRANT, change).rowcount == 1
     if isinstance(change, GrantEnd):
-        db.execute(_END_GRANT, change)
+        run_statement(db, _END_GRANT, change)
     else:
         db.execute(_INSERT_GRANT, grants.row(change))
     return True

@@ -33,6 +33,7 @@ from answerback_storage.sql_database import KEYS, SqlDatabase, Transaction
 from answerback_storage.sqlite import ask_limits, asks, claim_statements
 from answerback_storage.sqlite.change_batches import Batch, ChangeJob
 from answerback_storage.sqlite.connections import Connections
+from answerback_storage.sqlite.statements import run_statement
 from answerback_storage.sqlite.writer_thread import JobThread
 
 T = TypeVar("T")
@@ -180,13 +181,6 @@ class _SqliteTransaction(Transaction):
 
     async def check_fence(self, fence: Fence) -> None:
         claim_statements.check_fence(self._db, fence)
-
-
-def run_statement(
-    db: sqlite3.Connection, statement: str, values: Sequence[object]
-) -> sqlite3.Cursor:
-    """Run a statement whose values are ``$1``, ``$2`` and so on."""
-    return db.execute(statement, {str(n): value for n, value in enumerate(values, 1)})
 
 
 class SqliteAsks(SqlAsks[SqliteDatabase]):

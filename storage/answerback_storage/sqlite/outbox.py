@@ -15,7 +15,8 @@ from answerback_storage import rows
 from answerback_storage.outbox import SqlOutbox
 from answerback_storage.sqlite import asks
 from answerback_storage.sqlite import claim_statements as claims
-from answerback_storage.sqlite.database import SqliteDatabase, run_statement
+from answerback_storage.sqlite.database import SqliteDatabase
+from answerback_storage.sqlite.statements import run_statement
 
 # A delivery waits for every earlier one of its ask that is still pending. The indexes hold pending deliveries in time
 # order; without the hints, SQLite sorts them all.
@@ -29,10 +30,10 @@ _FREE: Final = f"""SELECT seq {_PENDING.format("deliveries_free")} AND holder IS
     AND next_at <= ? ORDER BY next_at"""
 _LOAD_ROW: Final = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE seq = ?"
 # The plus keeps SQLite from scanning all pending rows for the few that were found.
-_CLAIM: Final = f"""UPDATE deliveries SET holder = ?1, claimed_until = ?3
-    FROM (SELECT value ->> 0 AS wanted, value ->> 1 AS tried FROM json_each(?4))
+_CLAIM: Final = f"""UPDATE deliveries SET holder = $1, claimed_until = $3
+    FROM (SELECT value ->> 0 AS wanted, value ->> 1 AS tried FROM json_each($4))
     WHERE id = wanted AND tries = tried AND +state = 'pending'
-    AND {claims.unclaimed("holder", "claimed_until", "?2")} RETURNING id"""
+    AND {claims.unclaimed("holder", "claimed_until", "$2")} RETURNING id"""
 _RENEW: Final = """UPDATE deliveries SET claimed_until = $1
     WHERE id = $2 AND holder = $3 AND state = 'pending' RETURNING 1"""
 _REMOVE: Final = "DELETE FROM deliveries WHERE id = ? AND (? IS NULL OR holder = ?)"
@@ -101,7 +102,7 @@ def _claim(
 ) -> list[StoredDelivery]:
     """Claim those of the deliveries that are unchanged and unclaimed, and return them."""
     wanted = rows.dump([[stored.delivery.id, stored.tries] for stored in found])
-    taken = {row[0] for row in db.execute(_CLAIM, (*rows.claim_row(claim), wanted))}
+    taken = {row[0] for row in run_statement(db, _CLAIM, (*rows.claim_row(claim), wanted))}
     return [stored for stored in found if stored.delivery.id in taken]
 
 

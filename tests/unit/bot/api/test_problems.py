@@ -102,9 +102,11 @@ async def test_an_http_servers_error_becomes_a_problem_and_a_redirect_does_not()
             assert response.content_type == "application/problem+json"
             body = await response.json(content_type=None)
             assert (response.status, body["status"], body["title"]) == (
-                *(413, 413),
-                "Request Entity Too Large",
+                413,
+                413,
+                "Content too large",
             )
+            assert "size 1 exceeded" in body["detail"]
         async with http.get("/moved", allow_redirects=False) as response:
             assert (response.status, response.headers["Location"]) == (303, "/elsewhere")
 

@@ -22,6 +22,8 @@ def test_accounts_of_one_person_are_never_different_people() -> None:
     ann_on_the_web = Person(surface="web", user_id="ann@example.com")
     assert not PEOPLE.is_different(ANN, ann_on_the_web, 1.0)
     assert not PEOPLE.is_different(ANN, ANN, 1.0)
+    assert PEOPLE.is_same(ANN, ann_on_the_web)
+    assert not PEOPLE.is_same(ANN, BOB)
     assert PEOPLE.is_different(ann_on_the_web, BOB, 1.0)
     assert not PEOPLE.is_different(Person(surface="web", user_id="cy"), BOB, 1.0)
 

@@ -116,7 +116,10 @@ def test_what_is_wrong_with_a_value_in_words(schema: Any, value: Any, text: str)
     ("text", "said"),
     [
         ("[", "a value is missing, at line 1, column 2."),
-        ('{"a": 1,}', "a name in double quotes is missing, at line 1, column 9."),
+        ("{", "a name in double quotes is missing, at line 1, column 2."),
+        ('{"a": 1,}', "nothing follows a comma, at line 1, column 8."),
+        ("[[1, 2 ,\n ]]", "nothing follows a comma, at line 1, column 8."),
+        ("[1,}", "a value is missing, at line 1, column 4."),
         ("[1 2]", "a comma is missing, at line 1, column 4."),
         ('{"a" 1}', "a colon is missing, at line 1, column 6."),
         ('["a', "a text has no closing quote, at line 1, column 2."),

@@ -25,6 +25,7 @@ def refusal(body: bytes) -> str:
     [
         (b"", "expecting value at line 1, column 1"),
         (b'{"a": 1,\n "b" 2}', "expecting ':' delimiter at line 2, column 6"),
+        (b'{"a": 1,}', "illegal trailing comma before end of object at line 1, column 8"),
         (b'{"a": 1} x', "extra data at line 1, column 10"),
         (b"\xff\xfe", "byte 0 is not UTF-8"),
         (b'{"a": "\xed\xa0\x80"}', "byte 7 is not UTF-8"),
