@@ -41,14 +41,16 @@ TEST_FILES := $(shell find tests -name 'test_*.py' -not -path 'tests/agents/*' -
 	@touch $@
 
 .PHONY: test
-test: venv .venv/tests.stamp ## Run all tests but those with real agents (ARGS="-k word" selects; ANSWERBACK_SYSTEM_PACKAGES=no installs no browser, no database)
+test: venv .venv/tests.stamp ## Run what finds most faults, in four minutes (ARGS="-k word" selects; ANSWERBACK_SYSTEM_PACKAGES=no installs no browser, no database)
 	@.ci/system-packages
 	@$(COMPILE)
-	@$(BIN)/python -m $(PYTEST) $(ARGS)
+	@MATRIX=once $(BIN)/python -m $(PYTEST) $(ARGS)
 
-.PHONY: test-quick
-test-quick: ARGS := -m 'not long' $(ARGS)
-test-quick: test ## Run the same without the tests that take ten seconds or more
+.PHONY: test-whole
+test-whole: venv .venv/tests.stamp ## Run all tests but those with real agents, in all combinations
+	@.ci/system-packages
+	@$(COMPILE)
+	@MATRIX=whole $(BIN)/python -m $(PYTEST) $(ARGS)
 
 .PHONY: test-agents
 test-agents: venv ## Run the tests with real agents and frameworks, installed into .venv, and scripted models
@@ -57,7 +59,20 @@ test-agents: venv ## Run the tests with real agents and frameworks, installed in
 	@timeout 1200 $(BIN)/python -m $(PYTEST) --numprocesses=auto --maxprocesses=4 --timeout=300 --durations=5 tests/agents tests/recipes/frameworks $(ARGS)
 
 .PHONY: check
-check: style types imports docs audit test mutants-quick ## Run every check that a change has to pass: what .ci/run runs
+check: style types imports audit check-unit check-processes check-browser ## Run every check that a change has to pass: what .ci/run runs
+
+# The three groups of its tests, which can run side by side.
+check-unit: CHECKED := tests/unit tests/meta tests/mutants
+check-processes: CHECKED := tests/acceptance
+check-browser: CHECKED := tests/browser tests/documentation tests/recipes
+check-browser: docs
+
+.PHONY: check-unit check-processes check-browser
+check-unit check-processes check-browser: venv .venv/tests.stamp
+	@.ci/system-packages
+	@$(COMPILE)
+	@$(BIN)/python -m $(PYTEST) $(CHECKED) $(ARGS)
+	@$(if $(filter check-unit,$@),$(BIN)/python -m tests.mutants --quick)
 
 .PHONY: style
 style: venv ## Check formatting and lint
@@ -91,10 +106,6 @@ coverage: venv ## Run all tests with branch coverage; bot/ and storage/ need 100
 mutants: venv ## Change one line of the product at a time, and see the named tests fail (ARGS=--quick leaves out slow ones)
 	@.ci/system-packages
 	@$(BIN)/python -m tests.mutants $(ARGS)
-
-.PHONY: mutants-quick
-mutants-quick: venv
-	@$(BIN)/python -m tests.mutants --quick
 
 .PHONY: soak
 soak: venv ## Repeat the tests in which processes and connections race, with random delays (ARGS=5 sets how often)

@@ -28,8 +28,9 @@ from hypothesis.internal.constants_ast import Constants
 
 from answerback.runtime.plugins import installed_plugins
 from tests import chromium as chromium_browser
-from tests import postgres, quarantine
+from tests import matrix, postgres, quarantine
 from tests.meta.project import PACKAGES, ROOT, variable_prefixes
+from tests.mutants.table import MUTANTS
 
 pytest_plugins = ["answerback.testing.pytest_plugin"]
 pytest.register_assert_rewrite("tests.stores")
@@ -77,8 +78,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # asyncio would replace it for each fixture and test, and `signal` would describe all that is in the task each time.
     signal.signal(signal.SIGINT, _interrupt)
     gc.set_threshold(20_000, 20, 20)  # does not rescan the objects of a thousand modules as often
-    # aiohttp loads the machine's certificates when it is imported, a fifth of that time; no test needs them.
-    os.environ.setdefault("SSL_CERT_FILE", os.devnull)
     # What Hypothesis knows of Unicode is there: to compute it in a process that runs in another folder takes seconds.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".hypothesis"))
     installed_plugins()  # reads the disk once, as every command does before its event loop runs
@@ -108,8 +107,35 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file of which `make test` runs nothing."""
+    if collection_path.suffix == ".py" and _runs_once(config):
+        return matrix.leaves_out_file(collection_path, ROOT) or None
+    return None
+
+
+def _runs_once(config: pytest.Config) -> bool:
+    """Return whether to run what `make test` does. Of a file or folder that is named, all tests run."""
+    everything = ROOT / "tests"
+    return matrix.ONCE and all((ROOT / given).resolve() == everything for given in config.args)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None]:
+    """Leave out what `make test` does, before ``-k`` and the like choose from the rest, and sort what they leave."""
+    if _runs_once(config):
+        chosen = matrix.choose(items, {test for mutant in MUTANTS for test in mutant.tests})
+        config.hook.pytest_deselected(items=[*{*items}.difference(chosen)])
+        items[:] = chosen
+        config.stash[matrix.CHOSEN] = chosen
+    yield
+    quarantine.allow_second_tries(items)
+    _sort(items)
+
+
+def _sort(items: list[pytest.Item]) -> None:
     """Start one worker with the browser tests, which start the browser once, and half of the others with long tests.
 
     No worker is then left alone with a long test at the end, and since long tests mostly wait, the other half keeps the
@@ -117,7 +143,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests, and a worker that is done takes over the end of another's:
     https://pytest-xdist.readthedocs.io/en/stable/distribution.html
     """
-    quarantine.allow_second_tries(items)
     others = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) - 1
     if not others:
         return
