@@ -49,7 +49,7 @@ CORE = (
             ),
             ("return self.confirmers or self.responders if self.confirming else", "return"),
             ("return self.participants if self.confirming else", "return"),
-            ("or self.escalated or self.to_retire is not None:", "or self.escalated:"),
+            ("self.before is not None or self.to_retire is not None", "self.before is not None"),
             ("escalation is None or self.escalated or", "escalation is None or"),
             (
                 "self.created_at - self.set_back + escalation.after",
