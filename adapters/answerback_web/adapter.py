@@ -8,6 +8,7 @@ rendered from the stored ask on each request, and follows its ask while it is op
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -25,6 +26,7 @@ from answerback_web.inbox import Inbox
 from answerback_web.page_access import PageLinks
 from answerback_web.proxy_identity import TrustedProxies
 from answerback_web.push_pages import PushPages, manifest
+from answerback_web.sealed_requests import SealedRequests, Tickets
 from answerback_web.site import NAME, Site
 from answerback_web.visitors import Visitors
 
@@ -74,8 +76,9 @@ class WebSurface:
         self._site = Site(
             access, labels, local_url, public_url, now, holders, agents or {}, asks, link_days
         )
-        self._local = Visitors(access, holders, TrustedProxies(), operators=True)
-        self._public = Visitors(access, holders, proxies or TrustedProxies(), operators=False)
+        self._local = Visitors(access, holders, TrustedProxies(), operators=True, labels=labels)
+        trusted = proxies or TrustedProxies()
+        self._public = Visitors(access, holders, trusted, operators=False, labels=labels)
         self._tokens = tokens
         self._desk = desk
         self._sign_ins = sign_ins
@@ -146,13 +149,25 @@ class WebSurface:
             *(PushPages(self._site, visitors, self._desk).routes() if self._desk else ()),
             *self._device_routes(visitors),
             *self._account_routes(visitors),
-            web.get("/a/-/proof", responses.empty),
-            web.get("/a/-/{name}", responses.static_file),
             web.get("/a/{link}", asks.with_link_access(asks.get)),
             web.post("/a/{link}", asks.with_link_access(asks.post)),
             web.get("/a/{link}/events", asks.with_link_access(asks.events)),
         ]
-        return [self._site.proofs.guard(responses.with_compiled_templates(each)) for each in routes]
+        pages = [responses.with_compiled_templates(each) for each in routes]
+        sealed = SealedRequests(
+            self._site.proofs, self._tickets(visitors), self._site.watching, pages
+        )
+        static = web.get("/a/-/{name}", responses.static_file)
+        return [self._site.proofs.guard(each) for each in (*sealed.routes(), *pages, static)]
+
+    def _tickets(self, visitors: Visitors) -> Tickets:
+        """Return a listener's tickets.
+
+        A restart of the service makes those of the agents' listener worthless. The replicas behind a public listener
+        share theirs, because the two requests of a page may reach different ones.
+        """
+        key = secrets.token_bytes(32) if visitors.operators else self._site.access.secret
+        return Tickets(key, self._site.now)
 
     def _device_routes(self, visitors: Visitors) -> list[web.RouteDef]:
         if self._sign_ins is None:

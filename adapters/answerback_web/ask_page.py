@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias
+from urllib.parse import quote
 
 from aiohttp import web
 
@@ -298,6 +299,9 @@ class AskPages:
                 root="../",
                 home=visit.home,
                 here=visit.here,
+                events=self._site.watching.token(
+                    f"/a/{visit.here}/events?state={quote(page.state)}"
+                ),
                 page=page,
                 answering=visit.may_answer(ask),
                 identified=visit.person is not None,

@@ -88,8 +88,7 @@ class DevicePages(VisitorPages):
     async def _visitor(self, request: web.Request) -> Visitor | web.Response:
         visitor = await self._visitors.find_by_inbox(request)
         if visitor is None:
-            labels, is_proxied = self._site.labels, request.match_info["name"] == PROXY_INBOX
-            error = None if is_proxied else labels.link_invalid
+            error = self._visitors.why_unknown(request)
             return self._site.door_page(403, root=_ROOT, here=f"{_ROOT}device", error=error)
         mark_request_verified(request)
         return visitor

@@ -170,10 +170,7 @@ class Inbox:
         try:
             visitor = await self._visitor(request)
             if visitor is None:
-                # At the proxy's inbox the link is valid, but the proxy named nobody.
-                is_proxy_inbox = request.match_info["name"] == PROXY_INBOX
-                error = None if is_proxy_inbox else self._site.labels.link_invalid
-                return self._door_page(403, root=root, error=error)
+                return self._door_page(403, root=root, error=self._visitors.why_unknown(request))
             links = _Links(root, f"{root}inbox/{self._visitors.inbox_name(visitor)}")
             return await show(request, visitor, links)
         except StoreError:
@@ -202,7 +199,9 @@ class Inbox:
             links,
             results,
             after,
-            events=f"{links.home}/events?state={_state(results)}{cursor}",
+            events=self._site.watching.token(
+                f"/inbox/{self._visitors.inbox_name(visitor)}/events?state={_state(results)}{cursor}"
+            ),
             curl=self._curl() if visitor.is_operator else None,
             notice=notice,
             push=push,

@@ -12,6 +12,8 @@ FILTER_LENGTH: Final = 200
 """Characters of each field of the search form that are used."""
 MAX_POST: Final = 1024 * 1024
 """Bytes of a form post: 20,000 characters in any field of a large form, percent-encoded."""
+MAX_SEALED: Final = 2 * MAX_POST
+"""Bytes of an encrypted request: a form as a string of JSON, which may escape it, and its address."""
 MAX_POST_FIELDS: Final = 5_000
 """Fields of a form post: enough for every option of the largest question, with a margin."""
 FILTER_FROM: Final = 12

@@ -36,6 +36,16 @@ class PageProofs:
         page_id = secrets.token_hex(16)
         return f"{page_id}.{self._secret(page_id, _HOST.get())}"
 
+    def challenged_page(self, request: web.Request) -> str | None:
+        """Return the id of the page that a request comes from; None if it has no challenge."""
+        match = _CHALLENGE.fullmatch(request.headers.get(CHALLENGE_HEADER, ""))
+        return None if match is None else match[1]
+
+    def sealing_key(self, page_id: str, host: str) -> bytes:
+        """Return the key of AES-256-GCM for what a page and the service tell each other."""
+        secret = bytes.fromhex(self._secret(page_id, host))
+        return hmac.new(secret, b"seal", hashlib.sha256).digest()
+
     def prove(self, challenge: str, host: str, body: bytes) -> str | None:
         match = _CHALLENGE.fullmatch(challenge)
         if match is None:

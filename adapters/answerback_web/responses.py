@@ -33,8 +33,9 @@ HEADERS: Final = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not "no-referrer": browsers would then send "Origin: null" with our own forms.
-    "Referrer-Policy": "same-origin",
+    # The origin only: a page's address is a secret. Not "no-referrer": browsers would then send "Origin: null" with
+    # our own forms (https://fetch.spec.whatwg.org/#append-a-request-origin-header).
+    "Referrer-Policy": "strict-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     # A proxy that changed the body would break its proof.
@@ -45,6 +46,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _FILES: Final = resources.files("answerback_web")
 _TYPES: Final = {
     "page.css": "text/css",
+    "channel.js": "text/javascript",
     "page.js": "text/javascript",
     "icon.svg": "image/svg+xml",
     "icon-192.png": "image/png",
@@ -98,6 +100,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     "elsewhere": None,
     "proof": None,
     "push": None,
+    "events": "",
     "installable": False,
 }
 """Template variables that only some pages set."""
@@ -143,11 +146,6 @@ def see_other(place: str) -> web.Response:
     return web.Response(status=303, headers=HEADERS | {"Location": place})
 
 
-async def empty(_request: web.Request) -> web.Response:
-    """Return nothing: the page only wants the proof that comes with it."""
-    return web.Response(headers=HEADERS)
-
-
 async def static_file(request: web.Request) -> web.Response:
     name = request.match_info["name"]
     if name not in _STATIC:
@@ -163,7 +161,7 @@ async def static_file(request: web.Request) -> web.Response:
 
 def worker_script(server_key: str) -> str:
     """Return the script of the service worker, which knows the key that browsers subscribe with."""
-    return _WORKER.replace("{key}", server_key)
+    return _WORKER.replace("{channel}", _STATIC["channel.js"].decode()).replace("{key}", server_key)
 
 
 def event_stream() -> EventSourceResponse:

@@ -21,6 +21,7 @@ from answerback_web import limits, page_access, parse, responses
 from answerback_web.page_access import PageLinks
 from answerback_web.page_proof import PageProofs
 from answerback_web.parse import Post
+from answerback_web.sealed_requests import FORM, WatchAddresses
 
 NAME: Final = "web"
 HIDDEN_HEADER: Final = "Answerback-Hidden"
@@ -43,6 +44,11 @@ class Site:
     service: Asks
     link_days: float = math.inf
     bodies: BodyReader = field(default_factory=lambda: BodyReader(limits.MAX_POST))
+
+    @property
+    def watching(self) -> WatchAddresses:
+        """The addresses at which scripts wait for changes."""
+        return WatchAddresses(self.access.secret)
 
     @property
     def proofs(self) -> PageProofs:
@@ -75,7 +81,7 @@ class Site:
         """
         if request.content_type != _FORM:
             return self.notice_page(415, self.labels.page_refused, root=root, home=home)
-        body = await self.bodies.read(request)
+        body = request[FORM] if FORM in request else await self.bodies.read(request)
         if isinstance(body, web.Response) and body.status != 413:
             return body
         post = parse.parse_post(body) if isinstance(body, bytes) else None

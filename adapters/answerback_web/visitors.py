@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from aiohttp import web
 
 from answerback.core.errors import StoreError
+from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.person_key import KeyHolder, KeyHolderSource, holder_of
@@ -23,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 PROXY_INBOX: Final = "me"
 """The name of the inbox of the person whom the proxy names."""
+SHOWN_INBOX: Final = "-"
+"""The name that a browser shows in place of an inbox' name; it opens none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ class Visitors:
     holders: KeyHolderSource
     proxies: TrustedProxies
     operators: bool
+    labels: Labels
 
     async def can_have_inboxes(self) -> bool:
         """Whether any person can have an inbox here."""
@@ -77,6 +81,16 @@ class Visitors:
         if holder is None or not self.may_have_inbox(holder):
             return None
         return Visitor(holder.person, holder)
+
+    def why_unknown(self, request: web.Request) -> str | None:
+        """Return why an inbox' address opens nothing, for the page that asks for a key."""
+        match request.match_info["name"]:
+            case name if name == PROXY_INBOX:
+                return None  # the address is valid, but the proxy named nobody
+            case name if name == SHOWN_INBOX:
+                return self.labels.sign_in_again
+            case _:
+                return self.labels.link_invalid
 
     async def find_by_link(self, request: web.Request) -> tuple[LinkTarget, Visitor | None] | None:
         """Return what an ask's address opens, and for whom; a person whom the proxy names takes precedence."""
@@ -119,7 +133,7 @@ class VisitorPages:
             try:
                 visitor = await self._visitors.find_by_inbox(request)
                 if visitor is None:
-                    return web.Response(status=403, headers=responses.HEADERS)
+                    return await self._unknown_page(request)
                 mark_request_verified(request)
                 return await handler(request, visitor)
             except StoreError:
@@ -127,6 +141,14 @@ class VisitorPages:
                 return web.Response(status=503, headers=responses.HEADERS)
 
         return handle
+
+    async def _unknown_page(self, request: web.Request) -> web.Response:
+        """Return the page that asks for a key, in place of one below an inbox that nobody has."""
+        if not await self._visitors.can_have_inboxes():
+            raise web.HTTPNotFound(headers=responses.HEADERS)
+        root = "../" * (request.path.count("/") - 1)
+        error = self._visitors.why_unknown(request)
+        return self._site.door_page(403, root=root, here=root, error=error)
 
     async def _read(
         self, request: web.Request, visitor: Visitor, home: str | None = None

@@ -58,6 +58,11 @@ def answering_path(ask: Ask) -> str:
     return f"/a/{PageLinks(SECRET).answering_link(ask.id, operator_holder(KEY, OPERATOR))}"
 
 
+async def operator_only() -> tuple[KeyHolder, ...]:
+    """Return the holders of keys where nobody but the operator has one."""
+    return (operator_holder(KEY, OPERATOR),)
+
+
 INBOX: Final = f"/inbox/{PageLinks(SECRET).inbox_name(operator_holder(KEY, OPERATOR))}"
 
 

@@ -89,7 +89,7 @@ async def test_it_can_be_taken_back_and_changed(browser: Browser, web_site: Site
         await expect(away.page.locator("#live")).to_be_empty()
         await away.come_back()
         await web_site.ask({**TEXT, "text": "Another"})
-        async with away.page.expect_response("**/events?**", timeout=RETURN):
+        async with away.page.expect_response("**/a/-/events/**", timeout=RETURN):
             pass  # the page follows its ask again
         assert (await web_site.stored(away.ask)).walk.answers == ()
         await away.page.locator("#text").fill("changed")

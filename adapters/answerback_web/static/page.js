@@ -10,14 +10,14 @@
   let byPointer = false; // whether the last click came from a pointer rather than a key
   let byArrow = false; // whether an arrow key is held down, which moves through the options
   let source = null;
+  let address = ""; // of the page that is shown; the browser's own bar shows one that opens nothing
   let sending = false;
   let connecting = false;
-  let proved = false; // whether the service has just proved itself, for the form that is being sent
   let waiting = null; // the form and its button that will be sent once the service is back
   let fetchedAt = 0; // when the page was last fetched: a busy inbox is fetched at most once a second
 
-  const PROOF = new URL("proof", document.currentScript.src);
-  const canProve = Boolean(window.crypto && crypto.subtle); // only on HTTPS and on this machine
+  const { canProve } = channel;
+  const pair = () => document.body.dataset.proof;
   const NEVER_TAKEN = "base, embed, frame, frameset, iframe, link, meta, object, script, style, template";
 
   const form = () => document.querySelector("main form");
@@ -103,36 +103,94 @@
     box.after(note);
   }
 
-  // --- only the service is believed --------------------------------------------------------------
+  // --- addresses ---------------------------------------------------------------------------------
 
-  // Another program can take the service's port while the service is down. So no address of a person's page is
-  // requested, no form is sent and no answer is taken in unless the other side proves that it is the service.
+  // The address of a person's page is its key. It is kept in the entry of this tab's history, and the browser shows one
+  // that, opened elsewhere, only reads or asks to sign in. Only `channel` sends it, so that no other program learns it.
 
-  const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) || [], (digits) => parseInt(digits, 16));
-  const hexOf = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const publicAddress = (whole) =>
+    whole.replace(/^\/inbox\/[0-9a-f]{32}/, "/inbox/-").replace(/^(\/a\/ask_\w+\.[0-9a-f]+)\.[0-9a-f]+/, "$1").replace(/^\/\?.*/, "/");
+  const resolve = (link) => new URL(link, channel.urlOf(address));
 
-  // Fetches a text; null if it does not come from the service, or if that cannot be proved. Throws if nothing answers.
-  async function fetchProved(url) {
-    const [id, secret] = document.body.dataset.proof.split(".");
-    const nonce = hexOf(crypto.getRandomValues(new Uint8Array(16)));
-    const headers = { Accept: "text/html", "Answerback-Challenge": `${id}.${nonce}` };
-    if (document.hidden) headers["Answerback-Hidden"] = "1"; // nobody sees what is fetched
-    const response = await fetch(url, { cache: "no-store", headers, signal: AbortSignal.timeout(10000) });
-    const body = new Uint8Array(await response.arrayBuffer());
-    const signed = new Uint8Array([...new TextEncoder().encode(nonce), ...body]);
-    const algorithm = { name: "HMAC", hash: "SHA-256" };
-    const key = await crypto.subtle.importKey("raw", bytesOf(secret), algorithm, false, ["verify"]);
-    const proof = bytesOf(response.headers.get("Answerback-Proof") || "");
-    return (await crypto.subtle.verify("HMAC", key, proof, signed)) ? new TextDecoder().decode(body) : null;
+  // Keeps the address of the page that is shown, in a new entry of the history or in the current one.
+  function keepAddress(whole, isNew) {
+    address = whole;
+    const url = channel.urlOf(publicAddress(whole)).href;
+    if (isNew) history.pushState({ address }, "", url);
+    else history.replaceState({ address }, "", url);
   }
 
-  async function isServiceThere() {
-    try {
-      if (!canProve) return (await fetch(PROOF, { cache: "no-store", signal: AbortSignal.timeout(10000) })).ok;
-      return (await fetchProved(PROOF)) !== null;
-    } catch {
-      return false;
+  async function startAddress() {
+    const own = channel.addressOf(location);
+    address = own;
+    if (!canProve) return;
+    const kept = await keptAddress();
+    if (kept === null) keepAddress(own, false);
+    else await visit(kept, { isNew: false });
+  }
+
+  // The address that this entry of the history had before a reload, or that a notification has opened.
+  async function keptAddress() {
+    const own = channel.addressOf(location);
+    const kept = history.state && history.state.address;
+    if (kept && kept !== own && publicAddress(kept) === own) return kept;
+    if (location.hash !== "#pushed") return null;
+    const home = await recallHome();
+    return home && channel.addressOf(new URL(own.replace(/^\/inbox\/-/, home), location));
+  }
+
+  // Shows another page in this document: only then does no request state its address.
+  async function visit(to, { form = null, isNew = true } = {}) {
+    const answer = await channel.open(pair(), to, form);
+    const html = answer && parsed(answer.page);
+    if (!html) return null;
+    swap(html, ["top", "bar", "main"]);
+    keepAddress(answer.address, isNew && answer.address !== address);
+    if (isNew) scrollTo(0, 0);
+    prepare();
+    focusFirst();
+    announce();
+    stop();
+    follow();
+    return answer;
+  }
+
+  // The document that a markup describes; null if it is not a page of ours.
+  function parsed(markup) {
+    const html = new DOMParser().parseFromString(markup, "text/html");
+    return html.getElementById("main") && !html.body.querySelector(NEVER_TAKEN) ? html : null;
+  }
+
+  // Takes in parts of another page.
+  function swap(html, parts) {
+    for (const id of parts) document.getElementById(id).replaceWith(html.getElementById(id));
+    document.title = html.title;
+    for (const name of ["events", "moved", "show"]) {
+      if (html.body.dataset[name] === undefined) delete document.body.dataset[name];
+      else document.body.dataset[name] = html.body.dataset[name];
     }
+    if (!waiting) document.getElementById("live").replaceChildren();
+  }
+
+  // Follows a link of ours within this document. With Ctrl and the like, the browser opens a window of its own, once
+  // the service has proved that it is there.
+  async function followLink(event) {
+    const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
+    if (!link || event.button > 1 || event.defaultPrevented || !canProve || link.getAttribute("href").startsWith("#")) return;
+    const url = resolve(link.getAttribute("href"));
+    if (!channel.isOurs(url)) return;
+    event.preventDefault();
+    const isElsewhere = event.button > 0 || event.ctrlKey || event.metaKey || event.shiftKey;
+    if (isElsewhere && (await channel.isThere(pair()))) window.open(url.href, "_blank", "noopener");
+    else if (!isElsewhere && (await visit(channel.addressOf(url))) === null) offerAgain(url.href);
+  }
+
+  // Says that the service cannot be reached, beside a link to try again.
+  function offerAgain(href) {
+    const again = document.createElement("a");
+    again.href = href;
+    again.textContent = document.body.dataset.again;
+    tell(document.body.dataset.away, again);
   }
 
   // --- following the ask -------------------------------------------------------------------------
@@ -141,7 +199,7 @@
     const mayFollow = () => document.body.dataset.events && !source && (!document.hidden || notifies());
     if (connecting || !mayFollow()) return;
     connecting = true;
-    const found = await isServiceThere();
+    const found = await channel.isThere(pair());
     connecting = false;
     if (!mayFollow()) return;
     if (!found) {
@@ -177,7 +235,7 @@
   function offerRefresh() {
     if (!document.body.dataset.moved) return;
     const link = document.createElement("a");
-    link.href = location.href;
+    link.href = canProve ? channel.urlOf(address).href : location.href;
     link.textContent = document.body.dataset.show;
     tell(document.body.dataset.moved, link);
   }
@@ -190,17 +248,15 @@
   }
 
   async function refresh() {
-    let text = null;
-    try {
-      text = await fetchProved(location.href);
-    } catch {} // the next attempt to follow it says more
-    if (text === null) {
+    const at = address;
+    const answer = await channel.open(pair(), at);
+    if (answer === null) {
       setTimeout(follow, 2000);
       return;
     }
-    const html = new DOMParser().parseFromString(text, "text/html");
+    const html = parsed(answer.page);
+    if (!html || at !== address || sending) return;
     const main = html.getElementById("main");
-    if (!main || main.querySelector(NEVER_TAKEN)) return;
     const before = form();
     const after = main.querySelector("form");
     const keepInput = hasInput();
@@ -213,13 +269,7 @@
     const hadFocus = document.getElementById("main").contains(focused);
     const link = focused instanceof HTMLAnchorElement ? focused.getAttribute("href") : null;
     notify(document.getElementById("main"), main);
-    document.getElementById("main").replaceWith(main);
-    document.title = html.title;
-    for (const name of ["events", "moved", "show"]) {
-      if (html.body.dataset[name] === undefined) delete document.body.dataset[name];
-      else document.body.dataset[name] = html.body.dataset[name];
-    }
-    if (!waiting) document.getElementById("live").replaceChildren();
+    swap(html, ["main"]); // what is being searched for stays
     prepare();
     const same = link && Array.from(main.querySelectorAll("a")).find((a) => a.getAttribute("href") === link);
     if (same) same.focus({ preventScroll: true });
@@ -370,16 +420,18 @@
     }
   });
 
-  // Sends a form once the service has proved that it is there; until then, what was entered stays on the page.
+  // Sends a form and shows the page that answers it; while the service is away, what was entered stays on the page.
   async function send(current, button) {
     sending = true;
-    const found = await isServiceThere();
+    const fields = new URLSearchParams(new FormData(current, button));
+    const action = channel.addressOf(resolve(current.getAttribute("action") || ""));
+    const buttons = Array.from(document.querySelectorAll("main button:enabled"));
+    for (const each of buttons) each.disabled = true;
+    const to = current.method === "get" ? `${action}?${fields}` : action;
+    const answer = await visit(to, { form: current.method === "get" ? null : fields.toString() });
     sending = false;
-    if (!current.isConnected) return; // something else is shown by now
-    if (!found) return sendLater(current, button);
-    proved = true;
-    current.requestSubmit(button);
-    proved = false;
+    for (const each of buttons) each.disabled = false;
+    if (answer === null && current.isConnected) sendLater(current, button);
   }
 
   // Keeps a form on the page until the service is back. It is then sent only if the ask has not moved on since: its
@@ -401,7 +453,7 @@
 
   async function sendWaiting() {
     if (!waiting) return;
-    const isCurrent = (await isServiceThere()) ? await isStillAtRevision() : null;
+    const isCurrent = await isStillAtRevision();
     if (!waiting) return;
     const { current, button } = waiting;
     if (isCurrent === null) {
@@ -414,31 +466,35 @@
     else offerRefresh();
   }
 
-  // Whether the ask is where the form left it; null if the service cannot say. Without proofs only the service checks.
+  // Whether the ask is where the form left it; null if the service cannot say.
   async function isStillAtRevision() {
+    const answer = await channel.open(pair(), address);
+    if (answer === null) return null;
     const revision = document.querySelector("main .card")?.dataset.revision;
-    if (!canProve || revision === undefined) return true;
-    try {
-      const text = await fetchProved(location.href);
-      if (text === null) return null;
-      const card = new DOMParser().parseFromString(text, "text/html").querySelector("main .card");
-      return card !== null && card.dataset.revision === revision;
-    } catch {
-      return null;
-    }
+    const html = parsed(answer.page);
+    return revision === undefined || html?.querySelector("main .card")?.dataset.revision === revision;
   }
 
   document.addEventListener("submit", (event) => {
-    if (sending || !proved) {
+    if (sending) {
       event.preventDefault();
-      if (!sending) send(event.target, event.submitter);
-      return;
+    } else if (canProve) {
+      event.preventDefault();
+      send(event.target, event.submitter);
+    } else {
+      sending = true;
+      // Only after the browser has read which button it was: a disabled button would not be sent.
+      setTimeout(() => {
+        for (const button of document.querySelectorAll("main button")) button.disabled = true;
+      });
     }
-    sending = true;
-    // Only after the browser has read which button it was: a disabled button would not be sent.
-    setTimeout(() => {
-      for (const button of document.querySelectorAll("main button")) button.disabled = true;
-    });
+  });
+
+  for (const type of ["click", "auxclick"]) document.addEventListener(type, followLink);
+
+  addEventListener("popstate", async (event) => {
+    const to = event.state && event.state.address;
+    if (to && (await visit(to, { isNew: false })) === null) offerAgain(channel.urlOf(to).href);
   });
 
   // A page that the browser restores from its back/forward cache may be outdated.
@@ -593,22 +649,23 @@
   function notify(before, after) {
     const old = rows(before);
     const now = rows(after);
-    for (const [address, notification] of shown) if (!now.has(address)) notification.close();
+    for (const [row, notification] of shown) if (!now.has(row)) notification.close();
     if (!document.hidden) return;
-    for (const [address, { waits, since, after }] of now) {
-      if (old.get(address)?.since !== since) setTimeout(announceOnDesktop, 1000 * after, address, waits);
+    for (const [row, { waits, since, after }] of now) {
+      if (old.get(row)?.since !== since) setTimeout(announceOnDesktop, 1000 * after, row, waits);
     }
   }
 
-  function announceOnDesktop(address, text) {
-    if (!document.hidden || !notifies() || !rows(document).has(address)) return;
-    const notification = new Notification("Answerback", { body: text, tag: address });
+  function announceOnDesktop(row, text) {
+    if (!document.hidden || !notifies() || !rows(document).has(row)) return;
+    const notification = new Notification("Answerback", { body: text, tag: row });
     notification.addEventListener("click", () => {
       focus();
-      location.assign(address);
+      if (canProve) visit(channel.addressOf(new URL(row)));
+      else location.assign(row);
     });
-    notification.addEventListener("close", () => shown.delete(address));
-    shown.set(address, notification);
+    notification.addEventListener("close", () => shown.delete(row));
+    shown.set(row, notification);
   }
 
   // --- notifications of a page that is closed ----------------------------------------------------
@@ -629,7 +686,7 @@
     button.addEventListener("click", async () => {
       const old = await found();
       if (old) await old.unsubscribe();
-      else if ((await Notification.requestPermission()) === "granted" && (await isServiceThere())) await subscribe(button, worker, scope);
+      else if ((await Notification.requestPermission()) === "granted" && (await channel.isThere(pair()))) await subscribe(button, worker, scope);
       button.hidden = permission() === "denied";
       button.setAttribute("aria-pressed", (await found()) !== null);
     });
@@ -642,27 +699,54 @@
     if (waiting) await new Promise((done) => waiting.addEventListener("statechange", () => waiting.state === "activated" && done()));
     const subscription = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: button.dataset.push });
     const { endpoint, keys } = subscription.toJSON();
-    await remember({ home: location.pathname, proof: document.body.dataset.proof });
-    const body = new URLSearchParams({ endpoint, key: keys.p256dh, auth: keys.auth });
-    const response = await fetch(button.dataset.devices, { method: "POST", body });
-    if (!response.ok) await subscription.unsubscribe();
+    const devices = channel.addressOf(resolve(button.dataset.devices));
+    await remember({ home: channel.urlOf(devices.replace("/devices", "")).pathname, proof: pair() });
+    const form = new URLSearchParams({ endpoint, key: keys.p256dh, auth: keys.auth });
+    const answer = await channel.open(pair(), devices, form.toString());
+    if (!answer || answer.status >= 400) await subscription.unsubscribe();
   }
 
-  function remember(inbox) {
+  function openDatabase() {
     return new Promise((resolve, reject) => {
       const opening = indexedDB.open("answerback", 1);
       opening.onupgradeneeded = () => opening.result.createObjectStore("push");
       opening.onerror = () => reject(opening.error);
-      opening.onsuccess = () => {
-        const saving = opening.result.transaction("push", "readwrite");
-        saving.objectStore("push").put(inbox, "inbox");
-        saving.onerror = () => reject(saving.error);
-        saving.oncomplete = () => {
-          opening.result.close();
-          resolve();
-        };
-      };
+      opening.onsuccess = () => resolve(opening.result);
     });
+  }
+
+  async function remember(inbox) {
+    const database = await openDatabase();
+    const saving = database.transaction("push", "readwrite");
+    saving.objectStore("push").put(inbox, "inbox");
+    await new Promise((resolve, reject) => {
+      saving.oncomplete = resolve;
+      saving.onerror = () => reject(saving.error);
+    });
+    database.close();
+  }
+
+  // The path of the inbox that this browser is notified for; null if there is none.
+  async function recallHome() {
+    const database = await openDatabase();
+    const reading = database.transaction("push").objectStore("push").get("inbox");
+    const saved = await new Promise((resolve, reject) => {
+      reading.onsuccess = () => resolve(reading.result);
+      reading.onerror = () => reject(reading.error);
+    });
+    database.close();
+    return saved ? channel.addressOf(new URL(saved.home, location)) : null;
+  }
+
+  // The manifest states the address that the installed page opens.
+  async function addManifest() {
+    const { manifest } = document.body.dataset;
+    if (!manifest || !(await channel.isThere(pair()))) return;
+    const link = document.createElement("link");
+    link.rel = "manifest";
+    link.crossOrigin = "use-credentials";
+    link.href = manifest;
+    document.head.append(link);
   }
 
   // A worker that is not the service's own, or no longer, gets the script that removes it.
@@ -674,6 +758,7 @@
   document.addEventListener("DOMContentLoaded", () => {
     checkWorkers();
     prepare();
-    follow();
+    addManifest();
+    startAddress().then(follow);
   });
 })();

@@ -1,9 +1,10 @@
 // Shows what the service pushes to this browser. It handles no request of any page: its scope holds none.
 "use strict";
 
+{channel}
+
 const KEY = "{key}"; // of the service; filled in when this file is served
 const SCOPE = new URL("./", self.location).href;
-const PROOF = new URL("proof", self.location).href;
 
 self.addEventListener("install", () => self.skipWaiting());
 self.addEventListener("activate", (event) => event.waitUntil(activate()));
@@ -48,14 +49,18 @@ const show = (body, tag, more) =>
 async function respond(notification, action) {
   const { ask, revision } = notification.data;
   const saved = await recall();
-  if (!saved || !(await isServiceThere(saved.proof))) return; // it stays on the screen
-  notification.close();
-  const page = `${saved.home}/asks/${encodeURIComponent(ask)}`;
+  if (!saved || !(await channel.isThere(saved.proof))) return; // it stays on the screen
+  const page = `asks/${encodeURIComponent(ask)}`;
   if (action === "deny") {
-    const response = await fetch(page, { method: "POST", body: new URLSearchParams({ revision }) });
-    if (response.ok) return;
+    const address = channel.addressOf(new URL(`${saved.home}/${page}`, self.location));
+    const answer = await channel.open(saved.proof, address, new URLSearchParams({ revision }).toString());
+    if (answer === null) return;
+    notification.close();
+    if (answer.status < 400) return;
   }
-  await self.clients.openWindow(page); // also to see why it could not be denied
+  notification.close();
+  // Also to see why it could not be denied. The address names nobody: page.js knows whose inbox it is.
+  await self.clients.openWindow(channel.urlOf(`/inbox/-/${page}#pushed`).href);
 }
 
 // The address of the person's inbox, which page.js has saved. It is nobody else's: not even a cookie's.
@@ -74,21 +79,4 @@ function recall() {
       };
     };
   });
-}
-
-const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) || [], (digits) => parseInt(digits, 16));
-
-// Another program can take the service's port while the service is down: it is told no address (see page.js).
-async function isServiceThere(pair) {
-  try {
-    const [id, secret] = pair.split(".");
-    const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-    const headers = { "Answerback-Challenge": `${id}.${nonce}` };
-    const response = await fetch(PROOF, { cache: "no-store", headers, signal: AbortSignal.timeout(10000) });
-    const signed = new Uint8Array([...new TextEncoder().encode(nonce), ...new Uint8Array(await response.arrayBuffer())]);
-    const key = await crypto.subtle.importKey("raw", bytesOf(secret), { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
-    return await crypto.subtle.verify("HMAC", key, bytesOf(response.headers.get("Answerback-Proof") || ""), signed);
-  } catch {
-    return false;
-  }
 }

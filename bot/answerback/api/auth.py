@@ -10,6 +10,7 @@ from aiohttp import web
 
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
+from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.person_key import KeyHolderSource, hash_of, holder_of
 from answerback.service.agent_requests import single_header
 from answerback.service.submission_request import Agent
@@ -97,6 +98,7 @@ class Authenticator:
             ProblemError: 401, or 403 for a person's key.
         """
         if not self.required:
+            mark_request_verified(request)  # whoever can connect is an agent
             return None
         caller = await self.authenticate_reader(request)
         if caller.person is not None:
@@ -114,6 +116,7 @@ class Authenticator:
         token = _bearer(request)
         known = await self._find_caller(token)
         if known is not None or not self.required:
+            mark_request_verified(request)
             return known or Caller()
         if token is None:
             raise ProblemError(
@@ -141,6 +144,7 @@ class Authenticator:
                 "Acting takes a person's key: send what `answerback key` prints, or a personal link's key, as "
                 "Authorization: Bearer KEY. An agent cannot answer its own questions.",
             )
+        mark_request_verified(request)
         return known
 
     async def _find_caller(self, token: str | None) -> Caller | None:

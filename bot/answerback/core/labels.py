@@ -202,6 +202,11 @@ class Labels(DecisionLabels):
         "Answerback cannot be reached. What you entered stays here and is sent when it is back."
     )
     do_not_send: str = "Do not send"
+    page_away: str = "Answerback cannot be reached."
+    page_again: str = "Try again"
+    sign_in_again: str = (
+        "This address works only in the tab where you signed in. Sign in to open it here."
+    )
     notify: str = "Notify me on this device"
     devices: str = "Notified devices"
     remove: str = "Remove"

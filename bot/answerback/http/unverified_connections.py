@@ -1,8 +1,8 @@
-"""The connections of the public listener: limited in number and time until a request on them is verified.
+"""The connections of the listeners: limited in number and time until a request on them is verified.
 
 aiohttp limits neither the number of connections nor the time that a request takes to arrive, so connections are
-accepted here. The code that verifies a request (a signature, a link) calls `mark_request_verified`. Unverified
-connections can never use up the descriptors that the agents' listener, the database and the platforms need.
+accepted here. The code that verifies a request (a signature, a link, a token) calls `mark_request_verified`. Unverified
+connections can never use up the descriptors that agents, the database and the platforms need.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ logger = logging.getLogger(__name__)
 VERIFY_TIMEOUT: Final = 15.0
 """Seconds within which a request on a connection must be verified. Platforms give up on a request after three."""
 MAX_CONNECTIONS: Final = 1_000
-"""Maximum number of connections of the public listener."""
+"""Maximum number of connections of the public listener, and of unverified ones of the agents' listener."""
+PUBLIC_SHARE: Final = 3
+"""The public listener may use one of so many descriptors of the process."""
+STRANGERS_SHARE: Final = 4
+"""Unverified connections of the agents' listener may use one of so many."""
 _PAUSE: Final = 0.2
 """Seconds to wait before accepting again after an error, such as having no descriptor left."""
 
 
-def connection_limit(maximum: int = MAX_CONNECTIONS) -> int:
-    """The maximum number of public connections: a third of the process's descriptors, but at most ``maximum``."""
+def connection_limit(share: int, maximum: int = MAX_CONNECTIONS) -> int:
+    """The maximum number of connections: one of ``share`` of the process's descriptors, but at most ``maximum``."""
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return maximum if soft == resource.RLIM_INFINITY else max(1, min(maximum, soft // 3))
+    return maximum if soft == resource.RLIM_INFINITY else max(1, min(maximum, soft // share))
 
 
 @dataclass(slots=True)
@@ -48,6 +52,8 @@ class UnverifiedConnections:
     """Maximum number of connections at a time."""
     seconds: float = VERIFY_TIMEOUT
     """The time within which a request on a connection must be verified."""
+    counts_verified: bool = True
+    """Whether verified connections count, too. Those of agents do not: each may wait for an answer for hours."""
     _open: dict[asyncio.Transport, _Connection] = field(default_factory=dict)
 
     async def accept(self, bound: socket.socket, serve: Callable[[], asyncio.Protocol]) -> None:
@@ -71,11 +77,17 @@ class UnverifiedConnections:
 
     def mark_verified(self, transport: asyncio.Transport | None) -> None:
         """Note that a request on a connection was verified."""
-        if transport in self._open:
+        if transport not in self._open:
+            return
+        if self.counts_verified:
             self._open[transport].verified = True
+        else:
+            del self._open[transport]
 
     def _close_surplus(self) -> None:
         """Close surplus connections: unverified ones first, starting with the oldest of the address with the most."""
+        if len(self._open) < self.maximum:
+            return
         self._open = {t: c for t, c in self._open.items() if not t.is_closing()}
         while len(self._open) >= self.maximum:
             unverified = [(t, c) for t, c in self._open.items() if not c.verified]

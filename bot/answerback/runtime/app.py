@@ -18,7 +18,12 @@ from answerback.api.metrics import Metrics
 from answerback.api.operation import Api
 from answerback.api.problems import refuse_unsupported
 from answerback.api.server import build_local_app, build_public_app
-from answerback.http.unverified_connections import UnverifiedConnections, connection_limit
+from answerback.http.unverified_connections import (
+    PUBLIC_SHARE,
+    STRANGERS_SHARE,
+    UnverifiedConnections,
+    connection_limit,
+)
 from answerback.mcp import mount
 from answerback.ports.agent_tokens import RulesInForce
 from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedLeases
@@ -171,16 +176,17 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         local_app = await _build_local_app(settings, api, surfaces, oauth, stack)
         if tracing is not None:
             local_app.middlewares.insert(0, tracing.middleware)
-        runner = await serve_app(local_app, sockets.api, refuse_unsupported)
+        strangers = UnverifiedConnections(connection_limit(STRANGERS_SHARE), counts_verified=False)
+        listener = await serve_app(local_app, sockets.api, strangers, refuse_unsupported)
         stack.push_async_callback(_finish, api)
-        stack.push_async_callback(runner.cleanup)
-        if sockets.public is not None:
+        stack.push_async_callback(listener.cleanup)
+        if sockets.public:
             public_app = build_public_app(
                 api,
                 pages=[route for surface in surfaces for route in surface.public_pages],
                 hooks=[route for surface in surfaces for route in surface.hooks],
             )
-            connections = UnverifiedConnections(connection_limit())
+            connections = UnverifiedConnections(connection_limit(PUBLIC_SHARE))
             public = serve_public(public_app, sockets.public, refuse_unsupported, connections)
             stack.push_async_callback(_finish, api)
             await stack.enter_async_context(public)

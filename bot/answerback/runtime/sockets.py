@@ -7,7 +7,7 @@ import asyncio
 import errno
 import json
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -29,6 +29,11 @@ _LINGERING: Final = 1.0
 """Seconds to keep reading the rest of a refused body, so that the sender can read the refusal."""
 _MAX_HEADER_SIZE: Final = 8_190
 _MAX_HEADERS: Final = 64
+_OTHER_LOOPBACK: Final = {"127.0.0.1": "::1", "0.0.0.0": "::1", "::1": "127.0.0.1"}
+"""The address that ``localhost`` also stands for, by the one that is bound. ``::`` accepts both."""
+_NO_SUCH_ADDRESS: Final = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+"""The errors on a machine without IPv6: no program can have that address there."""
+_FREE_PORT_ATTEMPTS: Final = 20
 SHUTDOWN_TIMEOUT: Final = 5.0
 """Seconds that requests in progress have to finish when the process stops."""
 
@@ -51,6 +56,40 @@ async def bind_socket(host: str, port: int, key: str) -> socket.socket:
         return _listen(socket.socket(family, kind, protocol), address)
     except OSError as error:
         raise ConfigError(_bind_error_message(error, host, port, key)) from error
+
+
+async def bind_listener(host: str, port: int, key: str) -> tuple[socket.socket, ...]:
+    """Bind a listener's address and, where browsers reach it as ``localhost``, that name's other address.
+
+    Browsers prefer ``::1`` for ``localhost``, so another program there would be taken for the service
+    (https://www.rfc-editor.org/rfc/rfc6761#section-6.3).
+
+    Raises:
+        ConfigError: an address cannot be bound.
+    """
+    for attempt in range(_FREE_PORT_ATTEMPTS):
+        bound = await bind_socket(host, port, key)
+        other = _OTHER_LOOPBACK.get(bound.getsockname()[0])
+        if other is None:
+            return (bound,)
+        taken = bound.getsockname()[1]
+        try:
+            return (bound, _bind_beside(other, taken))
+        except OSError as error:
+            if error.errno in _NO_SUCH_ADDRESS:
+                return (bound,)
+            bound.close()
+            if port != 0 or attempt + 1 == _FREE_PORT_ATTEMPTS:
+                raise ConfigError(_bind_error_message(error, other, taken, key)) from error
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _bind_beside(host: str, port: int) -> socket.socket:
+    if ":" not in host:
+        return _listen(socket.socket(socket.AF_INET), (host, port))
+    bound = socket.socket(socket.AF_INET6)
+    bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    return _listen(bound, (host, port))
 
 
 def _listen(bound: socket.socket, address: Any) -> socket.socket:  # as the system writes it
@@ -76,44 +115,76 @@ def socket_url(bound: socket.socket) -> str:
 RefuseRequest = Callable[[web.BaseRequest], web.Response | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """An application that is served on sockets."""
+
+    runner: web.AppRunner
+    sockets: Sequence[socket.socket]
+    accepting: Sequence[asyncio.Task[None]]
+
+    async def cleanup(self) -> None:
+        """Close the sockets, and finish the requests in progress."""
+        for task in self.accepting:
+            task.cancel()
+        await asyncio.gather(*self.accepting, return_exceptions=True)
+        for each in self.sockets:
+            each.close()
+        await self.runner.cleanup()
+
+
 async def serve_app(
-    app: web.Application, bound: socket.socket, refuse: RefuseRequest = lambda _request: None
-) -> web.AppRunner:
-    """Serve an application on a bound socket, until the runner's ``cleanup``.
+    app: web.Application,
+    sockets: Sequence[socket.socket],
+    connections: UnverifiedConnections,
+    refuse: RefuseRequest = lambda _request: None,
+) -> Listener:
+    """Serve the agents' application on bound sockets, until the listener's ``cleanup``.
 
     Args:
         refuse: returns the response to a request that must not reach any route, or None.
     """
-    runner, server = await _runner(app, refuse, keepalive_timeout=_IDLE)
-    if ARRIVAL_TRACKER in app:
-        app[ARRIVAL_TRACKER].attach(server)
-    await web.SockSite(runner, bound, backlog=BACKLOG).start()
-    return runner
+    return await _serve(app, sockets, connections, refuse, keepalive_timeout=_IDLE)
 
 
 @asynccontextmanager
 async def serve_public(
     app: web.Application,
-    bound: socket.socket,
+    sockets: Sequence[socket.socket],
     refuse: RefuseRequest,
     connections: UnverifiedConnections,
 ) -> AsyncIterator[None]:
-    """Serve an application on a public socket, within the limits of `UnverifiedConnections`."""
-    app[UNVERIFIED_CONNECTIONS] = connections
-    runner, server = await _runner(
+    """Serve an application on public sockets, with small limits for what a request may state."""
+    listener = await _serve(
         app,
+        sockets,
+        connections,
         refuse,
         lingering_time=_LINGERING,
         max_field_size=_MAX_HEADER_SIZE,
         max_headers=_MAX_HEADERS,
     )
-    accepting = asyncio.create_task(connections.accept(bound, server), name="accept")
     try:
         yield
     finally:
-        accepting.cancel()
-        await asyncio.gather(accepting, return_exceptions=True)
-        await runner.cleanup()
+        await listener.cleanup()
+
+
+async def _serve(
+    app: web.Application,
+    sockets: Sequence[socket.socket],
+    connections: UnverifiedConnections,
+    refuse: RefuseRequest,
+    **options: Any,
+) -> Listener:
+    app[UNVERIFIED_CONNECTIONS] = connections
+    runner, server = await _runner(app, refuse, **options)
+    if ARRIVAL_TRACKER in app:
+        app[ARRIVAL_TRACKER].attach(server)
+    accepting = [
+        asyncio.create_task(connections.accept(each, server), name="accept") for each in sockets
+    ]
+    return Listener(runner, sockets, accepting)
 
 
 async def _runner(
@@ -161,8 +232,9 @@ def _bind_error_message(error: OSError, host: str, port: int, key: str) -> str:
 class BoundSockets:
     """The bound listeners, and the URLs at which others reach them."""
 
-    api: socket.socket
-    public: socket.socket | None
+    api: tuple[socket.socket, ...]
+    public: tuple[socket.socket, ...]
+    """Empty if there is no public listener."""
     api_url: str
     public_url: str | None
 
@@ -174,13 +246,16 @@ class BoundSockets:
 
 async def bind_sockets(settings: Settings, stack: AsyncExitStack) -> BoundSockets:
     """Bind the configured listeners, until the stack closes."""
-    api = await bind_socket(settings.server.host, settings.server.port, "server")
-    stack.callback(api.close)
+    api = await bind_listener(settings.server.host, settings.server.port, "server")
+    for each in api:
+        stack.callback(each.close)
     if settings.public.port is None:
-        return BoundSockets(api, None, socket_url(api), None)
-    public = await bind_socket(settings.public.host, settings.public.port, "public")
-    stack.callback(public.close)
-    return BoundSockets(api, public, socket_url(api), settings.public.url or socket_url(public))
+        return BoundSockets(api, (), socket_url(api[0]), None)
+    public = await bind_listener(settings.public.host, settings.public.port, "public")
+    for each in public:
+        stack.callback(each.close)
+    public_url = settings.public.url or socket_url(public[0])
+    return BoundSockets(api, public, socket_url(api[0]), public_url)
 
 
 def chat_http_session() -> aiohttp.ClientSession:

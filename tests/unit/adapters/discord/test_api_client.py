@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from answerback.core.errors import RateLimitedError
+from answerback.http.unverified_connections import UnverifiedConnections
 from answerback.runtime.sockets import bind_socket, serve_app, socket_url
 from answerback_discord import api_client
 from answerback_discord.api_client import DiscordApi
@@ -92,7 +93,9 @@ async def test_a_note_is_sent_once_discord_can_be_reached() -> None:
         await refused.wait()
         app = web.Application()
         app.router.add_post("/webhooks/2/t", take)
-        runner = await serve_app(app, await bind_socket("127.0.0.1", port, "public"))
+        runner = await serve_app(
+            app, [await bind_socket("127.0.0.1", port, "public")], UnverifiedConnections(10)
+        )
         await sending
         await runner.cleanup()
     assert notes == [{"content": "a note"}]

@@ -13,6 +13,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask, Status
 from answerback.core.intents import Intent
+from answerback.http.unverified_connections import UnverifiedConnections
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Actor, Rejected
 from answerback.runtime.sockets import bind_socket, serve_app, socket_url
@@ -63,7 +64,7 @@ async def test_all_waiters_learn_of_a_click_whose_connection_is_cut_during_the_c
         app = web.Application()
         app.add_routes(up.surface.routes)
         bound = await bind_socket("127.0.0.1", 0, "public")
-        runner = await serve_app(app, bound)
+        runner = await serve_app(app, [bound], UnverifiedConnections(10))
         ask = await up.shown(await up.submit(ONE))
         waiting = asyncio.create_task(up.service.wait(ask.id, 60))
         other = sqlite3.connect(tmp_path / "answerback.db", isolation_level=None)

@@ -16,6 +16,7 @@ from answerback.core.asides import Aside
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
+from answerback.http.request_body import BodyReader
 from answerback.ports.push import PushRules
 from answerback_web import (
     history_filters,
@@ -26,6 +27,7 @@ from answerback_web import (
     question_context,
     render,
     responses,
+    sealed_requests,
     site,
 )
 from tests.limit_edges import edge
@@ -171,16 +173,27 @@ def test_the_fields_of_a_post() -> None:
         assert (parse.parse_post(b"&".join([b"choice=1"] * count)) is not None) == taken
 
 
+def assert_most_bytes(bodies: BodyReader, most: int) -> None:
+    """Assert that a body may have so many bytes and no more."""
+    for size, taken in ((most, True), (most + 1, False)):
+        content = SimpleNamespace(is_eof=lambda: True, read_nowait=lambda size=size: b"x" * size)
+        request: Any = SimpleNamespace(headers={}, content_length=None, content=content)
+        read = asyncio.run(bodies.read(request))
+        assert isinstance(read, bytes) == taken
+        assert taken or (isinstance(read, web.Response) and read.status == 413)
+
+
 @edge("MAX_POST")
 def test_the_bytes_of_a_post() -> None:
     unused: Any = None
-    page = site.Site(unused, LABELS, "", None, float, unused, {}, unused)
-    for size, taken in ((MIB, True), (MIB + 1, False)):
-        content = SimpleNamespace(is_eof=lambda: True, read_nowait=lambda size=size: b"x" * size)
-        request: Any = SimpleNamespace(headers={}, content_length=None, content=content)
-        read = asyncio.run(page.bodies.read(request))
-        assert isinstance(read, bytes) == taken
-        assert taken or (isinstance(read, web.Response) and read.status == 413)
+    assert_most_bytes(site.Site(unused, LABELS, "", None, float, unused, {}, unused).bodies, MIB)
+
+
+@edge("MAX_SEALED")
+def test_the_bytes_of_an_encrypted_request() -> None:
+    unused: Any = None
+    sealed = sealed_requests.SealedRequests(unused, unused, unused, [])
+    assert_most_bytes(sealed.bodies, 2 * MIB)
 
 
 @edge("PING_SECONDS")

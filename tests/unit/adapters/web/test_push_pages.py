@@ -83,8 +83,8 @@ async def test_a_notification_opens_the_ask(rig: Rig) -> None:
 async def test_an_installed_inbox_opens_itself(rig: Rig) -> None:
     inbox = rig.inbox()
     document = await read(rig, inbox)
-    (link,) = [tag for name, tag in document.tags if name == "link" and tag["rel"] == "manifest"]
-    assert link["href"] == f"../inbox/{inbox.rpartition('/')[2]}/manifest.json"
+    (body,) = [tag for name, tag in document.tags if name == "body"]
+    assert body["data-manifest"] == f"../inbox/{inbox.rpartition('/')[2]}/manifest.json"
     async with rig.http.get(f"{inbox}/manifest.json") as response:
         assert response.content_type == "application/manifest+json"
         manifest = await response.json()

@@ -18,6 +18,7 @@ from answerback.api.problems import refuse_unsupported
 from answerback.http.request_body import BodyError, BodyMemoryBudget, BodyReader, receive_body
 from answerback.http.unverified_connections import (
     MAX_CONNECTIONS,
+    PUBLIC_SHARE,
     UnverifiedConnections,
     connection_limit,
     mark_request_verified,
@@ -72,7 +73,7 @@ async def serving(most: int, seconds: float) -> AsyncIterator[tuple[Connect, lis
             return reader, writer
 
         async with serve_public(
-            site(), bound, refuse_unsupported, UnverifiedConnections(most, seconds)
+            site(), [bound], refuse_unsupported, UnverifiedConnections(most, seconds)
         ):
             yield connect, opened
             for writer in opened:
@@ -235,7 +236,7 @@ def test_the_public_listener_gets_a_third_of_the_descriptors(
     ):
         limits = (soft, soft)
         monkeypatch.setattr(resource, "getrlimit", lambda _what, limits=limits: limits)
-        assert connection_limit() == most
+        assert connection_limit(PUBLIC_SHARE) == most
 
 
 # --- bodies --------------------------------------------------------------------------------------
@@ -281,7 +282,7 @@ async def body_port() -> AsyncIterator[int]:
     app = web.Application()
     app.add_routes([web.post("/", take)])
     with await bind_socket("127.0.0.1", 0, "public") as bound:
-        async with serve_public(app, bound, refuse_unsupported, UnverifiedConnections(10, 60)):
+        async with serve_public(app, [bound], refuse_unsupported, UnverifiedConnections(10, 60)):
             yield bound.getsockname()[1]
 
 

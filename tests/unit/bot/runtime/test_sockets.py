@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import errno
+import socket
 
 import pytest
 
 from answerback.core.errors import ConfigError
-from answerback.runtime.sockets import _bind_error_message, bind_socket, socket_url
+from answerback.runtime.sockets import (
+    _bind_error_message,
+    bind_listener,
+    bind_socket,
+    socket_url,
+)
 
 
 @pytest.mark.rule("CONFIG-6")
@@ -28,6 +34,46 @@ async def test_an_ipv6_address_is_written_in_brackets() -> None:
 async def test_a_listener_on_every_address_has_a_url_that_a_browser_can_open() -> None:
     with await bind_socket("0.0.0.0", 0, "server") as bound:
         assert socket_url(bound).startswith("http://127.0.0.1:")
+
+
+@pytest.mark.rule("AUTH-20")
+@pytest.mark.parametrize(
+    ("host", "other"), [("127.0.0.1", "::1"), ("::1", "127.0.0.1"), ("0.0.0.0", "::1")]
+)
+async def test_no_other_program_can_be_localhost(host: str, other: str) -> None:
+    bound = await bind_listener(host, 0, "server")
+    port = bound[0].getsockname()[1]
+    assert [each.getsockname()[1] for each in bound] == [port, port]
+    with pytest.raises(ConfigError, match=f"Port {port} on {other} is in use"):
+        await bind_socket(other, port, "server")
+    for each in bound:
+        each.close()
+
+
+@pytest.mark.rule("AUTH-20")
+async def test_where_another_program_is_localhost_the_service_does_not_start() -> None:
+    with await bind_socket("::1", 0, "server") as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"Port {port} on ::1 is in use.*public\.port"):
+            await bind_listener("127.0.0.1", port, "public")
+        (await bind_socket("127.0.0.1", port, "public")).close()
+
+
+async def test_an_address_that_localhost_is_not_is_bound_alone() -> None:
+    (bound,) = await bind_listener("127.0.0.2", 0, "server")
+    bound.close()
+
+
+async def test_without_ipv6_one_address_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_ipv6(family: int, *_args: object) -> socket.socket:
+        if family == socket.AF_INET6:
+            raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+        return real(family)
+
+    real = socket.socket
+    monkeypatch.setattr("answerback.runtime.sockets.socket.socket", without_ipv6)
+    (bound,) = await bind_listener("127.0.0.1", 0, "server")
+    bound.close()
 
 
 @pytest.mark.rule("CONFIG-6")
