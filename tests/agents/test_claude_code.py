@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -151,7 +150,7 @@ async def test_claude_code_tries_again_what_nobody_allowed_in_time(
     await home.connect("claude")
     for settings in home.folder.rglob("settings*.json"):
         text = settings.read_text()
-        settings.write_text(re.sub(r"(/hooks/claude\?wait=)\d+", r"\g<1>1", text))
+        settings.write_text(text.replace(" hook claude", " hook claude --wait 1"))
     again = write_call(note)
     said = (Says("It was denied."), again, Says("Done."))
     async with scripted(write_call(note), *said) as model:
@@ -166,7 +165,7 @@ async def test_claude_code_tries_again_what_nobody_allowed_in_time(
         await person.front.retry(str(denied["id"]), "It is a note only.", actor=actor)
         for settings in home.folder.rglob("settings*.json"):
             text = settings.read_text()
-            settings.write_text(text.replace("/hooks/claude?wait=1", "/hooks/claude?wait=100"))
+            settings.write_text(text.replace("--wait 1", "--wait 100"))
         await asyncio.gather(
             run_claude(home, model, "--continue", "Go on"), person.answers("allow")
         )

@@ -25,6 +25,7 @@ from answerback.agents.bridges.openclaw_gateway import OpenclawGateway
 from answerback.agents.bridges.opencode import OpencodeBridge
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.agents.pipe.lines import MAX_LINE, LineTooLongError
+from answerback.agents.pipe.service_calls import SUBMIT_PATIENCE
 from answerback.cli.api_client import START_HINT
 from answerback.cli.output import fail, say
 from answerback.cli.piped_program import environment_without
@@ -32,7 +33,7 @@ from answerback.cli.proved_token import open_session
 from answerback.cli.state_folder import state_folder
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
 
-_START_PATIENCE: Final = 20.0
+_START_PATIENCE: Final = SUBMIT_PATIENCE
 """Seconds for which calls to a service that is down are retried at the start; later, there is no limit."""
 
 

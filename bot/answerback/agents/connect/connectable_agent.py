@@ -52,11 +52,6 @@ class ServiceConnection:
     def mcp_url(self) -> str:
         return f"{self.url}/mcp" + ("" if self.to is None else f"?{urlencode({'to': self.to})}")
 
-    def hook_url(self, **query: object) -> str:
-        """The address of Claude's hook."""
-        given = query if self.to is None else {**query, "to": self.to}
-        return f"{self.url}/hooks/claude" + (f"?{urlencode(given)}" if given else "")
-
     def server(self, key: str = "url", variable: str = "${{{}}}", **more: JsonValue) -> Json:
         """The configuration of the MCP server.
 

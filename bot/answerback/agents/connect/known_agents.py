@@ -22,8 +22,6 @@ from answerback.agents.connect.toml_edit import TomlFormat
 
 _HOOK_TIMEOUT: Final = 86_400
 """Seconds for which a host waits for a hook that asks a person."""
-_WAIT: Final = 86_000
-"""Seconds after which Answerback reports that nobody answered, before the host silently stops waiting."""
 _LATE_ANSWERS_TIMEOUT: Final = 10
 """Seconds for a hook that only fetches late answers."""
 
@@ -46,23 +44,13 @@ def _group(event: str, handler: Json, matcher: str | None = None) -> ListItem:
 
 
 def _claude(service: ServiceConnection) -> list[Entry]:
-    handler: Json = {
-        "type": "http",
-        "url": service.hook_url(wait=_WAIT),
-        "timeout": _HOOK_TIMEOUT,
-        "onFailure": "block",
-    }
-    late: Json = {"type": "http", "url": service.hook_url(), "timeout": 5}
-    if service.token_env is not None:
-        token: Json = {
-            "headers": {"Authorization": f"Bearer ${service.token_env}"},
-            "allowedEnvVars": [service.token_env],
-        }
-        handler, late = {**handler, **token}, {**late, **token}
+    """Commands, though Claude Code has HTTP hooks too: a command waits for a service that restarts."""
+    asks: Json = {**_command(service, "claude", _HOOK_TIMEOUT), "onFailure": "block"}
+    late = _command(service, "claude", _LATE_ANSWERS_TIMEOUT)
     return [
-        _group("PreToolUse", handler, "AskUserQuestion"),
-        _group("PermissionRequest", handler),
-        _group("Elicitation", handler),
+        _group("PreToolUse", asks, "AskUserQuestion"),
+        _group("PermissionRequest", asks),
+        _group("Elicitation", asks),
         _group("UserPromptSubmit", late),
         _group("Stop", late),
     ]

@@ -17,6 +17,7 @@ from answerback.agents.pipe.service_calls import (
     CALL_TIMEOUT,
     LONG_POLL,
     LOOKUP_PATIENCE,
+    SUBMIT_PATIENCE,
     RefusedError,
     ServiceCalls,
     ServiceUnavailableError,
@@ -83,7 +84,7 @@ class AskClient:
     service: ServiceCalls
     to: str | None = None
     """Where to ask; by default the token's route, or else the default route."""
-    patience: float = 20.0
+    patience: float = SUBMIT_PATIENCE
     """Seconds for which calls are retried until the service has accepted the ask."""
     _withdrawing: list[threading.Thread] = field(default_factory=list)
 

@@ -21,6 +21,7 @@ from answerback.agents.pipe.service_calls import (
     CALL_TIMEOUT,
     LONG_POLL,
     LOOKUP_PATIENCE,
+    SUBMIT_PATIENCE,
     Json,
     ServiceCalls,
     ServiceUnavailableError,
@@ -50,7 +51,7 @@ def answer_event(
     service: ServiceCalls,
     to: str | None = None,
     wait: float = 86_000.0,
-    patience: float = 20.0,
+    patience: float = SUBMIT_PATIENCE,
 ) -> Answer:
     """Answer an event, whatever happens.
 

@@ -30,6 +30,8 @@ LONG_POLL: Final = 60
 """Seconds that one long poll lasts."""
 CALL_TIMEOUT: Final = LONG_POLL + 15.0
 """Seconds after which a single try fails."""
+SUBMIT_PATIENCE: Final = 60.0
+"""Seconds for which calls are retried until the service has accepted the ask: an upgrade takes half a minute."""
 ANSWER_PATIENCE: Final = 900.0
 """Seconds for which calls are retried once the service has accepted the ask, which stays open meanwhile."""
 LOOKUP_PATIENCE: Final = 2.0

@@ -112,7 +112,7 @@ def test_a_file_with_comments_is_restored_byte_for_byte(
     file.write_text(text)
     shown = connect(agent, "--yes").output
     assert f"+++ {file}" in shown
-    assert "8420" in file.read_text() or "hook copilot" in file.read_text()
+    assert "8420" in file.read_text() or f"hook {agent}" in file.read_text()
     assert "mine" not in text or "mine" in file.read_text()
     assert file.with_name(f"{file.name}.before-answerback").read_text() == text
     connect(agent, "--yes", "--url", "http://127.0.0.1:9999", "--token-env", "MY_TOKEN")
@@ -301,7 +301,7 @@ def test_connect_says_that_the_service_answers(connect: Connect) -> None:
 def test_claude_code_gets_the_settings_that_the_documentation_shows(connect: Connect) -> None:
     shown = json.loads((RECIPES / "claude-code-settings.json").read_text())
     printed = connect("claude", "--print", "--token-env", "ANSWERBACK_TOKEN").stdout
-    assert json.loads(printed) == shown
+    assert json.loads(re.sub(r'"[^"]*answerback hook', '"answerback hook', printed)) == shown
 
 
 def test_only_files_that_change_are_written(connect: Connect, home: Path) -> None:

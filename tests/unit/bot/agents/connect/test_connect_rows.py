@@ -36,8 +36,7 @@ def test_where_to_ask_goes_into_the_address_and_the_hooks(connect: Connect, home
     assert codex["hooks"]["PreToolUse"][0]["hooks"][0]["command"].endswith(" --to slack:C1")
     connect("claude", "--yes", "--to", "deploys")
     claude = (home / ".claude" / "settings.json").read_text()
-    assert "/hooks/claude?wait=86000&to=deploys" in claude
-    assert "/hooks/claude?to=deploys" in claude
+    assert 'answerback hook claude --to deploys"' in claude
     connect("claude", "--remove", "--yes")
     assert not (home / ".claude" / "settings.json").exists()
 

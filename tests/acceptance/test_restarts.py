@@ -1,0 +1,107 @@
+"""A service that is stopped or killed, and away for a while: no carrier of a permission prompt tells its host."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+import aiohttp
+import pytest
+
+from tests.acceptance.agents import eventually
+from tests.acceptance.forked_process import Child
+from tests.acceptance.process import PATIENCE, serving
+from tests.person_keys import bearer
+from tests.ports import free_port
+from tests.unit.bot.acp_support import permission, run_editor
+from tests.unit.bot.agent_support import Json
+from tests.unit.bot.agents.bridges.test_bridge_codex import COMMAND, run_bridge
+from tests.unit.bot.agents.hooks.test_command_hooks_in_trouble import spawned
+from tests.unit.bot.hook_support import (
+    CLAUDE_PERMISSION,
+    CODEX_PERMISSION,
+    COPILOT,
+    GEMINI,
+    decision_answer,
+)
+from tests.unit.bot.mcp_proxy_support import call, encode, run_client
+
+pytestmark = [pytest.mark.acceptance, pytest.mark.long]
+
+HOOKS: Final = {
+    "claude": (CLAUDE_PERMISSION, decision_answer(CLAUDE_PERMISSION, "allow")),
+    "codex": (CODEX_PERMISSION, decision_answer(CODEX_PERMISSION, "allow")),
+    "gemini": (GEMINI, {"decision": "allow"}),
+    "copilot": (COPILOT, {"behavior": "allow"}),
+}
+AWAY: Final = 3.0
+"""Seconds for which the service is away; how long carriers wait is tested by itself."""
+
+
+async def allow_all(http: aiohttp.ClientSession, count: int) -> None:
+    """Allow all open asks as a person, once there are so many."""
+    found: list[Json] = []
+
+    async def are_there() -> bool:
+        async with http.get("/v1/asks?status=open&limit=50") as response:
+            found[:] = (await response.json())["asks"]
+        return len(found) == count
+
+    await eventually(are_there)
+    for ask in found:
+        once = [each for each in ask["prompt"]["options"] if each["kind"] == "allow_once"]
+        action = {"action": "answer", "value": once[0]["value"]}
+        async with http.post(f"/v1/asks/{ask['id']}/actions", json=action) as response:
+            assert response.status == 200, await response.text()
+
+
+async def printed(hook: Child) -> Any:
+    async with asyncio.timeout(PATIENCE):
+        out, err = await hook.communicate()
+    assert err == b""
+    return json.loads(out)
+
+
+@pytest.mark.rule("CONNECT-10")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_what_waits_when_the_service_ends_is_allowed_once_it_is_back(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    environment = {"ANSWERBACK_SERVER__PORT": str(free_port())}
+    async with AsyncExitStack() as stack:
+        first, url = await stack.enter_async_context(serving(tmp_path, environment))
+        http = await stack.enter_async_context(aiohttp.ClientSession(url, headers=bearer(tmp_path)))
+        hooks = {
+            name: await spawned(json.dumps(event).encode(), name, "--url", url)
+            for name, (event, _) in HOOKS.items()
+        }
+        editor = await stack.enter_async_context(run_editor(url))
+        await editor.prompt(permission())
+        await editor.next()
+        client = await stack.enter_async_context(run_client(url, tmp_path))
+        line = await client.send(call())
+        at: Any = SimpleNamespace(url=url)
+        codex = await stack.enter_async_context(run_bridge(at, [COMMAND]))
+
+        async def all_wait() -> bool:
+            async with http.get("/metrics") as response:
+                return f"\nanswerback_waiters {len(HOOKS) + 3}" in await response.text()
+
+        await eventually(all_wait)
+        first.signal(number)
+        await first.ended()
+        late = await spawned(json.dumps(COPILOT).encode(), "copilot", "--url", url)
+        await asyncio.sleep(AWAY)  # nothing may happen in this time
+        await stack.enter_async_context(serving(tmp_path, environment))
+        await allow_all(http, len(HOOKS) + 4)
+        for name, (_, answer) in HOOKS.items():
+            assert await printed(hooks[name]) == answer
+        assert await printed(late) == HOOKS["copilot"][1]
+        assert (await editor.agent_received())["result"]["outcome"]["optionId"] == "yes"
+        assert await client.received_line() == encode(json.loads(line))
+        assert (await codex.read())["result"] == {"decision": "accept"}
