@@ -5,8 +5,10 @@ from __future__ import annotations
 from aiohttp import web
 
 from answerback.core.people import account_id
+from answerback.core.person import Person
 from answerback.ports.account_links import LinkDesk
 from answerback.ports.commands import COMMAND
+from answerback.presentation.sanitize import one_line
 from answerback_web import responses
 from answerback_web.site import Site
 from answerback_web.visitors import Visitor, VisitorPages, Visitors
@@ -27,19 +29,26 @@ class AccountPages(VisitorPages):
         ]
 
     async def _show(self, _request: web.Request, visitor: Visitor) -> web.Response:
+        return await self._page(visitor)
+
+    async def _page(
+        self, visitor: Visitor, *, error: str | None = None, status: int = 200
+    ) -> web.Response:
         person, started = visitor.person, await self._desk.started(visitor.person)
         by = started.typed_by if started is not None and started.agreed else None
         body = self._site.render_template(
             "accounts",
             root="../../",
             home=self._home(visitor),
-            who=person.name or person.user_id,
+            who=_name_of(person),
             links=await self._desk.list_of(person),
             command="" if started is None or by else f"/{COMMAND} link {started.code}",
-            typed_by=by,
+            typed_by=by and _name_of(by),
             typed_id=by and account_id(by),
+            name_of=_name_of,
+            error=error,
         )
-        return responses.page_response(body)
+        return responses.page_response(body, status)
 
     async def _change(self, request: web.Request, visitor: Visitor) -> web.StreamResponse:
         """Start a link, confirm or refuse the account that has typed the code, or remove one."""
@@ -53,7 +62,13 @@ class AccountPages(VisitorPages):
             case "remove":
                 await self._desk.remove(account, person, person)
             case "link" | "reject" as choice:
-                await self._desk.confirm(person, account, mine=choice == "link")
+                if not await self._desk.confirm(person, account, mine=choice == "link"):
+                    return await self._page(visitor, error=self._site.labels.link_gone, status=409)
             case _:
                 return web.Response(status=422, headers=responses.HEADERS)
         return responses.see_other("accounts")
+
+
+def _name_of(person: Person) -> str:
+    """Return an account's name, which its owner chooses freely."""
+    return one_line(person.name or person.user_id)

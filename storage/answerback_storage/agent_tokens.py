@@ -14,6 +14,7 @@ from answerback.ports.agent_tokens import (
     AgentTokenStore,
     Redeemed,
     SignIn,
+    WaitingRoom,
     account_of,
 )
 from answerback_storage.sql_database import Part, SqlDatabase, Transaction, placeholders
@@ -38,11 +39,11 @@ _COUNTED: Final = "agent_tokens"
 
 
 class SqlAgentTokens(Part[SqlDatabase], AgentTokenStore):
-    async def add_sign_in(self, new: SignIn, source: str, most: int, most_each: int) -> bool:
+    async def add_sign_in(self, new: SignIn, source: str, room: WaitingRoom) -> bool:
         async def run(tx: Transaction) -> bool:
             await tx.execute("DELETE FROM sign_ins WHERE until < $1", new.at - EXPIRED_FOR)
             [(in_all, here)] = await tx.execute(_WAITING, source, new.at)
-            has_room: bool = in_all < most and here < most_each
+            has_room = room.has_room(in_all, here)
             if has_room:
                 ids = (new.id, new.device_hash, new.user_hash)
                 await tx.execute(_ADD, *ids, source, new.at, new.until, _dump_sign_in(new))

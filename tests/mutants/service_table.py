@@ -158,6 +158,12 @@ SERVICE = (
         (f"{_UNIT}/api/test_oauth.py",),
     ),
     # Links of accounts, agents that people connect, leases and receipts.
+    Mutant(
+        f"{_SERVICE}/account_links.py",
+        "if old is not None and old.ended_at is None and (await self._validity())(old):",
+        "if False:",
+        ("tests/unit/adapters/web/test_account_pages.py",),
+    ),
     *(
         Mutant(f"{_SERVICE}/{file}.py", line, mutant, (f"{_UNIT}/service/{test}.py",))
         for file, line, mutant, test in (

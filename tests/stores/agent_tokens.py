@@ -17,11 +17,13 @@ from answerback.ports.agent_tokens import (
     Redeemed,
     SignIn,
     SignInState,
+    WaitingRoom,
     account_of,
 )
 from answerback.ports.store import Store
 
 ANN = Person(surface="web", user_id="ann", name="Ann", known=AuthMethod.PROXY)
+ROOM = WaitingRoom(99, 99, 99)
 ANNS = (account_of(ANN), "slack:U1")
 
 
@@ -56,7 +58,7 @@ def new_token(number: int = 1, *, owner: Person = ANN, **fields: Any) -> AgentTo
 async def approve(store: Store, number: int = 1, at: float = 1_000.0) -> SignIn:
     """Store a sign-in that a person has approved."""
     approved = new_sign_in(number, at=at, until=at + 600, state=SignInState.APPROVED, seen_by=ANN)
-    assert await store.agent_tokens.add_sign_in(approved, "a", 99, 99)
+    assert await store.agent_tokens.add_sign_in(approved, "a", ROOM)
     return approved
 
 
@@ -68,7 +70,7 @@ class AgentTokensContract:
         self, store: Store
     ) -> None:
         waiting = new_sign_in(interval=5)
-        assert await store.agent_tokens.add_sign_in(waiting, "a", 9, 9)
+        assert await store.agent_tokens.add_sign_in(waiting, "a", ROOM)
         for key in ("sign_in_1", "device 1", "user 1"):
             assert await store.agent_tokens.find_sign_in(key) == waiting
         assert await store.agent_tokens.find_sign_in("user 2") is None
@@ -85,18 +87,29 @@ class AgentTokensContract:
     async def test_only_so_many_sign_ins_wait_in_all_and_from_one_source(
         self, store: Store
     ) -> None:
-        add = store.agent_tokens.add_sign_in
-        assert await add(new_sign_in(1), "a", 3, 2)
-        assert await add(new_sign_in(2), "a", 3, 2)
-        assert not await add(new_sign_in(3), "a", 3, 2), "two from this source"
-        assert await add(new_sign_in(3), "b", 3, 2)
-        assert not await add(new_sign_in(4), "c", 3, 2), "three in all"
+        add, room = store.agent_tokens.add_sign_in, WaitingRoom(3, 2, 9)
+        assert await add(new_sign_in(1), "a", room)
+        assert await add(new_sign_in(2), "a", room)
+        assert not await add(new_sign_in(3), "a", room), "two from this source"
+        assert await add(new_sign_in(3), "b", room)
+        assert not await add(new_sign_in(4), "c", room), "three in all"
         later = new_sign_in(4, at=1_600.0, until=2_200.0)
-        assert await add(later, "a", 1, 1), "those that have expired wait no longer"
+        assert await add(later, "a", WaitingRoom(1, 1, 1)), "those that have expired wait no longer"
         assert await store.agent_tokens.find_sign_in("user 1") is not None, "it learns why"
-        assert await add(new_sign_in(5, at=1_600.5 + EXPIRED_FOR, until=9_000.0), "a", 9, 9)
+        assert await add(new_sign_in(5, at=1_600.5 + EXPIRED_FOR, until=9_000.0), "a", ROOM)
         assert await store.agent_tokens.find_sign_in("user 1") is None
         assert await store.agent_tokens.find_sign_in("user 4") == later
+
+    @pytest.mark.rule("ONBOARD-6")
+    async def test_five_sources_that_begin_all_they_may_leave_room_for_others(
+        self, store: Store
+    ) -> None:
+        add, room = store.agent_tokens.add_sign_in, WaitingRoom(10, 4, 1)
+        for n in range(20):
+            await add(new_sign_in(n), f"source {n % 5}", room)
+        assert await add(new_sign_in(20), "somebody else", room)
+        assert not await add(new_sign_in(21), "source 0", room)
+        assert not await add(new_sign_in(21), "somebody else", room), "it has as many as is few"
 
     @pytest.mark.rule("ONBOARD-5")
     async def test_a_sign_in_is_exchanged_once_even_by_two_processes(

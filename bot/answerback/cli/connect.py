@@ -99,15 +99,19 @@ def command(
             for target, change in zip(targets, changes, strict=True):
                 # The entries were removed by hand: their copy has no use any more.
                 target.disconnect(change)
+        token_file = _sign_in(known, service) if sign_in else None
         say(
             f"{known.title} is {'not connected' if remove else 'already connected'}. There is nothing to change."
         )
     else:
-        _write(targets, changes, remove=remove, yes=yes)
+        _show(targets, changes, yes=yes)
+        # Before anything is written: without a token, the agent would reach nobody.
+        token_file = _sign_in(known, service) if sign_in else None
+        _write(targets, changes, remove=remove)
     if remove:
         return
     _print_state(service)
-    _print_next_steps(known, service, _sign_in(known, service) if sign_in else None)
+    _print_next_steps(known, service, token_file)
 
 
 def _sign_in(known: ConnectableAgent, service: ServiceConnection) -> Path:
@@ -129,16 +133,23 @@ def _service(
     sibling = Path(sys.executable).with_name(NAME)
     use_full_path = scope is Scope.USER and sibling.exists()
     program = str(sibling) if use_full_path else NAME
-    return ServiceConnection(url=resolve_url(url), token_env=token_env, to=to, program=program)
+    address = resolve_url(url)
+    if sign_in:
+        from answerback.cli.sign_in import check_address
+
+        check_address(address)
+    return ServiceConnection(url=address, token_env=token_env, to=to, program=program)
 
 
-def _write(
-    targets: Sequence[Target], changes: Sequence[Change], *, remove: bool, yes: bool
-) -> None:
+def _show(targets: Sequence[Target], changes: Sequence[Change], *, yes: bool) -> None:
+    """Show the changes, and end the command if they are not wanted."""
     for target, change in zip(targets, changes, strict=True):
         print(visible(target.diff(change)), end="", flush=True)
     if not yes:
         confirm("Make this change?", "Nothing was changed")
+
+
+def _write(targets: Sequence[Target], changes: Sequence[Change], *, remove: bool) -> None:
     for target, change in zip(targets, changes, strict=True):
         path = target.file.path
         if remove:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import platform
 import re
 import time
@@ -39,15 +40,20 @@ _FAILURES: Final = {
 
 def sign_in(url: str, program: str) -> str:
     """Return a new token, once a person has approved this program; ends the command if they do not."""
-    parts = urlsplit(url)
-    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-        fail(f"{url} is not encrypted, so others could read the token. Use https://.", 2)
+    check_address(url)
     try:
         return asyncio.run(_sign_in(url, program))
     except (aiohttp.ClientError, TimeoutError) as error:
         fail(f"{url} cannot be reached ({str(error) or 'no answer in time'}). Check --url.")
     except (ValidationError, KeyError):
         fail(f"{url} does not answer as an Answerback that people can sign in to. Check --url.")
+
+
+def check_address(url: str) -> None:
+    """End the command if a token must not be sent to this address."""
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        fail(f"{url} is not encrypted, so others could read the token. Use https://.", 2)
 
 
 def save_token(url: str, variable: str, token: str) -> Path:
@@ -71,9 +77,10 @@ async def _sign_in(url: str, program: str) -> str:
         endpoints = await _endpoints(http, url)
         names = {"program": latin(program), "machine": latin(platform.node())}
         began = await _begin(http, endpoints["device_authorization_endpoint"], names)
-        say(f"Open {began['verification_uri']} where you are signed in, and type this code:")
-        say(f"\n    {began['user_code']}\n")
-        say(f"Or type in a chat with Answerback: /answerback connect {began['user_code']}")
+        say(f"Open {_text(began, 'verification_uri')} where you are signed in, and type this code:")
+        code = _text(began, "user_code")
+        say(f"\n    {code}\n")
+        say(f"Or type in a chat with Answerback: /answerback connect {code}")
         token = await _wait(http, endpoints["token_endpoint"], began)
     if not _TOKEN.fullmatch(token):
         fail(f"{url} sent something that is no token, so nothing was saved.")
@@ -115,7 +122,7 @@ async def _begin(
 
 
 async def _wait(http: aiohttp.ClientSession, endpoint: str, began: Mapping[str, JsonValue]) -> str:
-    sent = {"grant_type": _GRANT, "device_code": str(began["device_code"])}
+    sent = {"grant_type": _GRANT, "device_code": _text(began, "device_code")}
     interval = _number(began.get("interval"), 5.0)
     until = time.monotonic() + _number(began.get("expires_in"), 600.0) + interval
     while True:
@@ -127,8 +134,8 @@ async def _wait(http: aiohttp.ClientSession, endpoint: str, began: Mapping[str, 
         except (aiohttp.ClientError, TimeoutError, ValidationError):
             continue  # it, or the proxy before it, may be back before the code expires
         if status == 200:
-            return str(body["access_token"])
-        error = body.get("error")
+            return _text(body, "access_token")
+        error = str(body.get("error"))
         if error == "slow_down":
             interval += SLOWER
             await asyncio.sleep(pause)
@@ -150,11 +157,24 @@ async def _read(response: aiohttp.ClientResponse) -> dict[str, JsonValue]:
     return _JSON.validate_json(await response.content.read(_MAX_RESPONSE))
 
 
+def _text(body: Mapping[str, JsonValue], name: str) -> str:
+    """Return a text of an answer.
+
+    Raises:
+        KeyError: it is missing, or is not a text.
+    """
+    found = body[name]
+    if not isinstance(found, str):
+        raise KeyError(name)
+    return found
+
+
 def _number(value: JsonValue, default: float) -> float:
     try:
-        return min(max(float(str(value)), 0.0), _MAX_PAUSE * 60)
+        number = float(str(value))
     except ValueError:
         return default
+    return min(max(number, 0.0), _MAX_PAUSE * 60) if math.isfinite(number) else default
 
 
 def _fail(body: Mapping[str, JsonValue]) -> NoReturn:

@@ -143,6 +143,7 @@ class DecisionLabels(FrozenModel):
     link_taken: str = (
         "This account is already linked to a person. They, or the operator, can remove that link."
     )
+    link_gone: str = "Nothing was linked: the account is already linked to a person, or the code is no longer valid."
     link_too_many: str = "There were too many wrong codes. Try again in an hour."
     link_title: str = "Accounts"
     link_accounts: str = "Accounts that you answer with, besides this page"

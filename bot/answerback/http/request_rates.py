@@ -6,11 +6,19 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Final
+
+_FEW: Final = 5
+"""What a caller does first counts against the reserve: one of so many parts of what it may do."""
 
 
 @dataclass
 class RequestRates:
-    """Counts in windows of fixed length. Of each window it remembers no more callers than all may make requests."""
+    """Counts in windows of fixed length.
+
+    Half of what all may do is reserved for the first few requests of each caller. So callers that do as much as they
+    may leave room for those who have done little. Of each window it remembers no more callers than the reserve holds.
+    """
 
     each: int
     """What one caller may do in a window."""
@@ -21,16 +29,27 @@ class RequestRates:
     seconds: float = 60.0
     _ends: float = -math.inf
     _counts: Counter[str] = field(default_factory=Counter)
+    _reserved: int = 0
+    """What was done within the reserve."""
 
     def pause(self, caller: str) -> int | None:
         """Return in how many seconds the caller may continue; None: now."""
         now = self.monotonic()
         if now >= self._ends:
-            self._ends, self._counts = now + self.seconds, Counter()
-        if self._counts[caller] < self.each and self._counts.total() < self.in_all:
+            self._ends, self._counts, self._reserved = now + self.seconds, Counter(), 0
+        reserve = math.ceil(self.in_all / 2)
+        if self._has_done_little(caller):
+            has_room = self._reserved < reserve
+        else:
+            has_room = self._counts.total() - self._reserved < self.in_all - reserve
+        if self._counts[caller] < self.each and has_room:
             return None
         return math.ceil(self._ends - now)
 
     def count(self, caller: str) -> None:
         """Count one more thing that a caller does."""
+        self._reserved += self._has_done_little(caller)
         self._counts[caller] += 1
+
+    def _has_done_little(self, caller: str) -> bool:
+        return self._counts[caller] < math.ceil(self.each / _FEW)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from answerback.core.person import Person
 from answerback.ports.store_values import NO_LIMITS, AskLimits
@@ -115,11 +115,26 @@ def account_of(person: Person) -> str:
     return f"{person.surface}:{person.user_id}"
 
 
+class WaitingRoom(NamedTuple):
+    """How many sign-ins may wait at the same time."""
+
+    most: int
+    most_each: int
+    """From one source."""
+    few: int
+    """Sources that have as many share one half of the room; the other is for those that have fewer."""
+
+    def has_room(self, waiting: int, of_source: int) -> bool:
+        """Whether one more may wait, if so many do already, in all and from its source."""
+        is_reserved = of_source >= self.few and waiting >= self.most / 2
+        return waiting < self.most and of_source < self.most_each and not is_reserved
+
+
 class AgentTokenStore(Protocol):
     """Sign-ins and tokens in the store. Processes that share it see each other's at once."""
 
-    async def add_sign_in(self, new: SignIn, source: str, most: int, most_each: int) -> bool:
-        """Store a sign-in; False if so many wait already, in all or from its source. Removes those long expired."""
+    async def add_sign_in(self, new: SignIn, source: str, room: WaitingRoom) -> bool:
+        """Store a sign-in; False if there is no room for one more of its source. Removes those long expired."""
 
     async def find_sign_in(self, key: str) -> SignIn | None:
         """Return the sign-in with this id or with this hash of one of its codes."""

@@ -22,6 +22,7 @@ from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.people import AccountLink, People, account_id
 from answerback.core.person import AuthMethod, Person
+from answerback.core.visible_text import one_line
 from answerback.ports.account_links import LinkDesk, StartedLink
 from answerback.ports.clock import Clock
 from answerback.ports.commands import Command, CommandAnswer, CommandButton, CommandUse
@@ -111,6 +112,10 @@ class AccountLinks(LinkDesk):
             return False
         stored = await self._store.links.list()
         old = next((each for each in stored if each.id == account_id(by)), None)
+        # Another process, or another page in this one, may have linked it since.
+        if old is not None and old.ended_at is None and (await self._validity())(old):
+            await self.refresh()
+            return False
         new = AccountLink(account=by, page=page, credential=credential, at=self._clock.now())
         saved = await self._store.links.save(new.renewed(old))
         if saved:
@@ -169,7 +174,7 @@ class AccountLinks(LinkDesk):
         await self.refresh()
         if self._people.name_of(use.person) is not None:
             return CommandAnswer(labels.link_taken)
-        name = page.name or page.user_id
+        name = one_line(page.name or page.user_id)
         if choice == _NO:
             await self._save(_page_key(page), None)
             logger.warning("A code was cancelled", extra=_extra("link_cancelled", page, use.person))
@@ -204,14 +209,19 @@ class AccountLinks(LinkDesk):
 
     async def refresh(self) -> None:
         """Bring the directory of people up to date."""
-        links, keys = await self._store.links.list(), await self._credentials()
+        links = await self._store.links.list()
+        self._people.update_links(links, await self._validity())
+
+    async def _validity(self) -> Callable[[AccountLink], bool]:
+        """Return what tells whether the page of a link still has the credential that it was linked with."""
+        keys = await self._credentials()
 
         def is_valid(link: AccountLink) -> bool:
             if link.page.known is AuthMethod.PROXY:
                 return self._signed_in_by is not None
             return keys.get(link.page.user_id) == link.credential
 
-        self._people.update_links(links, is_valid)
+        return is_valid
 
     async def run(self) -> None:
         failing = False

@@ -27,6 +27,7 @@ from answerback.ports.agent_tokens import (
     SignInDesk,
     SignInRefusal,
     SignInState,
+    WaitingRoom,
     account_of,
 )
 from answerback.ports.clock import MIN_CLOCK_STEP, Clock
@@ -51,6 +52,8 @@ MAX_WAITING: Final = 1_000
 """Sign-ins that wait at the same time; so an attacker who guesses has one code in 25 million."""
 MAX_WAITING_PER_ADDRESS: Final = 200
 """Of these, from one address: an office is behind one."""
+FEW_WAITING: Final = 20
+"""Addresses with as many share half of the places; the others are for those with fewer."""
 WRONG_CODES: Final = 10
 """Codes that do not exist, and that a person may enter in ten minutes."""
 _ALL_WRONG_CODES: Final = 1_000
@@ -149,8 +152,8 @@ class SignIns(SignInDesk):
             interval=INTERVAL,
         )
         source = ClientAddress(asked_by.address, asked_by.is_reported).source
-        limits = MAX_WAITING, MAX_WAITING_PER_ADDRESS
-        stored = await self._tokens.add_sign_in(new, source, *limits)
+        room = WaitingRoom(MAX_WAITING, MAX_WAITING_PER_ADDRESS, FEW_WAITING)
+        stored = await self._tokens.add_sign_in(new, source, room)
         return codes if stored else None
 
     async def poll(self, device_code: str) -> Issued | PollError:

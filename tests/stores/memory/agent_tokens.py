@@ -10,6 +10,7 @@ from answerback.ports.agent_tokens import (
     AgentTokenStore,
     Redeemed,
     SignIn,
+    WaitingRoom,
     account_of,
 )
 from answerback_storage.sql_database import Part
@@ -19,12 +20,12 @@ from tests.stores.memory.database import MemoryDatabase
 class MemoryAgentTokens(Part[MemoryDatabase], AgentTokenStore):
     """Sign-ins and tokens in memory."""
 
-    async def add_sign_in(self, new: SignIn, source: str, most: int, most_each: int) -> bool:
+    async def add_sign_in(self, new: SignIn, source: str, room: WaitingRoom) -> bool:
         table, sources = self._db.tables().sign_ins, self._db.tables().sign_in_sources
         for each in [each for each in table.values() if each.until < new.at - EXPIRED_FOR]:
             del table[each.id]
         waiting = [sources[each.id] for each in table.values() if each.until > new.at]
-        if len(waiting) >= most or waiting.count(source) >= most_each:
+        if not room.has_room(len(waiting), waiting.count(source)):
             return False
         table[new.id], sources[new.id] = new, source
         return True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import aiohttp
@@ -10,6 +11,7 @@ import pytest
 
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
+from answerback.core.people import AccountLink
 from answerback.core.person import AuthMethod, Person
 from answerback.ports.person_key import operator_holder
 from answerback_web.page_access import PageLinks
@@ -53,13 +55,13 @@ async def post(
         return response.status
 
 
-async def type_code(up: Site) -> None:
+async def type_code(up: Site, by: Person = IN_CHAT, inbox: str = ANNS) -> None:
     """Start a link, and type its code in a chat and confirm it."""
-    assert await post(up, {"do": "start"}) == 303
-    text = (await read(up)).text
+    assert await post(up, {"do": "start"}, inbox) == 303
+    text = (await read(up, f"{inbox}/accounts")).text
     code = text.partition("/answerback link ")[2].split()[0]
-    shown = await up.service.commands.run(IN_CHAT, f"link {code}")
-    await up.service.commands.run(IN_CHAT, shown.buttons[0].command, pressed=True)
+    shown = await up.service.commands.run(by, f"link {code}")
+    await up.service.commands.run(by, shown.buttons[0].command, pressed=True)
 
 
 @pytest.mark.rule("LINK-1", "LINK-5")
@@ -71,7 +73,7 @@ async def test_a_person_links_an_account_and_removes_it(up: Site) -> None:
     assert shown in page.text
     assert LABELS.link_ask_yours in page.text
     assert ("account", "chat:U012") in page.fields
-    assert await post(up, {"do": "link", "account": "chat:U012"}, EVES) == 303
+    assert await post(up, {"do": "link", "account": "chat:U012"}, EVES) == 409
     assert up.service.people.name_of(IN_CHAT) is None
     assert await post(up, {"do": "link", "account": "chat:U012"}) == 303
     assert up.service.people.name_of(IN_CHAT) == "web:ann"
@@ -79,6 +81,39 @@ async def test_a_person_links_an_account_and_removes_it(up: Site) -> None:
     assert "chat:U012" not in (await read(up, f"{EVES}/accounts")).text
     assert await post(up, {"do": "remove", "account": "chat:U012"}) == 303
     assert up.service.people.name_of(IN_CHAT) is None
+
+
+@pytest.mark.rule("LINK-2", "SURFACE-2")
+async def test_the_name_of_the_account_that_typed_the_code_cannot_change_the_sentence(
+    up: Site,
+) -> None:
+    await type_code(up, replace(IN_CHAT, name="ann\u202e\n(chat:U1) is yours"))
+    page = await read(up)
+    assert "\u202e" not in page.markup
+    assert "ann⟨U+202E⟩ (chat:U1) is yours (chat:U012) has typed your code" in page.text
+
+
+@pytest.mark.rule("LINK-8")
+async def test_of_two_pages_that_confirm_an_account_at_once_one_is_told_that_it_is_taken(
+    up: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for inbox in (ANNS, EVES):
+        await type_code(up, inbox=inbox)
+    listing = up.service.store.links.list
+    calls = 0
+
+    async def list_late() -> Sequence[AccountLink]:
+        """Have Ann's page confirm after Eve's has found the account free."""
+        nonlocal calls
+        calls += 1
+        found = await listing()
+        if calls == 1:
+            assert await post(up, {"do": "link", "account": "chat:U012"}, ANNS) == 303
+        return found
+
+    monkeypatch.setattr(up.service.store.links, "list", list_late)
+    assert await post(up, {"do": "link", "account": "chat:U012"}, EVES) == 409
+    assert up.service.people.name_of(IN_CHAT) == "web:ann"
 
 
 @pytest.mark.rule("LINK-2")

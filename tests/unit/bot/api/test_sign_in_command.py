@@ -97,11 +97,12 @@ async def test_signing_in_goes_with_connecting_alone(more: str) -> None:
 
 
 @pytest.mark.rule("ONBOARD-12")
-async def test_a_token_never_travels_in_the_clear() -> None:
+async def test_a_token_never_travels_in_the_clear(home: Path) -> None:
     done = await run("connect", "claude", "--sign-in", "--yes", "--url", "http://ask.example.com")
     assert done.exit_code == 2
     assert "is not encrypted" in done.output
     assert "Use https://" in done.output
+    assert not (home / "CLAUDE_CONFIG_DIR").exists()
 
 
 @asynccontextmanager
@@ -180,6 +181,10 @@ SHORT: tuple[int, Json] = (200, {**BEGUN[1], "expires_in": "soon"})
         (own, ((200, {**BEGUN[1], "expires_in": 0}), PENDING), "Nobody approved it in time"),
         (own, ((200, {"device_code": "d"}),), "does not answer as an Answerback"),
         (own, (BEGUN, (200, {"token": "ab_token"})), "does not answer as an Answerback"),
+        (own, ((400, {"error": ["x"], "error_description": {}}),), "refused it: {}"),
+        (own, (BEGUN, (400, {"error": ["x"]})), "refused it: ['x']"),
+        (own, (BEGUN, (200, {"access_token": None})), "does not answer as an Answerback"),
+        (own, ((200, {**BEGUN[1], "device_code": None}),), "does not answer as an Answerback"),
         (own, (BEGUN, (200, {"access_token": "ab; touch /tmp/x"})), "nothing was saved"),
     ],
 )
@@ -191,7 +196,10 @@ async def test_what_keeps_an_agent_from_a_token_is_said(
     assert done.exit_code == 1, done.output
     assert message in done.output
     assert "\x1b[2J" not in done.output
-    assert not (home / "XDG_STATE_HOME").exists()
+    assert "Traceback" not in done.output
+    assert "Connected." not in done.output
+    for written in ("XDG_STATE_HOME", "CLAUDE_CONFIG_DIR"):
+        assert not (home / written).exists(), "nothing is written before a person has approved it"
 
 
 @pytest.mark.rule("ONBOARD-12")
