@@ -138,6 +138,11 @@ chaos: venv ## Test replicas on one PostgreSQL while everything fails (ARGS=1000
 bench: venv ## Run the benchmarks, with baselines in the same run (ARGS=store runs one)
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
+.PHONY: budgets
+budgets: venv ## Measure again what tests/budgets/budgets.json allows, and rewrite it: give the reason in the commit
+	@.ci/system-packages
+	@$(BIN)/python -m tests.budgets
+
 .PHONY: docs
 # Not --quiet: with it, mkdocs counts no warnings, and --strict has no effect.
 docs: venv ## Build the documentation into site/; broken links are errors

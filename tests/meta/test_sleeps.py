@@ -10,6 +10,7 @@ FIXED = {
     "tests/benchmarks/agents.py": "An agent comes a moment after the one before.",
     "tests/benchmarks/processes.py": "What has just started shall not be measured.",
     "tests/benchmarks/replicas.py": "A benchmark samples at intervals.",
+    "tests/budgets/journeys.py": "What follows by itself shall be counted too.",
     "tests/unit/bot/workers/test_lost_claims.py": "A suspended process does nothing while time passes.",
 }
 """The files that sleep for a fixed time, and why no event can replace it."""
