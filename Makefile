@@ -23,7 +23,8 @@ demo: .venv/core.stamp ## Answer a sample form in the browser, no token needed (
 .PHONY: venv
 venv: .venv/all.stamp ## Create .venv with everything needed to run, test and document
 
-PINS := pyproject.toml bot/answerback_client/pyproject.toml manifests/constraints.txt .ci/constraints.txt .ci/venv manifests/install
+PINS := pyproject.toml bot/answerback_client/pyproject.toml manifests/constraints.txt .ci/constraints.txt .ci/venv manifests/install \
+	tests/recipes/environments/package-lock.json
 
 .venv/core.stamp: $(PINS)
 	@test -f .venv/all.stamp || .ci/venv core

@@ -7,6 +7,7 @@ import atexit
 import gc
 import logging
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -77,6 +78,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts pytest in the background makes it and its children ignore SIGINT. With Python's own handler,
     # asyncio would replace it for each fixture and test, and `signal` would describe all that is in the task each time.
     signal.signal(signal.SIGINT, _interrupt)
+    if _runs_once(config):
+        config.option.disable_unused_snapshots = True  # most are those of tests that are left out
     gc.set_threshold(20_000, 20, 20)  # does not rescan the objects of a thousand modules as often
     # What Hypothesis knows of Unicode is there: to compute it in a process that runs in another folder takes seconds.
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(ROOT / ".hypothesis"))
@@ -267,6 +270,17 @@ def chromium() -> str:
             "Chromium is not installed: browser tests need it (apt-get install chromium-headless-shell)"
         )
     return found
+
+
+@pytest.fixture(scope="session")
+def node_modules() -> Path:
+    """The folder of the JavaScript libraries that `.ci/recipes` installs. Tests that need it skip without Node.js."""
+    folder = ROOT / ".venv" / "node" / "node_modules"
+    if shutil.which("node") is None or not folder.is_dir():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "Node.js 20 or npm is missing, or was when .venv was created: install both, and run .ci/recipes"
+        )
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -382,11 +382,3 @@ async def test_a_token_for_an_invalid_name_is_refused(tmp_path: Path) -> None:
     code, _, err = await run("token", "create", "no name", folder=tmp_path)
     assert code == 2
     assert "is not a valid agent name" in err
-
-
-@pytest.mark.rule("CLI-10")
-@pytest.mark.parametrize("name", ["serve", "demo", "ask", "check", "token create"])
-async def test_every_command_has_help_with_an_example(tmp_path: Path, name: str) -> None:
-    code, out, _ = await run(*name.split(), "--help", folder=tmp_path)
-    assert code == 0
-    assert f"Example: answerback {name}" in " ".join(out.split())

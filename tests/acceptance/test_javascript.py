@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 import shutil
@@ -25,23 +24,14 @@ from tests.unit.bot.outbox_support import OTHER_SECRET, SECRET
 pytestmark = pytest.mark.acceptance
 
 JS = Path(__file__).parents[1] / "js"
-ROOT = JS.parents[1]
 
 
 @pytest.fixture(scope="session")
-def node() -> str:
-    """Return Node's path, after installing the libraries of tests/js on the first run, from the local registry."""
-    found, npm = shutil.which("node"), shutil.which("npm")
-    if found is None or npm is None:
-        pytest.fail("node and npm are missing: install Node.js 20 or newer")
-    wanted = hashlib.sha256((JS / "package.json").read_bytes()).hexdigest()
-    stamp = JS / "node_modules" / ".stamp"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        install = [npm, "install", "--no-audit", "--no-fund", "--no-package-lock"]
-        done = subprocess.run(install, cwd=JS, capture_output=True, text=True, timeout=150)
-        assert done.returncode == 0, done.stderr
-        stamp.write_text(wanted)
-    return found
+def scripts(node_modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of tests/js next to the libraries that the scripts import."""
+    folder = shutil.copytree(JS, tmp_path_factory.mktemp("js") / "scripts")
+    (folder / "node_modules").symlink_to(node_modules)
+    return folder
 
 
 class Script:
@@ -71,10 +61,10 @@ class Script:
 
 
 @asynccontextmanager
-async def script(node: str, name: str, *arguments: str) -> AsyncIterator[Script]:
+async def script(scripts: Path, name: str, *arguments: str) -> AsyncIterator[Script]:
     child = await asyncio.create_subprocess_exec(
-        node,
-        str(JS / name),
+        "node",
+        str(scripts / name),
         *arguments,
         env={**os.environ, "PYTHONPATH": PYTHONPATH},
         stdin=asyncio.subprocess.PIPE,
@@ -91,12 +81,12 @@ async def script(node: str, name: str, *arguments: str) -> AsyncIterator[Script]
 
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 async def test_the_typescript_client_walks_an_ask_despite_timeouts_and_a_killed_service(
-    tmp_path: Path, node: str, transport: str
+    tmp_path: Path, scripts: Path, transport: str
 ) -> None:
     async with restartable(tmp_path) as service:
         bridge = [sys.executable, "-m", "answerback.cli.main", "mcp", "--url", service.url]
         arguments = [f"{service.url}/mcp"] if transport == "http" else bridge
-        async with script(node, "walk.mjs", transport, *arguments) as walk:
+        async with script(scripts, "walk.mjs", transport, *arguments) as walk:
             tools = await walk.until("tools")
             assert tools["names"][0] == "ask_user"
             timed_out = await walk.until("timed_out")
@@ -120,11 +110,11 @@ async def test_the_typescript_client_walks_an_ask_despite_timeouts_and_a_killed_
 
 @pytest.mark.rule("MCP-14", "LATE-1", "WAITING-2")
 async def test_the_answer_to_a_call_that_the_typescript_client_aborted_is_late(
-    tmp_path: Path, node: str
+    tmp_path: Path, scripts: Path
 ) -> None:
     async with (
         restartable(tmp_path) as service,
-        script(node, "cancel.mjs", f"{service.url}/mcp", "Which port?") as client,
+        script(scripts, "cancel.mjs", f"{service.url}/mcp", "Which port?") as client,
     ):
 
         async def is_unattended() -> bool:
@@ -147,11 +137,11 @@ async def test_the_answer_to_a_call_that_the_typescript_client_aborted_is_late(
 
 @pytest.mark.rule("MCP-12", "DATA-3")
 async def test_the_tasks_extension_client_gets_a_result_although_the_service_is_killed(
-    tmp_path: Path, node: str
+    tmp_path: Path, scripts: Path
 ) -> None:
     async with (
         restartable(tmp_path) as service,
-        script(node, "tasks.mjs", f"{service.url}/mcp") as walk,
+        script(scripts, "tasks.mjs", f"{service.url}/mcp") as walk,
     ):
         connected = await walk.until("connected")
         assert connected["protocol"] == "2026-07-28"
@@ -176,7 +166,9 @@ async def test_the_tasks_extension_client_gets_a_result_although_the_service_is_
 
 
 @pytest.mark.rule("WEBHOOK-1")
-async def test_the_javascript_library_verifies_only_our_webhooks(tmp_path: Path, node: str) -> None:
+async def test_the_javascript_library_verifies_only_our_webhooks(
+    tmp_path: Path, scripts: Path
+) -> None:
     async with receiving() as receiver, restartable(tmp_path) as service:
         question = {"question": "Größe? 🎯", "answer_type": "text"}
         call = {"name": "ask_user", "arguments": question, "callback": {"url": receiver.url}}
@@ -192,7 +184,7 @@ async def test_the_javascript_library_verifies_only_our_webhooks(tmp_path: Path,
         payload = json.dumps({"secret": secret, "headers": dict(received.headers), "body": text})
         done = await asyncio.to_thread(
             subprocess.run,
-            [node, str(JS / "verify.mjs")],
+            ["node", str(scripts / "verify.mjs")],
             input=payload,
             capture_output=True,
             text=True,

@@ -13,8 +13,7 @@ import pytest
 
 from tests.acceptance.process import serving
 from tests.documentation.blocks import blocks
-from tests.meta.project import PYTHONPATH, ROOT
-from tests.recipes.conftest import environments as environments
+from tests.meta.project import PYTHONPATH
 from tests.recipes.test_typescript import OPTIONS
 
 pytestmark = pytest.mark.acceptance
@@ -80,13 +79,12 @@ def test_the_examples_in_python_succeed(service: str, tmp_path: Path) -> None:
 
 
 def test_the_examples_in_typescript_compile_and_succeed(
-    environments: None, service: str, tmp_path: Path
+    node_modules: Path, service: str, tmp_path: Path
 ) -> None:
-    node = ROOT / ".venv" / "node" / "node_modules"
-    (tmp_path / "node_modules").symlink_to(node)
+    (tmp_path / "node_modules").symlink_to(node_modules)
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "examples.ts").write_text("\n".join(_examples("ts", service)))
-    _run(node / ".bin" / "tsc", *OPTIONS, "examples.ts", folder=tmp_path)
+    _run(node_modules / ".bin" / "tsc", *OPTIONS, "examples.ts", folder=tmp_path)
     out = _run("node", "examples.js", folder=tmp_path)
     assert "event: outcome" in out
     assert "must not be blank" in out

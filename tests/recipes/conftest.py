@@ -20,7 +20,7 @@ from pydantic import JsonValue
 
 from answerback.ports.person_key import hash_of, new_token
 from answerback_client import Ask, AsyncClient
-from tests.meta.project import PYTHONPATH, RECIPES, ROOT
+from tests.meta.project import PYTHONPATH, RECIPES
 
 PATIENCE: Final = 60.0
 """Seconds after which a test gives up: several times what a framework needs to start on a busy machine."""
@@ -140,12 +140,6 @@ def environment(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSWERBACK_URL", served.url)
     monkeypatch.setenv("ANSWERBACK_TOKEN", served.token)
     monkeypatch.setenv("WEBHOOK_SECRET", served.webhook_secret)
-
-
-@pytest.fixture(scope="session")
-def environments() -> None:
-    """Check the installations that cannot share our environment, which ``make venv`` has made."""
-    subprocess.run([ROOT / ".ci" / "recipes"], check=True, timeout=250)
 
 
 @pytest.fixture

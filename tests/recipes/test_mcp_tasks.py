@@ -10,7 +10,6 @@ import pytest
 
 from answerback_client import AsyncClient
 from tests.acceptance.process import serving
-from tests.meta.project import ROOT
 from tests.person_keys import bearer
 from tests.recipes.children import Child, child
 from tests.recipes.conftest import Person
@@ -19,9 +18,9 @@ pytestmark = pytest.mark.acceptance
 
 
 @pytest.fixture
-def driver(environments: None, tmp_path: Path) -> Path:
+def driver(node_modules: Path, tmp_path: Path) -> Path:
     """Install the driver next to the packages that it imports."""
-    (tmp_path / "node_modules").symlink_to(ROOT / ".venv" / "node" / "node_modules")
+    (tmp_path / "node_modules").symlink_to(node_modules)
     name = "drive_tasks.mjs"
     file = tmp_path / name
     file.write_text(Path(__file__).with_name("environments").joinpath(name).read_text())

@@ -9,11 +9,10 @@ from typing import Any, Final
 
 import pytest
 
-from tests.meta.project import RECIPES, ROOT
+from tests.meta.project import RECIPES
 from tests.recipes.children import child
 from tests.recipes.conftest import Person, Served
 
-_NODE: Final = ROOT / ".venv" / "node"
 _PACKAGE: Final = '{"type": "module"}'
 OPTIONS: Final = (
     # `node` runs only files without syntax that has to be transformed
@@ -23,15 +22,15 @@ OPTIONS: Final = (
 
 
 @pytest.fixture(scope="session")
-def compiled(environments: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compiled(node_modules: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the recipes, which tsc compiled without complaint, and their drivers."""
     folder = tmp_path_factory.mktemp("typescript")
     (folder / "package.json").write_text(_PACKAGE)
-    (folder / "node_modules").symlink_to(_NODE / "node_modules")
+    (folder / "node_modules").symlink_to(node_modules)
     names = ["answerback.ts", "ai_sdk_approval.ts", "verify_receipt.ts"]
     for name in names:
         (folder / name).write_text((RECIPES / name).read_text())
-    command = [str(_NODE / "node_modules" / ".bin" / "tsc"), *OPTIONS, *names]
+    command = [str(node_modules / ".bin" / "tsc"), *OPTIONS, *names]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     for driver in Path(__file__).with_name("environments").glob("drive_*.mjs"):

@@ -73,10 +73,10 @@ async def test_python_gets_each_outcome_once_and_nothing_unsigned(
 
 
 @asynccontextmanager
-async def node(folder: Path) -> AsyncIterator[tuple[str, asyncio.StreamReader]]:
+async def node(folder: Path, modules: Path) -> AsyncIterator[tuple[str, asyncio.StreamReader]]:
     """Run the receiver under Node.js; yield its address and its output."""
     (folder / "receiver.mjs").symlink_to(RECIPES / "webhook_receiver.mjs")
-    (folder / "node_modules").symlink_to(RECIPES.parents[1] / ".venv" / "node" / "node_modules")
+    (folder / "node_modules").symlink_to(modules)
     child = await asyncio.create_subprocess_exec(
         "node",
         "--preserve-symlinks",
@@ -100,9 +100,9 @@ async def node(folder: Path) -> AsyncIterator[tuple[str, asyncio.StreamReader]]:
 
 
 async def test_javascript_gets_each_outcome_once_and_nothing_unsigned(
-    environment: None, environments: None, agent: AsyncClient, person: Person, tmp_path: Path
+    environment: None, node_modules: Path, agent: AsyncClient, person: Person, tmp_path: Path
 ) -> None:
-    async with node(tmp_path) as (url, printed):
+    async with node(tmp_path, node_modules) as (url, printed):
         asked = await agent.submit("ask_user", QUESTION, to="web", callback={"url": url})
         await person.replies("After lunch.")
         async with asyncio.timeout(PATIENCE):

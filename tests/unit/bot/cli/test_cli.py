@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from typer.testing import CliRunner
@@ -132,17 +132,35 @@ WITHOUT_JSON = {
 """The commands without --json, and why a script does not need it."""
 
 
+def _commands(name: str) -> dict[str, Any]:
+    """Return a command, or those of a group, by what is typed for them."""
+    command = load_command(name)
+    several = getattr(command, "commands", {})
+    alone = {name: command} if getattr(command, "invoke_without_command", True) else {}
+    return {**alone, **{f"{name} {each}": found for each, found in several.items()}}
+
+
 @pytest.mark.rule("CLI-18")
 def test_every_command_with_a_result_for_scripts_has_json() -> None:
-    without = set()
-    for name in COMMANDS:
-        command = load_command(name)
-        several = getattr(command, "commands", {})
-        alone = {name: command} if getattr(command, "invoke_without_command", True) else {}
-        for each, found in {**alone, **{f"{name} {k}": v for k, v in several.items()}}.items():
-            if not any("--json" in one.opts for one in found.params):
-                without.add(each)
+    found = {typed: command for name in COMMANDS for typed, command in _commands(name).items()}
+    without = {
+        typed
+        for typed, command in found.items()
+        if not any("--json" in option.opts for option in command.params)
+    }
     assert without == WITHOUT_JSON.keys()
+
+
+@pytest.mark.rule("CLI-10")
+def test_every_command_has_help_with_an_example() -> None:
+    without = set()
+    for typed in (each for name in COMMANDS for each in _commands(name)):
+        shown = CliRunner().invoke(app, [*typed.split(), "--help"])
+        assert shown.exit_code == 0
+        _, _, example = " ".join(shown.output.split()).partition("Example")
+        if not all(word in example for word in typed.split()):
+            without.add(typed)
+    assert without == set()
 
 
 UNUSED = {
