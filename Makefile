@@ -64,7 +64,7 @@ check: style types imports audit check-unit check-processes check-browser ## Run
 
 # The three groups of its tests, which can run side by side.
 check-unit: CHECKED := tests/unit tests/meta tests/mutants
-check-processes: CHECKED := tests/acceptance
+check-processes: CHECKED := tests/acceptance tests/budgets
 check-browser: CHECKED := tests/browser tests/documentation tests/recipes
 check-browser: docs
 

@@ -50,6 +50,9 @@ PROOFS: Final = {
     "tests/browser/test_other_text.py": ("test_arrow_keys_pass_something_else",),
     "tests/browser/test_page.py": ("test_a_page_follows_its_ask",),
     "tests/browser/test_service_away.py": ("test_it_is_sent_once_when_the_service_is_back",),
+    "tests/browser/test_strangers.py": (
+        "test_the_address_that_a_browser_shows_is_worth_nothing_elsewhere",
+    ),
     "tests/meta/test_wheel.py": (
         "test_both_wheels_have_the_same_version_and_the_service_requires_that_client",
         "test_the_client_has_few_dependencies_and_forces_no_newer_ones_than_the_service",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -12,7 +13,7 @@ import pytest
 
 from tests import matrix
 from tests.meta.chosen_tests import Chosen, chosen_tests
-from tests.meta.project import ROOT
+from tests.meta.project import ROOT, sources
 from tests.meta.rules import rules
 from tests.mutants.table import MUTANTS
 
@@ -63,6 +64,15 @@ def test_a_case_of_stores_runs_on_sqlite_and_a_third_on_postgresql(
     )
     assert ran_on["TestSqliteStore"] > 150
     assert 0.2 < ran_on["TestPostgresStore"] / ran_on["TestSqliteStore"] < 0.5
+
+
+def test_make_check_runs_each_folder_in_one_of_its_groups() -> None:
+    groups = re.findall(
+        r"^check-\w+: CHECKED := (.*)", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+    tests = {path.relative_to(ROOT) for path in sources("tests") if path.name.startswith("test_")}
+    folders = {f"tests/{path.parts[1]}" for path in tests} - {"tests/agents"}
+    assert sorted(" ".join(groups).split()) == sorted(folders)
 
 
 def test_a_choice_that_does_not_exist_is_refused() -> None:

@@ -7,6 +7,7 @@ from tests.meta.project import ROOT, sources, tree
 
 FIXED = {
     "tests/acceptance/chaos/cluster.py": "A machine is frozen for as long as the chaos says.",
+    "tests/acceptance/test_restarts.py": "A service is away for longer than a moment.",
     "tests/benchmarks/agents.py": "An agent comes a moment after the one before.",
     "tests/benchmarks/processes.py": "What has just started shall not be measured.",
     "tests/benchmarks/replicas.py": "A benchmark samples at intervals.",
