@@ -18,6 +18,8 @@ WAITS: Final = "push.waits"
 """An ask has begun to wait for people."""
 OVER: Final = "push.over"
 """An ask no longer waits for people."""
+CONFIRMING: Final = "confirming"
+"""The field of a row that says whether it is about a confirmation: by the time it is sent, the ask may be."""
 
 
 def push_rows(
@@ -74,6 +76,6 @@ def _row(kind: str, ask: Ask, names: list[str], at: float) -> Delivery:
         type=kind,
         url="",
         agent=f"@{ask.id}",
-        body=json.dumps({"ask": ask.id, "names": names}),
+        body=json.dumps({"ask": ask.id, "names": names, CONFIRMING: ask.confirming}),
         created_at=at,
     )

@@ -35,7 +35,7 @@ from answerback.presentation.responders import has_done_their_part
 from answerback.service.inbox import concerns
 from answerback.service.may_act import is_among
 from answerback.service.notify import Hooks
-from answerback.service.push_rows import OVER
+from answerback.service.push_rows import CONFIRMING, OVER
 from answerback.webhooks import push_messages
 from answerback.webhooks.address_policy import AddressRules
 from answerback.webhooks.sender import FAILED, SendResult, post, refusal
@@ -170,6 +170,11 @@ class Pushes(PushDesk):
         ask = await self.store.asks.get(body["ask"])
         if ask is None:
             return _DONE
+        waited_to_confirm = body.get(
+            CONFIRMING, ask.confirming
+        )  # earlier versions did not store it
+        if delivery.type != OVER and waited_to_confirm is not ask.confirming and ask.open:
+            return _DONE  # what the ask waits for now has a row of its own
         if delivery.type == SEND:
             return await self._send_message(ask, body["to"], over=body["over"], at=at)
         names, over, recipients = tuple(body["names"]), delivery.type == OVER, []
@@ -212,7 +217,10 @@ class Pushes(PushDesk):
                 type=SEND,
                 url=to.endpoint,
                 agent=f"@{to.person}",
-                body=json.dumps({"ask": ask.id, "to": to.id, "over": row.type == OVER}),
+                body=json.dumps(
+                    {"ask": ask.id, "to": to.id, "over": row.type == OVER}
+                    | ({} if row.type == OVER else {CONFIRMING: ask.confirming})
+                ),
                 created_at=at,
             )
             for to in recipients

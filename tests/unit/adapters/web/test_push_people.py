@@ -163,6 +163,25 @@ async def test_who_has_seen_the_question_is_told_when_they_have_to_confirm(
         assert browser.read(got)["ask"] == ask.id
 
 
+@pytest.mark.rule("PUSH-2", "CONFIRM-7")
+async def test_one_confirmation_is_told_once_though_the_question_was_answered_at_once(
+    rig: Rig, receiver: Receiver
+) -> None:
+    browser = await rig.subscribe(receiver)
+    async with rig.sending():
+        ask = await rig.ask("U1", "U2", to="chat:C1", confirmations=1)
+        await rig.clock.advance(4.0)
+        await rig.answer(ask, by=KIM_IN_CHAT)
+        await rig.clock.advance(6.0)
+        await rig.idle(left=1)
+        assert receiver.received == [], "nobody has to answer any more"
+        await rig.clock.advance(4.0)
+        (got,) = await receiver.until(1)
+        assert browser.read(got)["ask"] == ask.id
+        await rig.idle()
+        assert len(receiver.received) == 1
+
+
 @pytest.mark.rule("PUSH-6")
 async def test_an_end_is_told_only_to_those_for_whom_the_ask_waited(
     rig: Rig, receiver: Receiver

@@ -213,5 +213,6 @@ async def test_the_other_person_alone_is_notified_by_a_push(parts: Parts) -> Non
     for to in ("U2", "U2"):  # each time
         after = await handed(service, ask, to)
         [row] = push_rows("chat", NOBODY_KNOWN, ask, after, 5.0)
-        assert (row.type, json.loads(row.body)) == ("push.waits", {"ask": ask.id, "names": [to]})
+        body = {"ask": ask.id, "names": [to], "confirming": False}
+        assert (row.type, json.loads(row.body)) == ("push.waits", body)
         ask = after
