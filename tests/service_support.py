@@ -85,9 +85,15 @@ class FakeSurface:
     def __init__(self, name: str = "chat", responders: tuple[str, ...] = ()) -> None:
         self.name = name
         self.messages: dict[str, Ask] = {}
+        self.copies: dict[str, Ask] = {}
+        """What was shown last to people who may confirm, by their ids."""
+        self.unreachable: dict[str, list[Exception]] = {}
+        """What shows to a person raise, by their id, in order."""
         self.shows = 0
         self.posts = 0
         self.reminders: list[tuple[str, int]] = []
+        self.reminded: list[str | None] = []
+        """In whose direct messages they were posted."""
         self.notes: list[tuple[str, Destination]] = []
         self.groups: dict[str, frozenset[str]] = {}
         self.failures: list[Exception] = []
@@ -117,9 +123,14 @@ class FakeSurface:
         if self.hold is not None:
             await self.hold.wait()
         await self._raise_next_failure()
+        if refusals := self.unreachable.get(ask.destination.user or ""):
+            raise refusals.pop(0)
         self.posts += ask.message is None
         async with self.changed:
-            self.messages[ask.id] = ask
+            if ask.is_copy:
+                self.copies[ask.destination.user or ""] = ask
+            else:
+                self.messages[ask.id] = ask
             self.changed.notify_all()
         channel = ask.destination.channel or f"D{ask.destination.user}"
         return Shown(
@@ -144,6 +155,7 @@ class FakeSurface:
         await self._raise_next_failure()
         async with self.changed:
             self.reminders.append((ask.id, number))
+            self.reminded.append(ask.destination.user)
             self.changed.notify_all()
 
     async def retire_message(

@@ -15,6 +15,7 @@ from typing import ClassVar, Final, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from answerback.core.ask import Ask
+from answerback.core.confirmer_copies import copy_at
 from answerback.core.errors import (
     LeaseLostError,
     PlatformError,
@@ -175,6 +176,8 @@ class BotMessageListener(Platform[B]):
         while (ask := await self.asks.get(ask_id)) and ask.open:
             if ask.left is not None and ask.left.message.get("id") == replied:
                 return as_left_behind(ask)
+            if (copy := copy_at(ask, "id", replied)) is not None:
+                return copy
             if ask.seen:
                 return ask if (ask.message or {}).get("id") == replied else None
             if time.monotonic() - began > MESSAGE_ID_TIMEOUT:

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from answerback.core.actions import Other
 from answerback.core.ask import Ask
+from answerback.core.confirmer_copies import copy_at
 from answerback.core.errors import PlatformError, Problem
 from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
@@ -156,7 +157,8 @@ class TypedEntries(ABC, Generic[C]):
     ) -> None:
         """Send the request for one input; ``names`` are those of people who can be chosen by their ids."""
         control = click.control._replace(argument="")
-        live = str((ask.message or {}).get("id", ""))
+        here = copy_at(ask, "channel", click.chat) or ask
+        live = str((here.message or {}).get("id", ""))
         awaited = self._awaited_key(click.chat, click.actor)
         await self._asks.save_draft(awaited, _SENDING)
         try:

@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from answerback.core.ask import Ask
+from answerback.core.confirmer_copies import copy_at
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -134,6 +135,7 @@ class ResponseBuilder:
         self, ask: Ask, list_state: ListState | None, used: Interaction
     ) -> InteractionResponse:
         on_discord = ask.destination.surface == SURFACE
+        ask = (copy_at(ask, "id", used.message_id) if on_discord else None) or ask
         live = live_message_id(ask) if on_discord else ""
         if on_discord and (live == used.message_id or not (live or ask.escalated)):
             return update_response(

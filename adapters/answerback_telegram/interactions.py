@@ -248,8 +248,9 @@ class ClickHandler:
 
 
 def _live_messages(ask: Ask) -> frozenset[JsonValue]:
-    """The ids of the message of an ask, and of the one that it left behind."""
-    messages = (ask.message, ask.left.message if ask.left else None)
+    """The ids of the message of an ask, of its copies, and of the one that it left behind."""
+    left = ask.left.message if ask.left else None
+    messages = (ask.message, left, *(each.message for each in ask.copies))
     return frozenset(each["id"] for each in messages if each and "id" in each)
 
 

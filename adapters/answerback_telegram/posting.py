@@ -208,7 +208,8 @@ def about_key(full: str) -> str:
 
 
 def _reminder_key(ask: Ask, number: int) -> str:
-    return f"{ask.id}:{SURFACE}:reminder:{number}"
+    where = f":{ask.destination.user}" if ask.is_copy else ""
+    return f"{ask.id}:{SURFACE}:reminder:{number}{where}"
 
 
 def _place(ref: Json) -> Place:

@@ -126,4 +126,4 @@ def _can_be_met(
     if () in (responders, confirmers):
         return False
     named = responders or of_place
-    return find_confirmation_problem(rule, confirmers or (), named, surface, people) is None
+    return find_confirmation_problem(rule, confirmers or (), named, place, people) is None

@@ -24,6 +24,7 @@ from answerback.core.outcome import Status as Status
 from answerback.core.people import NOBODY_KNOWN, People
 from answerback.core.request import DEFAULT_ASKER as DEFAULT_ASKER
 from answerback.core.request import AbandonedMessage as AbandonedMessage
+from answerback.core.request import ConfirmerCopy as ConfirmerCopy
 from answerback.core.request import Destination as Destination
 from answerback.core.request import Escalation as Escalation
 from answerback.core.request import PlaceBefore as PlaceBefore
@@ -90,6 +91,10 @@ class Ask(StrictDataclass):
     """The message at the previous destination."""
     before: PlaceBefore | None = None
     """Where it returns to if it cannot be shown where it has moved to; None: people have seen it there."""
+    copies: tuple[ConfirmerCopy, ...] = ()
+    """Those of a direct message whose answers others may confirm, in their own chats."""
+    is_copy: bool = False
+    """Whether this is an ask as one of them sees it; never stored."""
     opened: QuestionOpening = UNOPENED
     asides: tuple[Aside, ...] = ()
     """What people asked back and the agent explained, oldest first."""

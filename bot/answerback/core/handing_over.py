@@ -45,6 +45,8 @@ def reminder_recipients(ask: Ask, number: int) -> tuple[str, ...]:
 
     Who has answered or confirmed has nothing left to confirm.
     """
+    if ask.is_copy and ask.destination.user is not None:
+        return (ask.destination.user,)
     if ask.handed_to and number == ask.reminded_before:
         return ask.handed_to
     done = ask.walk.decided_by if ask.confirming else ()

@@ -79,6 +79,7 @@ class Labels(DecisionLabels):
     confirm_title: str = "Confirm this?"
     confirm_text: str = "Another person has to confirm what was answered."
     confirm_more: str = "{count} more people have to confirm what was answered."
+    confirm_unreachable: str = "Of those who may confirm, {count} cannot be reached."
     confirmed_by: str = "Confirmed by {who}"
     object_label: str = "Why do you object?"
     object_hint: str = (

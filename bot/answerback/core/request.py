@@ -35,6 +35,21 @@ class Thread(StrictDataclass):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConfirmerCopy(StrictDataclass):
+    """The copy of a direct message's ask that a person who may confirm its answers has in their own chat."""
+
+    user: str
+    """Their id on the surface of the ask."""
+    message: dict[str, JsonValue] | None = None
+    """The surface's reference to the copy; None until it is posted."""
+    thread: Thread | None = None
+    shows: tuple[int, bool, int, float | None] | None = None
+    """What it shows: see `answerback.core.ask.Ask.rendered_state`."""
+    unreachable: bool = False
+    """Whether the platform lets nobody write to them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AbandonedMessage(StrictDataclass):
     """A live message left behind by an escalation: visible ``since`` a time of the platform's clock, if that is known,
     and a note since ``until`` at the latest; None: it has yet to become one."""

@@ -15,6 +15,7 @@ from answerback.core.answer_lines import answer_lines as answer_lines
 from answerback.core.asides import Aside
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Outcome
 from answerback.core.confirmation import Vote
+from answerback.core.confirmer_copies import unreachable_count
 from answerback.core.controls import Control as Control
 from answerback.core.controls import controls_of, offers_to_remember
 from answerback.core.form import AnswerType, ContextFormat, Option, Question
@@ -119,6 +120,8 @@ class Confirmation(NamedTuple):
     """How many of them have not done so yet."""
     about: Prompt
     """What was decided on, as a question whose context is that of all questions asked."""
+    unreachable: int = 0
+    """How many of those who may confirm them cannot be reached."""
 
 
 class View(NamedTuple):
@@ -265,7 +268,8 @@ def _confirmation(ask: Ask) -> Confirmation:
         context_format=ask.form.context_format,
         asides=ask.asides,
     )
-    return Confirmation(rule.due, rule.due - len(ask.walk.votes), prompt)
+    missing = rule.due - len(ask.walk.votes)
+    return Confirmation(rule.due, missing, prompt, unreachable_count(ask))
 
 
 def _ended_unconfirmed(ask: Ask) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from answerback.core.ask import AbandonedMessage, Ask, Thread
+from answerback.core.confirmer_copies import outdated_copies
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Shown
 
@@ -47,7 +48,7 @@ def _with_shown(shown: Shown, of: Ask, latest: Ask) -> Ask:
     if shown.revision < latest.shown_revision:
         return mark_outdated(latest)  # this older state may have overwritten the newer one
     changed = latest.rendered_state[1:] != of.rendered_state[1:]
-    needs_update = latest.to_retire is not None or changed
+    needs_update = latest.to_retire is not None or changed or bool(outdated_copies(latest))
     opened = latest.opened
     if shown.revision == latest.revision and opened.shown is None and shown.at is not None:
         opened = replace(opened, shown=shown.at)

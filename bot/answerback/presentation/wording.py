@@ -66,8 +66,9 @@ def summary_text(view: View, labels: Labels) -> str:
     """Return what to do with a summary of all answers."""
     if view.confirmation is None:
         return labels.review_text
-    missing = view.confirmation.missing
-    return labels.confirm_text if missing == 1 else labels.confirm_more.format(count=missing)
+    missing, unreachable = view.confirmation.missing, view.confirmation.unreachable
+    text = labels.confirm_text if missing == 1 else labels.confirm_more.format(count=missing)
+    return f"{text} {labels.confirm_unreachable.format(count=unreachable)}" if unreachable else text
 
 
 def reminder(ask: Ask, number: int, labels: Labels) -> tuple[tuple[str, ...], str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from answerback.core.ask import ANYONE, Ask, Status
+from answerback.core.confirmer_copies import as_copy
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback.core.people import People
 from answerback.core.walker import Person
@@ -43,7 +44,7 @@ class Inbox:
             actors = [await _with_groups(each, page.rows, self.surfaces) for each in actors]
             asks = tuple(ask for ask in page.rows if is_waiting_for(ask, actors, self.people))
             if asks or page.after is None:
-                return Page(asks, page.after)
+                return Page(tuple(_as_read(ask, actors) for ask in asks), page.after)
             after = page.after
 
     async def list_open_to_anyone(self, surface: str, limit: int) -> Sequence[Ask]:
@@ -87,6 +88,14 @@ class Inbox:
             if asks or page.after is None:
                 return Page(asks, page.after)
             after = page.after
+
+
+def _as_read(ask: Ask, actors: Sequence[Actor]) -> Ask:
+    """Return an ask as it is in a person's own chat, if it was copied there: they cannot open the other's."""
+    here = ask.destination.surface
+    ids = {each.person.user_id for each in actors if each.person.surface == here}
+    copy = next((each.user for each in ask.copies if each.user in ids and each.message), None)
+    return ask if copy is None else as_copy(ask, copy)
 
 
 def _actor_with(account: Account) -> Actor:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, Destination
+from answerback.core.confirmer_copies import copy_at
 from answerback.core.errors import Problem
 from answerback.core.intents import LISTED
 from answerback.core.people import People
@@ -31,7 +32,9 @@ class NeedsGroups:
 
 def is_where_asked(ask: Ask, place: str | None) -> bool:
     """Whether a person acted in the chat of the ask's message: who sees only another chat was asked something else."""
-    return place is None or place == LISTED or (ask.message or {}).get("channel") == place
+    if place is None or place == LISTED or (ask.message or {}).get("channel") == place:
+        return True
+    return copy_at(ask, "channel", place) is not None
 
 
 def admitted(ask: Ask, place: str | None) -> tuple[str, ...]:

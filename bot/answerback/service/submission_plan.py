@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Destination, Escalation
 from answerback.core.confirmation import MAX_CONFIRMATIONS, ConfirmationRule
+from answerback.core.confirmer_copies import tellable
 from answerback.core.errors import ConfigError, Problem
 from answerback.core.form import ContextFormat
 from answerback.core.grants import GrantRule
@@ -289,13 +290,21 @@ def find_confirmation_problem(
     rule: ConfirmationRule,
     confirmers: Collection[str],
     responders: Collection[str],
-    surface: str,
+    place: Destination,
     people: People,
 ) -> Problem | None:
-    """Return the problem if so many people can never confirm. A person with several accounts counts once.
+    """Return the problem if so many people can never confirm, or be told. A person with several accounts counts once.
 
     One of those named has to answer, if nobody else can.
     """
+    surface = place.surface
+    if place.user is not None and confirmers and not tellable(tuple(confirmers), place):
+        message = (
+            "In a direct message, those who may confirm are asked in their own chats, but none is named besides its "
+            f"person. Let the operator name people with an account on {surface} (routes.<name>.confirmations), not "
+            "groups alone."
+        )
+        return Problem(pointer="/confirmations", code="too_many_confirmations", message=message)
     named, most = confirmers or responders, MAX_CONFIRMATIONS
     if not any(map(is_collective, named)):
         requester = people.ids_on(rule.requester or "", surface)

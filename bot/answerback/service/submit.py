@@ -184,7 +184,7 @@ class Submitter:
                     return (named,)
                 planned = named
             rule, who = planned.confirmation, (planned.confirmers, planned.responders or ())
-            problem = find_confirmation_problem(rule, *who, to.surface, people) if rule else None
+            problem = find_confirmation_problem(rule, *who, to, people) if rule else None
             return (problem,) if problem else planned
         message = (
             "No responders are set for this destination. Add responders to the call, to its route "

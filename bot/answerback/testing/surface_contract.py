@@ -19,9 +19,10 @@ from answerback.testing.surface_buttons import ButtonsContract
 from answerback.testing.surface_clicks import ClicksContract
 from answerback.testing.surface_commands import CommandsContract
 from answerback.testing.surface_confirmations import ConfirmationsContract
+from answerback.testing.surface_direct_messages import DirectMessagesContract
 from answerback.testing.surface_gaps import GapsContract
 from answerback.testing.surface_grants import GrantsContract
-from answerback.testing.surface_hand_overs import DirectMessagesContract, HandOversContract
+from answerback.testing.surface_hand_overs import HandOversContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_payloads import PayloadsContract
 from answerback.testing.surface_people import PeopleContract

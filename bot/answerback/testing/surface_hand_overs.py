@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.core.ask import Ask, Destination, Escalation, Status
+from answerback.core.ask import Ask, Status
 from answerback.core.confirmation import ConfirmationRule
-from answerback.core.escalation import escalate
 from answerback.core.form import Form
 from answerback.core.walker import Phase
 from answerback.testing.simulated_people import (
     Capability,
-    HasDirectMessages,
     HasPrivateNotes,
     HasReminders,
     SimulatedPerson,
@@ -127,73 +125,6 @@ class HandOversContract:
         for _ in range(2):  # posted once
             await stage.harness.remind(ask, ask.reminded_before)
         assert await bob.count_reminders(before + 1) == before + 1
-
-
-@requires_capability(Capability.DIRECT_MESSAGES)
-class DirectMessagesContract:
-    """What is asked in a direct message is its person's, and moves with a hand over."""
-
-    @pytest.mark.rule("HANDOVER-6", "MOVE-1")
-    async def test_what_is_handed_over_in_a_direct_message_moves_to_the_other_person(
-        self, stage: HasDirectMessages
-    ) -> None:
-        ada, bob = [await stage.add_person_alone(name) for name in ("Ada", "Bob")]
-        ask = await _asked_alone(stage, Form(questions=(GO,)), ada, bob)
-        await ada.hand_over(bob)
-        moved = await stage.harness.wait_until_shown(ask.id)
-        assert moved.destination.user == bob.user_id
-        await assert_sees(bob, moved)
-        await bob.answer(GO, True)
-        done = await stage.harness.wait_until_shown(ask.id)
-        assert (done.status, done.before, done.to_retire) == (Status.ANSWERED, None, None)
-
-    @pytest.mark.rule("MOVE-1", "MOVE-2")
-    async def test_what_is_handed_over_to_somebody_unreachable_stays_and_the_giver_is_told(
-        self, stage: HasDirectMessages
-    ) -> None:
-        ada = await stage.add_person_alone("Ada")
-        bob = await stage.add_person_alone("Bob", reachable=False)
-        ask = await _asked_alone(stage, Form(questions=(GO,)), ada, bob)
-        await ada.hand_over(bob)
-        back = await stage.harness.wait_until_shown(ask.id)
-        assert (back.open, back.destination, back.message) == (True, ask.destination, ask.message)
-        assert (back.responders, back.before) == ((ada.user_id,), None)
-        await assert_sees(ada, back)
-        if isinstance(ada, HasReminders):
-            before = await ada.count_reminders(0)
-            await stage.harness.remind(back, back.reminded_before)
-            assert await ada.count_reminders(before + 1) == before + 1
-        await ada.answer(GO, True)
-        assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
-
-    @pytest.mark.rule("MOVE-1", "MOVE-3")
-    async def test_what_is_escalated_to_somebody_unreachable_stays_where_it_is(
-        self, stage: HasDirectMessages, ada: SimulatedPerson
-    ) -> None:
-        boss = await stage.add_person_alone("Boss", reachable=False)
-        to = Destination(surface=stage.place.surface, user=boss.user_id)
-        escalation = Escalation(after=1.0, to=to)
-        ask = await stage.harness.create_ask(
-            *(Form(questions=(GO,)), stage.place, (ada.user_id,)),
-            request={"escalation": escalation},
-        )
-        await stage.harness.service.update(ask.id, escalate)
-        back = await stage.harness.wait_until_shown(ask.id)
-        assert (back.open, back.destination, back.message) == (True, ask.destination, ask.message)
-        await assert_sees(ada, back)
-        await ada.answer(GO, True)
-        assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
-
-
-async def _asked_alone(
-    stage: HasDirectMessages, form: Form, ada: SimulatedPerson, *others: SimulatedPerson
-) -> Ask:
-    """Return an ask in Ada's direct messages that she has looked at, and can hand over to others."""
-    request = {"ceiling": (ada.user_id, *(each.user_id for each in others))}
-    to = Destination(surface=stage.place.surface, user=ada.user_id)
-    ask = await stage.harness.create_ask(form, to, (ada.user_id,), request=request)
-    await ada.look_at(ask)
-    return ask
 
 
 async def _asked(stage: Stage, form: Form, ada: SimulatedPerson, *others: SimulatedPerson) -> Ask:

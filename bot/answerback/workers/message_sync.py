@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core.ask import AbandonedMessage, Ask, Thread
+from answerback.core.confirmer_copies import outdated_copies
 from answerback.core.errors import (
     DestinationGoneError,
     ForbiddenError,
@@ -37,6 +38,7 @@ from answerback.ports.surface import RetryLater, Shown, Surface
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.service.live_messages import decide_outdated, decide_returned
 from answerback.service.service import Service
+from answerback.workers.confirmer_messages import show_copies
 from answerback.workers.late_edits import CallLater, LateEdits
 from answerback.workers.message_queues import (
     IMMEDIATELY,
@@ -222,6 +224,20 @@ class MessageSync:
         surface = self.service.surfaces.get(ask.destination.surface)
         if surface is None:
             return None  # no longer configured: the ask waits until it is again
+        if not outdated_copies(ask):
+            return await self._show_where_it_is(ask, surface, since)
+        shown, again = await asyncio.gather(
+            self._show_where_it_is(ask, surface, since),
+            show_copies(self.service, ask, surface, self._hold_message_claim(ask, since)),
+            return_exceptions=True,
+        )
+        if isinstance(shown, BaseException):
+            raise shown
+        if isinstance(again, BaseException):
+            raise again
+        return Retry(again) if again else shown
+
+    async def _show_where_it_is(self, ask: Ask, surface: Surface, since: float) -> Retry | None:
         if ask.before is not None:
             return await self._settle_move(ask, surface, since)
         if ask.to_retire is None:

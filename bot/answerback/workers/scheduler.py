@@ -15,6 +15,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Change, Reason, RecordEntry
+from answerback.core.confirmer_copies import places_to_remind
 from answerback.core.errors import (
     DestinationGoneError,
     InquiryError,
@@ -312,7 +313,8 @@ class Scheduler:
         try:
             if isinstance(surface, SupportsReminders):
                 async with asyncio.timeout(self.reminder_timeout):
-                    await surface.remind(ask, due_count - 1)
+                    for each in places_to_remind(ask, due_count - 1):
+                        await surface.remind(each, due_count - 1)
         except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
             logger.warning("Gave up on a reminder: %s", error, extra=extra)
         except (PlatformError, TimeoutError) as error:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core.actions import Action, Answer, Back, Confirm
-from answerback.core.ask import Ask, Change, Status
+from answerback.core.ask import Ask, Change, Destination, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.errors import InvalidCallError
 from answerback.core.escalation import escalate
@@ -256,7 +256,9 @@ def test_more_confirmations_than_people_are_refused(
     people = People({"ann": ("chat:ann", "chat:ann2"), "bob": ("chat:bob",), "eve": ("web:eve",)})
     rule = plan_confirmation(due, None, owner)
     assert rule is not None
-    problem = find_confirmation_problem(rule, confirmers, responders, "chat", people)
+    problem = find_confirmation_problem(
+        rule, confirmers, responders, Destination(surface="chat", channel="C1"), people
+    )
     assert (problem is None) is fits
     assert problem is None or problem.code == "too_many_confirmations"
 
