@@ -26,7 +26,7 @@ from tests.recipes.conftest import Person, Served, served
 __all__ = ["served"]
 
 BINARIES = ROOT / ".venv" / "agents" / "node_modules" / ".bin"
-PATIENCE = 150.0
+PATIENCE = float(os.environ.get("HOST_PATIENCE", "150"))
 """Seconds for one run of an agent."""
 LATE = "(asked earlier with "
 """A phrase in the text of every late answer."""

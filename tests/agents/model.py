@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -37,6 +37,8 @@ class Calls:
     tool: str
     arguments: Json
     id: str = field(default_factory=lambda: f"call_{secrets.token_hex(8)}")
+    before: str = ""
+    """A text before it, in the Messages API."""
 
     @property
     def server(self) -> str:
@@ -45,13 +47,15 @@ class Calls:
 
 
 Step = Says | Calls
+Scripted = Step | Callable[[Json], Step]
+"""A step, or one that depends on the request: a host may say in it where a file has to be."""
 
 
 @dataclass
 class Model:
     """The script, and the requests that were received."""
 
-    steps: list[Step]
+    steps: list[Scripted]
     url: str = ""
     requests: list[Json] = field(default_factory=list)
     """The bodies of the requests that were answered with a step."""
@@ -85,7 +89,8 @@ class Model:
             return Says("A title")
         offered = set(_names(tools))
         self.tools |= offered
-        step = self.steps[0] if self.steps else Says("Done.")
+        planned = self.steps[0] if self.steps else Says("Done.")
+        step = planned if isinstance(planned, Says | Calls) else planned(body)
         if _LOOKS in offered and isinstance(step, Calls) and step.server not in offered:
             return Calls(_LOOKS, {})
         self.requests.append(body)
@@ -141,6 +146,7 @@ def _stream(events: list[tuple[str | None, Json]], end: str = "") -> web.Respons
 
 def _messages_events(model: str, step: Step) -> Iterator[Json]:
     block: Json
+    texts = [step.before] if isinstance(step, Calls) and step.before else []
     if isinstance(step, Says):
         block, stop = {"type": "text", "text": ""}, "end_turn"
         delta = {"type": "text_delta", "text": step.text}
@@ -155,9 +161,13 @@ def _messages_events(model: str, step: Step) -> Iterator[Json]:
         "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1},
     }  # fmt: skip
     yield {"type": "message_start", "message": message}
-    yield {"type": "content_block_start", "index": 0, "content_block": block}
-    yield {"type": "content_block_delta", "index": 0, "delta": delta}
-    yield {"type": "content_block_stop", "index": 0}
+    blocks = [
+        ({"type": "text", "text": ""}, {"type": "text_delta", "text": text}) for text in texts
+    ]
+    for index, (begin, part) in enumerate([*blocks, (block, delta)]):
+        yield {"type": "content_block_start", "index": index, "content_block": begin}
+        yield {"type": "content_block_delta", "index": index, "delta": part}
+        yield {"type": "content_block_stop", "index": index}
     ending = {"stop_reason": stop, "stop_sequence": None}
     yield {"type": "message_delta", "delta": ending, "usage": {"output_tokens": 1}}
     yield {"type": "message_stop"}
@@ -237,7 +247,7 @@ def _generated(step: Step) -> Json:
 
 
 @asynccontextmanager
-async def scripted(*steps: Step) -> AsyncIterator[Model]:
+async def scripted(*steps: Scripted) -> AsyncIterator[Model]:
     """Run a model that takes these steps, in turn."""
     model = Model([*steps])
     async with listening(model.app()) as url:

@@ -52,10 +52,11 @@ async def run_claude(home: Home, model: Model, *arguments: str) -> None:
 
 
 @asynccontextmanager
-async def drive(home: Home, model: Model) -> AsyncIterator[asyncio.subprocess.Process]:
+async def drive(home: Home, model: Model, *more: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """Start one to which a program gave a prompt."""
     message = {"role": "user", "content": "Set it up"}
-    async with home.started("claude", "-p", *STREAM, environment=environment(model)) as process:
+    command = ("claude", "-p", *STREAM, *more)
+    async with home.started(*command, environment=environment(model)) as process:
         assert process.stdin is not None
         process.stdin.write(json.dumps({"type": "user", "message": message}).encode() + b"\n")
         yield process

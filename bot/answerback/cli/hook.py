@@ -6,7 +6,6 @@ event cannot be read. After any other status, most hosts continue as if there we
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import signal
@@ -60,7 +59,8 @@ def command(
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
-    event = _read_event()
+    raw = sys.stdin.buffer.read(_MAX_EVENT + 1)
+    event = _parse_event(raw)
     if event is None:
         _warn(
             "standard input is not a hook event. This command is for agents to run: "
@@ -73,16 +73,15 @@ def command(
     threading.Thread(target=_follow_host, daemon=True).start()
     signal.signal(signal.SIGALRM, _overdue)
     signal.setitimer(signal.ITIMER_REAL, _GRACE + (wait if decides(agent, event) else 0))
-    answer = answer_event(agent, event, service, to, wait)
+    answer = answer_event(agent, event, service, to, wait, raw=raw)
     signal.setitimer(signal.ITIMER_REAL, 0)  # the time is no longer up in the middle of the answer
     _print(answer)
     receipt.confirm()  # only now: until it is printed, the service counts it as undelivered
 
 
-def _read_event() -> dict[str, Any] | None:
+def _parse_event(raw: bytes) -> dict[str, Any] | None:
     from answerback.core.strict_json import load_with_numbers
 
-    raw = sys.stdin.buffer.read(_MAX_EVENT + 1)
     try:
         event = load_with_numbers(raw) if len(raw) <= _MAX_EVENT else None
     except (ValueError, RecursionError):
@@ -93,8 +92,8 @@ def _read_event() -> dict[str, Any] | None:
 def _print(answer: Answer) -> None:
     if answer.warning is not None:
         _warn(f"cannot look up late answers: {answer.warning}")
-    if answer.output is not None:
-        print(json.dumps(answer.output), flush=True)
+    if (text := answer.printed()) is not None:
+        print(text, flush=True)
 
 
 def _warn(text: str) -> None:

@@ -174,6 +174,30 @@ def _constant(name: str) -> NoReturn:
     raise NotJsonError(f"{name} is not a JSON value")
 
 
+def members(text: str) -> dict[str, str]:
+    """Return the members of an object as they are written, by key: parsing and printing them would change their bytes.
+
+    Args:
+        text: an object that `parse` accepts.
+    """
+    found: dict[str, str] = {}
+    at = text.index("{")
+    while text[at := _next(text, at + 1)] != "}":
+        key, end = _DECODER.raw_decode(text, at)
+        begin = _next(text, end)
+        _, end = _DECODER.raw_decode(text, begin)
+        found[key] = text[begin:end]
+        at = end - 1
+    return found
+
+
+def _next(text: str, at: int) -> int:
+    """Return where the next key, value or end of an object is."""
+    while text[at] in " \t\r\n:,":
+        at += 1
+    return at
+
+
 _SCALARS: Final = (str, int, float, type(None))
 """What a large array mostly holds. To ask whether a value is a `Mapping` takes several times as long."""
 _DECODER: Final = json.JSONDecoder(

@@ -1,6 +1,9 @@
 """Claude Code's hooks, over HTTP or as commands.
 
-Shapes: https://code.claude.com/docs/en/hooks, and the types of the package @anthropic-ai/claude-agent-sdk 0.3.330.
+Shapes: https://code.claude.com/docs/en/hooks, and the types of the package @anthropic-ai/claude-agent-sdk 0.3.332.
+
+Some of its tools need the user. Of these, release 2.1.332 takes a hook's permission for AskUserQuestion and
+ExitPlanMode alone, and only with ``updatedInput``: without it, the permission is dropped and Claude Code waits on.
 """
 
 from __future__ import annotations
@@ -8,7 +11,9 @@ from __future__ import annotations
 from typing import Final
 
 from answerback.agents.hooks.host import (
+    NOT_ALLOWED,
     Call,
+    Echo,
     Host,
     Json,
     Outcome,
@@ -18,9 +23,12 @@ from answerback.agents.hooks.host import (
     session_of,
     text_in,
 )
+from answerback.agents.pipe.claude_plans import FOUND_PLAN, has_plan
 from answerback.agents.pipe.denials import deny, output
 
 _ASK_TOOL: Final = "AskUserQuestion"
+_PLAN_TOOL: Final = "ExitPlanMode"
+_KEEP_PLANNING: Final = "The user did not approve the plan. Keep planning."
 _ASKED: Final = ("questions", "title")
 """What people are asked in a call: its answers, and where it comes from, are no part of that."""
 CONTEXT_EVENTS: Final = (
@@ -49,19 +57,42 @@ def _call(event: Json) -> Call | None:
                 is_permission=name == "PermissionRequest",
                 metadata=origin(event, via=_VIA),
             )
+        case {"hook_event_name": "PermissionRequest", "tool_name": "ExitPlanMode"}:
+            found, tool_input = _found_plan(event), parse_arguments(event.get("tool_input"))
+            planned = {**event, "tool_input": {**tool_input, **found}}
+            call = permission_call(planned, _VIA)
+            source = {"plan_source": event[FOUND_PLAN]["source"]} if found else {}
+            return call._replace(arguments={**call.arguments, **source})
         case {"hook_event_name": "PermissionRequest", "tool_name": str()}:
             return permission_call(event, _VIA)
+        case {"hook_event_name": "Elicitation", "mode": "url", "url": str() as address}:
+            return _elicitation(event, {"mode": "url", "url": address})
         case {"hook_event_name": "Elicitation", "requested_schema": dict() as schema}:
-            return Call(
-                name="elicitation/create",
-                arguments={"message": event.get("message"), "requestedSchema": schema},
-                dialect="elicitation",
-                conversation=session,
-                tool_call_id=text_in(event, "elicitation_id"),
-                metadata=origin(event, via=_VIA, mcp_server=text_in(event, "mcp_server_name")),
-            )
+            return _elicitation(event, {"requestedSchema": schema})
         case _:
             return None
+
+
+def _elicitation(event: Json, asked: Json) -> Call:
+    return Call(
+        name="elicitation/create",
+        arguments={"message": event.get("message"), **asked},
+        dialect="elicitation",
+        conversation=text_in(event, "session_id"),
+        tool_call_id=text_in(event, "elicitation_id"),
+        metadata=origin(event, via=_VIA, mcp_server=text_in(event, "mcp_server_name")),
+    )
+
+
+def _found_plan(event: Json) -> Json:
+    """The plan that the command hook found, as a member of the tool's input; nothing if Claude Code sent one itself."""
+    if has_plan(event):
+        return {}
+    match event.get(FOUND_PLAN):
+        case {"source": "file" | "transcript", "text": str() as text} if text.strip():
+            return {"plan": text}
+        case _:
+            return {}
 
 
 def _answer(event: Json, outcome: Outcome) -> Json:
@@ -118,9 +149,14 @@ def _decide_permission(event: Json, outcome: Outcome) -> Json:
         why_not: str | None = outcome.description
     else:
         why_not = outcome.denial_reason
+    is_plan = event.get("tool_name") == _PLAN_TOOL
     if why_not is None:
         decision: Json = (outcome.structured or {})["hookSpecificOutput"]["decision"]
-        return decision
+        # What people saw is what counts, whatever becomes of the plan's file.
+        echo = {"updatedInput": Echo("tool_input", _found_plan(event))} if is_plan else {}
+        return {**decision, **echo}
+    if is_plan and why_not == NOT_ALLOWED:
+        why_not = _KEEP_PLANNING
     interrupt = {"interrupt": True} if outcome.is_turn_ended else {}
     return {"behavior": "deny", "message": why_not, **interrupt}
 

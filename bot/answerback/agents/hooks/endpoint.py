@@ -19,7 +19,7 @@ from aiohttp.web_routedef import AbstractRouteDef
 from pydantic import BaseModel, ConfigDict, Field
 
 from answerback.agents.hooks import claude, codex, copilot, gemini, grok
-from answerback.agents.hooks.host import Call, Host, Outcome
+from answerback.agents.hooks.host import Call, Host, Outcome, encode_answer
 from answerback.agents.pipe.origins import origin_of
 from answerback.core import strict_json
 from answerback.core.ask import Ask, RecordEntry, Status
@@ -131,7 +131,7 @@ class HookEndpoints:
                 if isinstance(outcome, str):
                     return web.json_response({"message": outcome}, status=202, headers=headers)
                 answer = host.answer(event, outcome)
-        return web.json_response(answer, headers=headers)
+        return web.json_response(text=encode_answer(answer, raw), headers=headers)
 
     async def _fetch_late_answers(self, event: Json, caller: _Caller) -> Json:
         """Deliver answers that came after the agent stopped waiting, as context; each of them once."""

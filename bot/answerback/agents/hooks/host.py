@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from answerback.agents.pipe.denials import output
@@ -25,6 +28,7 @@ _PERMISSION_FIELDS: Final = (
     "mcp_server",
     "cwd",
 )
+NOT_ALLOWED: Final = "The user did not allow this use of the tool."
 _NO_PERSON: Final = {
     Source.DEFAULT: "No person answered in time, so the defaults were taken",
     Source.CONFIG: "No person answered: the answer is set in Answerback's configuration",
@@ -128,8 +132,43 @@ class Outcome(NamedTuple):
         ask = self.ask
         is_plain = ask is not None and ask.status is Status.CANCELLED and not ask.walk.reply
         if self.is_answered or is_plain:
-            return "The user did not allow this use of the tool."
+            return NOT_ALLOWED
         return decision.get("message") or self.description
+
+
+@dataclass(frozen=True, slots=True)
+class Echo:
+    """An object of an event, to be sent back by the bytes received: printing it again could change numbers."""
+
+    name: str
+    """The event's field."""
+    more: Json = field(default_factory=dict)
+    """Members to add."""
+
+    def text(self, event: str) -> str:
+        """Return the object as JSON; an empty one if the event has none."""
+        sent = strict_json.members(event).get(self.name, "")
+        members = strict_json.members(sent) if sent.startswith("{") else {}
+        added = {key: json.dumps(value) for key, value in self.more.items()}
+        if members and not added:
+            return sent
+        every = {json.dumps(key): value for key, value in {**members, **added}.items()}
+        return f"{{{','.join(f'{key}:{value}' for key, value in every.items())}}}"
+
+
+def encode_answer(answer: Json, event: bytes) -> str:
+    """Encode a host's answer to an event as JSON, with what it echoes of the event."""
+    echoes: dict[str, Echo] = {}
+
+    def stand_in(value: object) -> str:
+        assert isinstance(value, Echo)
+        echoes[key := secrets.token_hex(16)] = value
+        return key
+
+    text = json.dumps(answer, default=stand_in)
+    for key, echo in echoes.items():
+        text = text.replace(f'"{key}"', echo.text(event.decode()))
+    return text
 
 
 class Host(NamedTuple):
@@ -139,7 +178,7 @@ class Host(NamedTuple):
     call: Callable[[Json], Call | None]
     """Converts an event to a call for people; None for an event that asks nothing."""
     answer: Callable[[Json, Outcome], Json]
-    """Converts an outcome to the host's answer."""
+    """Converts an outcome to the host's answer, which may hold an `Echo`."""
     conversation: Callable[[Json], str | None]
     """The conversation whose late answers can be delivered in the answer to an event; None: the event takes none."""
     tell_model: Callable[[Json, str], Json] = lambda event, text: output(

@@ -173,10 +173,10 @@ class AskClient:
 
     def _call(self, method: str, path: str, *body: Any, **more: Any) -> Json:
         """Call the API and return the ask, if that is what came back."""
-        status, ask = self.service.call(method, path, *body, **more)
-        if not _is_ask(ask):
-            raise self.service.foreign(status)
-        return ask
+        response = self.service.call(method, path, *body, **more)
+        if not _is_ask(response.body):
+            raise self.service.foreign(response.status)
+        return response.body
 
 
 def _is_ask(body: Json) -> bool:

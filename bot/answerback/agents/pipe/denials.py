@@ -22,7 +22,10 @@ def denial(agent: str, event: Json, reason: str) -> Json | None:
         ):
             denied = {"permissionDecision": "deny", "permissionDecisionReason": reason}
             return output(event, denied)
-        case ("claude", {"hook_event_name": "Elicitation", "requested_schema": dict()}):
+        case ("claude", {"hook_event_name": "Elicitation", "requested_schema": dict()}) | (
+            "claude",
+            {"hook_event_name": "Elicitation", "mode": "url", "url": str()},
+        ):
             return {**output(event, {"action": "cancel"}), "systemMessage": reason}
         case ("gemini", {"hook_event_name": "BeforeTool"}):
             return {"decision": "deny", "reason": reason}

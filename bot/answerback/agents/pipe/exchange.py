@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from answerback.agents.pipe.answer_shapes import is_answer
+from answerback.agents.pipe.claude_plans import FOUND_PLAN, find_plan
 from answerback.agents.pipe.denials import denial
 from answerback.agents.pipe.json_rpc import without_nulls
 from answerback.agents.pipe.service_calls import (
@@ -23,9 +24,11 @@ from answerback.agents.pipe.service_calls import (
     LOOKUP_PATIENCE,
     SUBMIT_PATIENCE,
     Json,
+    Response,
     ServiceCalls,
     ServiceUnavailableError,
 )
+from answerback.core.strict_json import dump_as_written
 
 _MAX_DETAIL: Final = 2_000
 """Characters of a field of an event that decides nothing: a tool's whole output is not needed to fetch late answers."""
@@ -38,6 +41,14 @@ class Answer(NamedTuple):
 
     output: Json | None = None
     warning: str | None = None
+    text: str | None = None
+    """The output as the service wrote it, if it did: it may echo a number that printing would change."""
+
+    def printed(self) -> str | None:
+        """Return what to print; None: nothing."""
+        if self.output is None:
+            return None
+        return json.dumps(self.output) if self.text is None else self.text
 
 
 def decides(agent: str, event: Json) -> bool:
@@ -52,22 +63,25 @@ def answer_event(
     to: str | None = None,
     wait: float = 86_000.0,
     patience: float = SUBMIT_PATIENCE,
+    raw: bytes | None = None,
 ) -> Answer:
     """Answer an event, whatever happens.
 
     Args:
+        raw: the event's bytes, which are passed on as they are; None: any.
         to: where to ask; by default the token's route, or else the default route.
         wait: seconds to wait for an answer: must be less than the host waits for its hook.
         patience: seconds for which calls are retried until the service has accepted the ask.
     """
     try:
         if decides(agent, event):
-            answer = _ask(agent, event, service, to, wait, patience)
+            body = _with_plan(agent, event, dump_as_written(event).encode() if raw is None else raw)
+            answered = _ask(agent, body, service, to, wait, patience)
         else:
-            query = {"to": to}
-            _, answer = _exchange(agent, _shorten(event), service, query, None, LOOKUP_PATIENCE)
-        if is_answer(agent, event, answer):
-            return Answer(answer or None)
+            short = json.dumps(_shorten(event)).encode()
+            answered = _exchange(agent, short, service, {"to": to}, None, LOOKUP_PATIENCE)
+        if is_answer(agent, event, answered.body):
+            return Answer(answered.body or None, text=answered.text)
         failure: Exception = service.foreign(HTTPStatus.OK)
     except ServiceUnavailableError as error:
         # A late answer is not lost if the service is down: the next event fetches it.
@@ -79,42 +93,51 @@ def answer_event(
     return Answer(denied, reason if denied is None else None)
 
 
+def _with_plan(agent: str, event: Json, raw: bytes) -> bytes:
+    """Add the plan that people are asked about, where Claude Code has not sent it."""
+    plan = find_plan(event) if agent == "claude" else None
+    if plan is None:
+        return raw
+    added = json.dumps({FOUND_PLAN: plan}).encode()
+    return raw.rstrip().removesuffix(b"}") + b"," + added[1:]
+
+
 def _ask(
-    agent: str, event: Json, service: ServiceCalls, to: str | None, wait: float, patience: float
-) -> Json:
+    agent: str, event: bytes, service: ServiceCalls, to: str | None, wait: float, patience: float
+) -> Response:
     """Pass an event on that people may have to decide, and wait in long polls, even while the service restarts."""
     until, key, state = time.monotonic() + wait, secrets.token_hex(16), ""
     while True:
         poll = min(max(until - time.monotonic(), 0.0), LONG_POLL)  # 0: the time is up
         query = {"to": to, "wait": f"{wait:g}", "poll": f"{poll:g}"}
         try:
-            is_open, body = _exchange(
+            response = _exchange(
                 agent, event, service, query, key, patience, waits_out_others=bool(state)
             )
         except ServiceUnavailableError as error:
             if state:
                 raise ServiceUnavailableError(f"{error} {state}") from error
             raise ServiceUnavailableError(error.as_unasked()) from error
-        if not is_open:
-            return body
-        state = str(body.get("message"))[:_MAX_STATE]
+        if response.status != HTTPStatus.ACCEPTED:
+            return response
+        state = str(response.body.get("message"))[:_MAX_STATE]
         patience = min(max(until - time.monotonic(), 0.0), ANSWER_PATIENCE)
 
 
 def _exchange(
     agent: str,
-    event: Json,
+    event: bytes,
     service: ServiceCalls,
     query: dict[str, str | None],
     key: str | None,
     patience: float,
     *,
     waits_out_others: bool = False,
-) -> tuple[bool, Json]:
-    """Pass an event on; return whether its ask is still open, and the body: the host's answer, once it has ended."""
+) -> Response:
+    """Pass an event on; the response is the host's answer, or 202 while the ask is open."""
     path = f"/hooks/{agent}?{urlencode(without_nulls(query))}"
     timeout = LOOKUP_PATIENCE if key is None else CALL_TIMEOUT
-    status, body = service.call(
+    return service.call(
         "POST",
         path,
         event,
@@ -124,7 +147,6 @@ def _exchange(
         hook=agent,
         waits_out_others=waits_out_others,
     )
-    return status == HTTPStatus.ACCEPTED, body
 
 
 def _shorten(event: Json) -> Json:

@@ -92,6 +92,8 @@ class Response(NamedTuple):
 
     status: int
     body: Json
+    text: str = ""
+    """The body as it was sent."""
 
 
 class DeliveryReceipt:
@@ -147,7 +149,7 @@ class ServiceCalls:
         self,
         method: str,
         path: str,
-        body: Json | None = None,
+        body: Json | bytes | None = None,
         key: str | None = None,
         *,
         wait: int = 0,
@@ -161,6 +163,7 @@ class ServiceCalls:
         With a token, each try begins with a challenge: while the service is down, any program may have its port.
 
         Args:
+            body: what to send; bytes are sent as they are.
             key: the call's idempotency key.
             wait: seconds for which the service may hold its response.
             patience: seconds for which the call is retried.
@@ -180,7 +183,7 @@ class ServiceCalls:
             headers["Prefer"] = f"wait={wait}"
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
-        raw = None if body is None else dump_as_written(body).encode()
+        raw = dump_as_written(body).encode() if isinstance(body, dict) else body
         until, pause = time.monotonic() + patience, _FIRST_PAUSE
         lost = False
         while True:
@@ -239,7 +242,7 @@ class ServiceCalls:
             raise RefusedError(_refusal(body), body)
         if hook is not None and response.headers.get("Answerback-Hook") != hook:
             raise self.foreign(response.status)
-        return Response(response.status, body)
+        return Response(response.status, body, content.decode(errors="replace"))
 
     def _challenge(self, connection: http.client.HTTPConnection, base: str, token: str) -> None:
         """Make the listener prove that it knows the token, before that is sent."""

@@ -268,7 +268,7 @@ async def test_an_unknown_place_is_denied_with_a_reason(service: Served) -> None
         {"hook_event_name": "PreToolUse"},
         {"hook_event_name": "Elicitation", "session_id": 1},
         {"hook_event_name": ["Stop"], "session_id": "s"},
-        eliciting(mode="url", requested_schema=None, url="https://auth.example/login"),
+        eliciting(mode="url", requested_schema=None, url=None),
         # of other hosts that read the same settings
         {"hookEventName": "PreToolUse", "sessionId": "s", "toolName": "AskUserQuestion"},
         {"hookEventName": "Stop", "sessionId": "s", "cwd": "/w"},

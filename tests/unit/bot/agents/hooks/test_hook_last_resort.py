@@ -15,7 +15,7 @@ import pytest
 
 from answerback.agents.hooks.endpoint import HookEndpoints
 from answerback.agents.pipe import denials
-from answerback.agents.pipe.exchange import answer_event
+from answerback.agents.pipe.exchange import Answer, answer_event
 from answerback.agents.pipe.service_calls import ServiceCalls
 from answerback.core.ask import Status
 from tests.acceptance.process import PATIENCE
@@ -90,7 +90,7 @@ async def test_an_error_in_the_hook_itself_refuses_too(agent: str) -> None:
     for each, event in ALL:
         if each == agent:
             assert is_denied(answer_event(agent, event, Broken("http://127.0.0.1:1")).output)
-    assert answer_event(agent, {}, Broken("http://127.0.0.1:1")) == (None, "KeyError")
+    assert answer_event(agent, {}, Broken("http://127.0.0.1:1")) == Answer(None, "KeyError")
     assert denials.denial(agent, {}, "") is None
 
 
