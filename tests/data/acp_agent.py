@@ -16,6 +16,8 @@ for line in sys.stdin:
         case "session/prompt":
             for each in message["params"]["say"]:
                 say(json.dumps(each))
+            if "prompt" in message["params"]:
+                say(json.dumps({"method": "_prompted", "params": message["params"]}))
         case "_exit":
             sys.exit(message["params"]["status"])
         case "_signal":

@@ -55,7 +55,8 @@ class AnswerBody(_Acting):
     """Answer the prompted question.
 
     ``remember`` keeps the answer for the rest of the turn, if the prompt offers that; ``note`` is a note to go with
-    the answer, allowed if the prompt's ``note`` is true; ``grant`` allows the same again.
+    the answer, allowed if the prompt's ``note`` is true; ``grant`` allows the same again; ``unseen`` allows something
+    of which nothing is known, where the prompt's ``nothing_known`` is true.
     """
 
     action: Literal["answer"]
@@ -63,6 +64,7 @@ class AnswerBody(_Acting):
     remember: StrictBool = False
     note: str | None = None
     grant: GivenGrantBody | None = None
+    unseen: StrictBool = False
 
 
 class OtherBody(_Acting):
@@ -166,7 +168,13 @@ def action_from_body(body: ActionModel) -> ResolvedAction:
     match body:
         case AnswerBody():
             grant = None if body.grant is None else GrantTerms(**body.grant.model_dump())
-            return Answer(value=body.value, remember=body.remember, note=body.note, grant=grant)
+            return Answer(
+                value=body.value,
+                remember=body.remember,
+                note=body.note,
+                grant=grant,
+                unseen=body.unseen,
+            )
         case OtherBody():
             return Other(text=body.text, value=body.value)
         case EditBody():

@@ -24,12 +24,14 @@ from answerback.api.asks import ended_error, idempotency_key
 from answerback.api.operation import Call, ask_response, json_response
 from answerback.api.problems import ProblemDocument, result_or_problem
 from answerback.api.wire import ProblemBody, Wire
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
 from answerback.core.intents import Decide, Intent
 from answerback.core.people import account_id
 from answerback.core.strict_json import digest_of
 from answerback.core.too_late import TryAgain
+from answerback.core.unseen import refuse_unseen
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.service.ask_wire import AskBody
@@ -61,10 +63,13 @@ async def act(call: Call) -> web.Response:
     payload = await call.read_json()
     body = _read_action(payload)
     actor = actor_of(call, ask, body.actor)
+    action = action_from_body(body)
+    if isinstance(action, Answer) and (refusal := refuse_unseen(ask, action)) is not None:
+        raise ProblemError(422, "Nothing is known of this", None, [refusal.problem()])
     # The key is part of the digest, so that an erased answer cannot be guessed from it.
     digest = digest_of([key, ask.id, payload]) if key else ""
     delivery = delivery_of(call, "action", key)
-    intent = Intent(ask.id, action_from_body(body), body.revision, delivery, digest=digest)
+    intent = Intent(ask.id, action, body.revision, delivery, digest=digest)
     ask, status = await call.api.run_to_completion(apply_intent(call, intent, actor))
     return ask_response(call, ask, status)
 

@@ -29,6 +29,8 @@ class Answer:
     note: str | None = None
     grant: GrantTerms | None = None
     """What is allowed again along with it."""
+    unseen: bool = False
+    """Whether the person allows it though nothing is known of what would happen, and need not be asked once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,8 @@ MAX_OPTIONS: Final = 1_000
 """Options per question."""
 MAX_TEXT: Final = 20_000
 """Characters (code points) in a question's text, its context, a description or a preview."""
+MAX_PLAN: Final = 250_000
+"""Characters (code points) in the context of a plan, which is a document that people read whole."""
 MAX_LABEL: Final = 1_000
 """Characters (code points) in a label, an option's value or an id."""
 MAX_SCHEMA_DEPTH: Final = 32
@@ -106,6 +108,8 @@ class Question(FrozenModel):
     """For a schema question: whether an optional field that is answered with null counts as left out."""
     tool: str | None = None
     """The tool that the agent asks permission to use."""
+    nothing_known: bool = False
+    """Whether the agent's host did not say what would happen: people are asked once more before they allow it."""
     consent: bool = False
     """Whether a boolean question asks for consent: its buttons are then Accept and Decline."""
 
@@ -130,6 +134,10 @@ class Question(FrozenModel):
 
     def with_default(self, value: JsonValue) -> Question:
         return self.model_copy(update={"default": value, "has_default": True})
+
+    def allows_unseen(self, value: JsonValue) -> bool:
+        """Return whether a choice would allow something of which nothing is known."""
+        return self.nothing_known and self.kind_of(value) not in {None, OptionKind.DENY}
 
     def kind_of(self, value: JsonValue) -> OptionKind | None:
         """Return what a choice of this question does, in an approval."""

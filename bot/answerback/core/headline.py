@@ -36,6 +36,7 @@ class ToolKind(StrEnum):
     DELETE = "delete"
     MOVE = "move"
     PLAN = "plan"
+    READ = "read"
     FETCH = "fetch"
     WEB_SEARCH = "web_search"
     SEARCH = "search"
@@ -57,6 +58,7 @@ _NAMES: Final[dict[ToolKind, tuple[str, ...]]] = {
         *("notebook_edit",),
     ),
     ToolKind.PLAN: ("ExitPlanMode", "exit_plan_mode", "x.ai/exit_plan_mode", "plan_exit", "ExitSpecMode"),
+    ToolKind.READ: ("Read", "read_file", "ReadFile", "read_many_files", "view", "view_file"),
     ToolKind.FETCH: ("WebFetch", "web_fetch", "fetch_webpage", "FetchUrl"),
     ToolKind.WEB_SEARCH: ("WebSearch", "web_search", "google_web_search"),
     ToolKind.SUBAGENT: ("Task", "Agent", "spawn_agent", "runSubagent", "invoke_agent"),
@@ -68,6 +70,7 @@ _ACP_KINDS: Final = {
     "edit": ToolKind.EDIT,
     "delete": ToolKind.DELETE,
     "move": ToolKind.MOVE,
+    "read": ToolKind.READ,
     "fetch": ToolKind.FETCH,
     "search": ToolKind.SEARCH,
 }
@@ -166,6 +169,11 @@ def file_name(path: str) -> str:
     return re.split(r"[/\\]", path.rstrip("/\\"))[-1] or path
 
 
+def read(path: str) -> str:
+    """Return ``Read /srv/secrets.env``: of a file that is read, its place says more than its name."""
+    return f"Read {_shown(path)}"
+
+
 def fetch(url: str) -> str:
     """Return ``Fetch docs.example.com/page``; an unusual address is shown whole."""
     try:
@@ -199,7 +207,8 @@ def start_subagent(description: str) -> str:
 def use(tool: str, arguments: object) -> str:
     """Return ``Use <tool>``, with the tool's first short argument that is a text."""
     values = arguments.values() if isinstance(arguments, dict) else ()
-    short = next(filter(None, map(_short_text, values)), None)
+    shorts = (short for short in map(_short_text, values) if short and short != tool)
+    short = next(shorts, None)
     return f"Use {_shown(tool)}{f': {one_line(short)}' if short else ''}"
 
 

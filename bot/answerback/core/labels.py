@@ -65,6 +65,7 @@ class Labels(DecisionLabels):
     asks: str = "{label} asks"
     asked: str = "{label} asked"
     assistant: str = "the assistant"
+    nothing_known: str = "{label} did not say what it will do."
     asked_unattended: str = "{label} asked this and has moved on. It will still get your answer"
     for_whom: str = "For {who}"
     for_anyone: str = "Anyone with access can answer"

@@ -83,6 +83,12 @@ NO_SUCH_OPTION: Final = Refusal(
     "This ask does not have exactly one option that does this. Open it to decide.",
     "/decision",
 )
+NOTHING_KNOWN: Final = Refusal(
+    "nothing_known",
+    "The agent's program did not say what it will do. Open the ask to allow it all the same; over the API, say so with "
+    '"unseen": true.',
+    "/unseen",
+)
 NOT_GRANTABLE: Final = Refusal(
     "not_grantable", "This cannot be allowed again: the prompt does not offer it.", "/grant"
 )

@@ -5,8 +5,9 @@ Texts are verbatim, as the agent and the people wrote them: every surface escape
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -28,6 +29,9 @@ from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
 from answerback.core.too_late import can_try_again
 from answerback.core.walker import GivenAnswer, Person, Phase
+
+_MARKS: Final = re.compile(r"[\\`*_\[\]<>#~|]")
+"""Characters that Markdown may read as marks."""
 
 
 class SentCall(NamedTuple):
@@ -237,7 +241,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         asked_at=ask.created_at - ask.set_back,
         host=ask.request.origin.label(ask.request.agent, ask.request.prompt_label),
         sent=_sent_call(ask),
-        confirmation=_confirmation(ask) if ask.confirming else None,
+        confirmation=_confirmation(ask, labels) if ask.confirming else None,
         votes=ask.walk.votes,
         unconfirmed=_ended_unconfirmed(ask),
         takers=takers_of(ask),
@@ -247,10 +251,14 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
     )
 
 
-def _confirmation(ask: Ask) -> Confirmation:
+def _confirmation(ask: Ask, labels: Labels) -> Confirmation:
     rule = ask.form.confirmation
     assert rule is not None, "only answers that need it wait for confirmation"
-    asked = [each for each in ask.form.questions if ask.walk.answer(each.id) is not None]
+    asked = [
+        _with_what_is_known(ask, each, labels)
+        for each in ask.form.questions
+        if ask.walk.answer(each.id) is not None
+    ]
     explained = [each for each in asked if each.context]
     contexts = [
         each.context or "" if len(explained) == 1 else f"{each.text}\n\n{each.context}"
@@ -297,7 +305,7 @@ def _outcome(ask: Ask) -> Outcome | None:
 def _prompt(ask: Ask, question: Question, labels: Labels) -> Prompt:
     again, options = ask.walk.again, show_options(question, labels)
     return Prompt(
-        question=_with_options(question, options.options),
+        question=_with_options(_with_what_is_known(ask, question, labels), options.options),
         others=options.others,
         every_option=options.every,
         position=(ask.walk.at or 0) + 1,
@@ -308,6 +316,16 @@ def _prompt(ask: Ask, question: Question, labels: Labels) -> Prompt:
         context_format=ask.form.context_format,
         asides=tuple(aside for aside in ask.asides if aside.question_id == question.id),
     )
+
+
+def _with_what_is_known(ask: Ask, question: Question, labels: Labels) -> Question:
+    """Return a question whose context begins with the fact that nothing is known, if so."""
+    if not question.nothing_known:
+        return question
+    host = ask.request.origin.label(ask.request.agent, ask.request.prompt_label)
+    name = labels.assistant.capitalize() if host == DEFAULT_ASKER else _MARKS.sub(r"\\\g<0>", host)
+    said = [labels.nothing_known.format(label=name), question.context or ""]
+    return question.model_copy(update={"context": "\n\n".join(filter(None, said))})
 
 
 def _lines(ask: Ask, labels: Labels) -> tuple[Line, ...]:

@@ -17,7 +17,7 @@ from answerback.core.form import Form, OptionKind
 from answerback.core.grants import ToolCall
 from answerback.core.headline import ToolKind
 from answerback.dialects import results
-from answerback.dialects.approvals import agents, codex, frameworks, gateways, openai
+from answerback.dialects.approvals import acp, agents, codex, frameworks, gateways, openai
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.approvals.unseen_fields import sent_options, unseen_fields
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
@@ -32,7 +32,7 @@ VARIANTS: Final[dict[str, Variant]] = {
     "item/fileChange/requestApproval": codex.FILE_CHANGE,
     "item/permissions/requestApproval": codex.PERMISSIONS,
     _MCP_TOOL: codex.MCP_TOOL,
-    "session/request_permission": agents.ACP,
+    "session/request_permission": acp.ACP,
     "droid.request_permission": agents.DROID,
     "hitl_request": frameworks.LANGCHAIN_BATCH,
     "tool_approval": frameworks.LANGCHAIN,
@@ -62,13 +62,16 @@ def parse(call: ArgumentNode) -> Form | None:
     if call.problems.found:
         return None
     questions = tuple(question for each in requests for question in each.questions())
-    return Form(questions=questions, decided_by_hand=True)
+    # A question that comes as a request for permission allows nothing, so an option of it is no denial either.
+    return Form(questions=questions, decided_by_hand=any(each.is_approval for each in questions))
 
 
 def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | None:
     """Return the one use of a tool that a valid call asks for; None if it asks for anything else as well."""
     requests = [*VARIANTS[name].read(ArgumentNode(arguments, ProblemCollector(arguments, name)))]
     if len(requests) != 1 or requests[0].headline is not None or requests[0].lead:
+        return None
+    if requests[0].nothing_known:
         return None
     [one] = requests
     once = [option for option in one.options if option.kind is OptionKind.ALLOW_ONCE]
@@ -84,6 +87,8 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
         "option": [option.value, option.label, option.description, *sent],
         "unseen": unseen_fields(arguments, one),
     }
+    if kind is not ToolKind.EDIT:  # what is said of an edit is another text each time
+        others["said"] = [one.title, *one.said, *one.texts]
     return ToolCall(name, one.tool, one.server, kind, one.arguments, one.notes, others)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from answerback.core import ask as asks
-from answerback.core import clarification, granting, intents, refusals
+from answerback.core import clarification, granting, intents, refusals, unseen
 from answerback.core.actions import Answer, Confirm
 from answerback.core.ask import Ask, Change, Status
 from answerback.core.clarification import AskBack
@@ -335,6 +335,8 @@ class AskActions:
             change = clarification.apply_ask_back(ask, action, at=now, by=by)
         else:
             change = asks.apply_action(ask, action, at=now, by=by, people=people)
+            if isinstance(action, Answer) and isinstance(change, Change):
+                change = unseen.answer_once_more(action, change, at=now, by=by, people=people)
         if isinstance(action, Answer) and action.grant and isinstance(change, Change):
             change = granting.give(ask, action, action.grant, change, by)
         if isinstance(change, Refused) and may_act.is_too_new(change, actor, ask, people, now):

@@ -136,6 +136,8 @@ class QuestionPromptBody(TypedDict):
     """Whether the form ends in a review; if so, `back` and `edit` keep the answers."""
     grants: list[GrantOfferBody]
     """What may be allowed again along with the answer that allows once."""
+    nothing_known: bool
+    """Whether the agent's host did not say what would happen: allowing it needs `unseen`."""
 
 
 @strict
@@ -265,6 +267,7 @@ def prompt_body(
         "answered": _answers_so_far(view),
         "reviewed": view.reviewed,
         "grants": _grants(view),
+        "nothing_known": question.nothing_known,
     }
 
 

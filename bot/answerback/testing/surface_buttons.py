@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask
-from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
+from answerback.core.ask import Ask, Status
+from answerback.core.form import AnswerType, Form, Option, OptionKind, Question, When
 from answerback.core.origin import Origin
 from answerback.core.typed_text import fold
 from answerback.dialects.approvals.tool_use import describe
@@ -110,6 +110,31 @@ class ButtonsContract:
         await ada.press_button(answering[index])
         ask = await wait_for_steps(stage, ask, ada, after=1)
         assert answered_values(ask) == [DECISIONS[index].value]
+
+    @pytest.mark.rule("APPROVAL-11")
+    async def test_what_nobody_knows_takes_a_second_press(
+        self, stage: Stage, ada: HasButtons
+    ) -> None:
+        decision = choice(*DECISIONS).model_copy(update={"nothing_known": True, "context": None})
+        once = DECISIONS[0]
+        sure = decision.model_copy(
+            update={
+                "id": "unseen",
+                "options": (once.model_copy(update={"label": "Allow once, unseen"}),),
+                "when": When(question_id=decision.id, equals=once.value),
+            }
+        )
+        form = Form(questions=(decision, sure), decided_by_hand=True)
+        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
+        await ada.look_at(ask)
+        await ada.press_button(next(each for each in ada.buttons() if each.answers))
+        ask = await wait_for_steps(stage, ask, ada, after=1)
+        assert ask.open
+        [button] = [each for each in ada.buttons() if each.answers]
+        assert button.label == "Allow once, unseen"
+        await ada.press_button(button)
+        ask = await wait_for_steps(stage, ask, ada, after=1)
+        assert ask.status is Status.ANSWERED
 
     @pytest.mark.rule("SURFACE-20")
     async def test_reply_and_end_turn_say_that_they_deny(

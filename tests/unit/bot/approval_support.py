@@ -23,7 +23,7 @@ CALLS: dict[str, Json] = {
     "item/permissions/requestApproval": {
         "permissions": {"network": {"enabled": True, "hosts": None}, "fileSystem": {"write": [None, "/w"]}}
     },
-    "session/request_permission": {"toolCall": {"toolCallId": "c1"}, "options": OPTIONS},
+    "session/request_permission": {"toolCall": {"toolCallId": "c1", "rawInput": ARGS}, "options": OPTIONS},
     "mcpServer/elicitation/request": {
         "serverName": "shop",
         "message": 'Allow the shop MCP server to run tool "delete"?',
@@ -66,7 +66,6 @@ HEADLINES = {
     "item/commandExecution/requestApproval": "Run ls",
     "item/fileChange/requestApproval": "Edit files",
     "item/permissions/requestApproval": "Allow network access and writing to /w",
-    "session/request_permission": "Use c1",
     "adk_request_confirmation": "Use reimburse",
     "permission.asked": "Run ls -la",
     "exec.approval.requested": "Run ls",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from answerback.agents.acp.tool_calls import merge
 from answerback.agents.pipe.ask_people import AskOutcome, Call
 from answerback.agents.pipe.json_rpc import Json, as_object, id_key, params, without_nulls
 
@@ -64,7 +65,7 @@ def call_from_request(request: Json, known: Json) -> Call:
     request_params = params(request)
     tool_call = tool_call_of(request_params)
     if request["method"] == PERMISSION and tool_call:
-        request_params = _with_tool_call(request_params, {**known, **without_nulls(tool_call)})
+        request_params = _with_tool_call(request_params, merge(known, without_nulls(tool_call)))
     is_question = as_object(tool_call.get("_meta")).get("qwenInteractionKind") == "user_question"
     return Call(
         name=request["method"],
@@ -118,3 +119,26 @@ def cancelled_result(method: str) -> Json:
     if method == ELICITATION:
         return {"action": "cancel"}
     return {"outcome": {"outcome": "cancelled"}}
+
+
+def reply_of(outcome: AskOutcome) -> str | None:
+    """What a person replied in words, for which the result of a request has no place."""
+    ask = outcome.ask or {}
+    reply = ask.get("reply")
+    if ask.get("status") != "cancelled" or not isinstance(reply, str) or not reply:
+        return None
+    return f'The user was asked "{ask.get("headline")}" and replied: {reply}'
+
+
+def add_replies(prompt: Json, replies: list[str]) -> Json:
+    """Add what people said earlier to a prompt, as its first blocks."""
+    request_params = params(prompt)
+    sent = request_params.get("prompt")
+    blocks = [{"type": "text", "text": text} for text in replies]
+    return {
+        **prompt,
+        "params": {
+            **request_params,
+            "prompt": [*blocks, *(sent if isinstance(sent, list) else [])],
+        },
+    }

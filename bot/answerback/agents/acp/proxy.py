@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from answerback.agents.acp import messages
+from answerback.agents.acp import messages, tool_calls
 from answerback.agents.pipe import json_rpc
 from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
 from answerback.agents.pipe.json_rpc import Json
@@ -68,6 +68,8 @@ class Proxy:
     """Requests for which a response from the editor would come too late. Counted, as an agent may reuse an id."""
     _tool_calls: dict[str, Json] = field(default_factory=dict)
     """What agents reported about tool calls in progress: a permission prompt need not repeat it."""
+    _replies: dict[str, list[str]] = field(default_factory=dict)
+    """What people replied in a session, in words for which the protocol has no place: they go with its next prompt."""
     _folders: Folders = field(default_factory=Folders)
     _requested_folders: dict[str, object] = field(default_factory=dict)
     """The folders of sessions that the editor has requested, by the ids of its requests."""
@@ -104,7 +106,7 @@ class Proxy:
             tool_call, fields, is_over = update
             known = self._tool_calls.pop(tool_call, {})
             if not is_over:
-                self._tool_calls[tool_call] = {**known, **fields}
+                self._tool_calls[tool_call] = tool_calls.merge(known, fields)
             if len(self._tool_calls) > _MAX_TOOL_CALLS:
                 del self._tool_calls[next(iter(self._tool_calls))]
         elif message.get("method") == messages.CANCEL_REQUEST:
@@ -128,9 +130,11 @@ class Proxy:
                 self._relay_response(message, line)
                 continue
             self._track_session(message)
-            self.agent.write_line(
-                self._with_elicitation(message, line) if method == "initialize" else line
-            )
+            if method == "initialize":
+                line = self._with_elicitation(message, line)
+            elif method == "session/prompt":
+                line = self._with_replies(message, line)
+            self.agent.write_line(line)
             if method == messages.CANCEL_SESSION:
                 self._answer_cancelled(json_rpc.params(message).get("sessionId"))
 
@@ -153,6 +157,12 @@ class Proxy:
         elicits = messages.announce_elicitation(message)
         self._elicits = messages.ALL_MODES if elicits is None else elicits
         return line if elicits is None else json_rpc.encode_message(message)
+
+    def _with_replies(self, message: Json, line: bytes) -> bytes:
+        """Put what people replied in words before the editor's next prompt."""
+        with self._lock:
+            replies = self._replies.pop(_session_key(message), [])
+        return json_rpc.encode_message(messages.add_replies(message, replies)) if replies else line
 
     def _relay_response(self, message: Json, line: bytes) -> None:
         """Relay a response, unless people answered first."""
@@ -206,6 +216,9 @@ class Proxy:
             self.people.withdraw_in_background(race)
         if race.editor_has_it and not decided:
             return
+        if said := messages.reply_of(outcome):
+            with self._lock:
+                self._replies.setdefault(_session_key(race.request), []).append(said)
         result = race.result(messages.result_of(race.request["method"], outcome))
         self.agent.try_write_line(result if decided else race.error or result)
         self._notify_editor(race)
@@ -253,3 +266,7 @@ class Proxy:
         self._races.remove(race)
         if is_answered and race.editor_has_it:
             self._late_responses[race.id_key] += 1
+
+
+def _session_key(message: Json) -> str:
+    return json_rpc.id_key(json_rpc.params(message).get("sessionId"))

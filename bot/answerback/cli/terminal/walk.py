@@ -115,10 +115,23 @@ class Walk:
                 if granted is None:
                     continue
                 action = granted
-            ask, start = await self._act(ask, action)
+            if (action := await self._once_more(ask, action)) is not None:
+                ask, start = await self._act(ask, action)
         self._report_end(ask)
         if ask.json["gave_up"] is not None and ask.json["tried_again"] is None:
             await self._offer_retry(ask)
+
+    async def _once_more(self, ask: Ask, action: Action) -> Action | None:
+        """Ask once more before something is allowed of which nothing is known; None: it is not meant."""
+        prompt = ask.prompt or {}
+        if action["action"] != ANSWER or not prompt.get("nothing_known"):
+            return action
+        chosen = next(o for o in get_dicts(prompt, "options") if o["value"] == action["value"])
+        if chosen.get("kind") == OptionKind.DENY:
+            return action
+        self.prompter.print_error("Nothing is known of what this will do.")
+        sure = await self.prompter.choose([f"{chosen['label']}, unseen"])
+        return None if sure is None else {**action, "unseen": True}
 
     async def _show_in_full(self, ask: Ask) -> None:
         """Print the call as it was sent, and the folder of its agent."""

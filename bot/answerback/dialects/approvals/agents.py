@@ -1,7 +1,6 @@
-"""Approval requests of coding agents: Claude Code, Copilot CLI, opencode, Factory Droid, and any that speaks ACP.
+"""Approval requests of coding agents: Claude Code, Copilot CLI, opencode and Factory Droid.
 
-Formats: https://code.claude.com/docs/en/hooks#permissionrequest and
-https://agentclientprotocol.com/protocol/tool-calls#requesting-permission.
+Format: https://code.claude.com/docs/en/hooks#permissionrequest.
 """
 
 from __future__ import annotations
@@ -12,28 +11,25 @@ from typing import Any, Final
 from pydantic import JsonValue
 
 from answerback.core import headline
-from answerback.core.answers import format_value
 from answerback.core.form import MAX_OPTIONS, Option, OptionKind
 from answerback.core.headline import ToolKind
-from answerback.core.option_labels import tell_apart
 from answerback.dialects.approvals.approval_request import (
     DECISION,
-    LASTING_DENIAL,
     AnswersById,
     ApprovalRequest,
     Json,
     Variant,
-    kind_of_value,
     one_field,
     option_for,
     optional_items,
     options,
     others,
+    read_options,
     read_tool_name,
     require_object,
     together,
 )
-from answerback.dialects.approvals.arguments_markdown import to_json_text
+from answerback.dialects.approvals.arguments_markdown import Block, to_json_text
 from answerback.dialects.call_reader import ArgumentNode
 
 # --- hooks: Claude Code's, which Codex also uses, and Copilot CLI's -------------------------------
@@ -70,20 +66,62 @@ _LABELLED_FIELDS: Final = frozenset(
 """The fields of a suggestion that its label covers."""
 
 
+_PLAN_TOOL: Final = "ExitPlanMode"
+_PLAN_SOURCE: Final = "plan_source"
+_FROM_TRANSCRIPT: Final = "transcript"
+_LAST_MESSAGE: Final = "**Last message of the session; it may not be the plan**"
+_IN_ITS_OWN_WINDOW: Final = (
+    "**Claude Code may ask for this again in its own window. If it does, only an answer there "
+    "counts.**"
+)
+"""Of a tool whose server marks it as `anthropic/requiresUserInteraction`, it takes no permission from a hook, and
+suggests no rule that would allow it: what release 2.1.332 does.
+"""
+_ACCEPT_EDITS: Final = "accept_edits"
+_PLAN_MODES: Final = {_ACCEPT_EDITS: "acceptEdits", "allow": "default"}
+"""The modes in which Claude Code goes on after a plan, by what people choose. Without one, it would be the mode of
+before the plan.
+"""
+
+
 def _read_claude(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     suggested = [
         _suggestion(node, i)
         for i, node in enumerate(optional_items(call, _SUGGESTIONS, "suggestions"), 1)
         if node.is_object()
     ]
+    tool, arguments = read_tool_name((call, "tool_name")), call.at("tool_input").value
     [allow, deny] = options(allow="Allow once", deny="Deny")
+    offered, nothing_known = (allow, *suggested, deny), False
+    lead: tuple[Block, ...] = ()
+    if tool == _PLAN_TOOL:
+        offered = _plan_options(suggested)
+        plan = arguments.get("plan") if isinstance(arguments, dict) else None
+        nothing_known = not (isinstance(plan, str) and plan.strip())
+        is_guess = call.at(_PLAN_SOURCE).value == _FROM_TRANSCRIPT
+        lead = (Block("", _LAST_MESSAGE, None),) if is_guess and not nothing_known else ()
+    elif headline.mcp_tool(tool) is not None and call.at(_SUGGESTIONS).value == []:
+        lead = (Block("", _IN_ITS_OWN_WINDOW, None),)
+    known = ("tool_name", "tool_input", _SUGGESTIONS, _PLAN_SOURCE, *_EVENT_FIELDS)
     yield ApprovalRequest(
-        tool=read_tool_name((call, "tool_name")),
-        arguments=call.at("tool_input").value,
+        tool=tool,
+        arguments=arguments,
         compared=(call.at("tool_input"),),
-        notes=others(call, "tool_name", "tool_input", _SUGGESTIONS, *_EVENT_FIELDS),
-        options=(allow, *suggested, deny),
+        notes=others(call, *known),
+        options=offered,
+        lead=lead,
+        nothing_known=nothing_known,
     )
+
+
+def _plan_options(suggested: Sequence[Option]) -> tuple[Option, ...]:
+    """Return the choices of Claude Code's own window about a plan."""
+    labels = {"allow": "Approve, and ask about each edit", "deny": "Keep planning"}
+    [each, deny] = options(**labels)
+    accept = Option(
+        value=_ACCEPT_EDITS, label="Approve, and accept edits", kind=OptionKind.ALLOW_ALWAYS
+    )
+    return (each, accept, *suggested, deny)
 
 
 def _suggestion(node: ArgumentNode, number: int) -> Option:
@@ -139,11 +177,25 @@ def _hook(**decision: JsonValue) -> Json:
 
 def _claude_decision(answers: AnswersById, arguments: Json) -> JsonValue:
     decision = str(answers[DECISION])
+    if arguments.get("tool_name") == _PLAN_TOOL and decision != "deny":
+        return _plan_approval(decision, arguments)
     suggestions = arguments.get(_SUGGESTIONS)
     if decision.startswith(_ALWAYS) and isinstance(suggestions, list):
         chosen = suggestions[int(decision.removeprefix(_ALWAYS)) - 1]
         return _hook(behavior="allow", updatedPermissions=[chosen])
     return _hook(behavior=decision)
+
+
+def _plan_approval(decision: str, arguments: Json) -> JsonValue:
+    """Approve a plan, with the plan that people saw: an approval without it has no effect."""
+    change: JsonValue
+    if decision in _PLAN_MODES:
+        change = {"type": "setMode", "mode": _PLAN_MODES[decision], "destination": "session"}
+    else:
+        suggestions: Any = arguments[_SUGGESTIONS]
+        change = suggestions[int(decision.removeprefix(_ALWAYS)) - 1]
+    plan = arguments.get("tool_input") or {}
+    return _hook(behavior="allow", updatedInput=plan, updatedPermissions=[change])
 
 
 def _claude_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
@@ -165,99 +217,7 @@ def _read_copilot(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     )
 
 
-# --- ACP and opencode -----------------------------------------------------------------------------
-
-
-_ACP_KINDS: Final = {
-    "allow_once": "allow once",
-    "allow_always": "always allow",
-    "reject_once": "deny once",
-    "reject_always": "always deny",
-}
-_KINDS: Final = {
-    "allow_once": OptionKind.ALLOW_ONCE,
-    "allow_always": OptionKind.ALLOW_ALWAYS,
-    "reject_once": OptionKind.DENY,
-    "reject_always": OptionKind.DENY,
-}
-_ACP_IDS: Final = ("type", "toolCall", "toolCallId", "terminalId", "_meta")
-_ACP_REQUEST: Final = ("sessionId", "options", "toolCall", "subject", "_meta")
-_ACP_TOOL_CALL: Final = ("toolCallId", "name", "status", "_meta")
-"""Fields of a tool call that do not describe it, and its name."""
-_ACP_EDIT: Final = ("title", "locations", "content")
-"""Fields of a tool call that are compared with the file that it changes."""
-
-
-def _read_options(
-    call: ArgumentNode, value_key: str, label_key: str
-) -> list[tuple[Option, JsonValue]]:
-    """Read the host's options, each with its kind. Their values must be unique."""
-    offered: dict[str, tuple[Option, JsonValue]] = {}
-    for node in call.items("options", min_items=1, max_items=MAX_OPTIONS, noun="options"):
-        if not node.is_object():
-            continue
-        value, label = node.label(value_key), node.label(label_key)
-        if value in offered:
-            message = f"{node.name}.{value_key} {format_value(value)} is already used; ids must be unique."
-            node.fail("duplicate_option", message, value_key)
-        if value is not None and label is not None:
-            kind = node.at("kind").value
-            option = Option(
-                value=value,
-                label=label,
-                kind=_KINDS.get(str(kind), kind_of_value(value)),
-                lasting=LASTING_DENIAL in (kind, value),
-            )
-            offered[value] = option, kind
-    return [*offered.values()]
-
-
-def _read_acp(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    offered = _read_options(call, "optionId", "name")
-    subject = call.at("subject")
-    tool_call = subject.at("toolCall") if subject.has("toolCall") else call.at("toolCall")
-    name_fields = [
-        (tool_call, key) for key in ("name", "title", "kind", "toolCallId") if tool_call.has(key)
-    ]
-    own = others(subject, *_ACP_IDS)  # of version 2, which is not a tool call but, say, a command
-    yield ApprovalRequest(
-        tool=read_tool_name(*name_fields, (call, "title")),
-        arguments=own or tool_call.at("rawInput").value,
-        compared=(
-            *(subject.at(key) for key in own),
-            *(tool_call.at(key) for key in (*_ACP_EDIT, "rawInput") if not own),
-        ),
-        acp_kind="execute" if subject.has("command") else tool_call.at("kind").value,
-        notes=together(
-            others(call, *_ACP_REQUEST),
-            toolCall=others(tool_call, *_ACP_TOOL_CALL, *(() if own else ("rawInput",))),
-        ),
-        options=tuple(_with_kinds(offered)),
-    )
-
-
-def _with_kinds(options: Sequence[tuple[Option, JsonValue]]) -> Iterator[Option]:
-    """Yield the options, saying what kind they are: those that look alike, and those that hold for good unsaid."""
-    labels = [option.label for option, _ in options]
-    for (option, kind), shown in zip(options, tell_apart(labels), strict=True):
-        said = _ACP_KINDS.get(str(kind), "")
-        unsaid = "always" in said and "always" not in option.label.casefold()
-        if said and (unsaid or shown != option.label):
-            yield option.model_copy(update={"label": f"{option.label} ({said})"})
-        else:
-            yield option
-
-
-def _acp_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
-    return {"outcome": {"outcome": "selected", "optionId": answers[DECISION]}}
-
-
-def _acp_no_decision(_answers: AnswersById, arguments: Json, _reason: str) -> JsonValue:
-    offered: Any = arguments["options"]
-    for option in offered:
-        if option.get("kind") == "reject_once":
-            return _acp_decision({DECISION: option["optionId"]}, arguments)
-    return {"outcome": {"outcome": "cancelled"}}
+# --- opencode -----------------------------------------------------------------------------------
 
 
 def _read_opencode(call: ArgumentNode) -> Iterator[ApprovalRequest]:
@@ -304,12 +264,11 @@ def _read_droid(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         arguments=arguments.value if is_one else several,
         compared=(arguments,) if is_one else (),
         notes=together(others(call, "toolUses", "options"), toolUses=details if is_one else {}),
-        options=tuple(option for option, _ in _read_options(call, "value", "label")),
+        options=tuple(option for option, _ in read_options(call, "value", "label")),
     )
 
 
 DROID: Final = one_field(_read_droid, "selectedOption", "cancel", reason="comment")
 CLAUDE: Final = Variant(_read_claude, _claude_decision, _claude_no_decision)
 COPILOT: Final = one_field(_read_copilot, "behavior", "deny", reason="message")
-ACP: Final = Variant(_read_acp, _acp_decision, _acp_no_decision)
 OPENCODE: Final = one_field(_read_opencode, "reply", "reject", reason="message")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core.form import MAX_OPTIONS, AnswerType, Option, OptionKind, Question
+from answerback.core.answers import format_value
+from answerback.core.form import MAX_OPTIONS, AnswerType, Option, OptionKind, Question, When
 from answerback.dialects.approvals import tool_use
 from answerback.dialects.approvals.arguments_markdown import Block, to_json_text
 from answerback.dialects.call_reader import ArgumentNode
@@ -43,10 +44,18 @@ class ApprovalRequest:
     """What would be allowed, where that is not the use of a tool."""
     lead: tuple[Block, ...] = ()
     """What is shown first."""
+    title: str | None = None
+    """The host's own words for it, which are the headline where nothing better is known."""
+    said: tuple[str, ...] = ()
+    """What else the host says of it, as Markdown."""
+    texts: tuple[str, ...] = ()
+    """Markdown that follows what matters most, unless it stands in the arguments."""
     further: tuple[Question, ...] = ()
     """Follow-up questions for some of the decisions."""
     compared: tuple[ArgumentNode, ...] = ()
     """The parts of the call that a grant compares on their own, above all the arguments."""
+    nothing_known: bool = False
+    """Whether the host did not say what would happen."""
 
     def questions(self) -> tuple[Question, ...]:
         """Return the approval question and its follow-up questions."""
@@ -58,6 +67,9 @@ class ApprovalRequest:
             acp_kind=self.acp_kind,
             line=self.headline,
             lead=self.lead,
+            title=self.title,
+            said=self.said,
+            texts=self.texts,
         )
         question = Question(
             id=self.id,
@@ -66,8 +78,24 @@ class ApprovalRequest:
             answer_type=AnswerType.SELECT,
             options=tuple(sorted(self.options, key=_place_by_kind)),
             tool=self.tool,
+            nothing_known=self.nothing_known,
         )
-        return (question, *self.further)
+        once_more = self._once_more(question) if self.nothing_known else ()
+        return (question, *self.further, *once_more)
+
+    def _once_more(self, decision: Question) -> Iterator[Question]:
+        """Yield what people are asked before they allow something of which nothing is known."""
+        for number, option in enumerate(decision.options, 1):
+            if decision.allows_unseen(option.value):
+                sure = option.model_copy(update={"label": f"{option.label}, unseen"})
+                yield decision.model_copy(
+                    update={
+                        "id": f"unseen_{number}",
+                        "text": "Allow it without knowing what it will do?",
+                        "options": (sure,),
+                        "when": When(question_id=decision.id, equals=option.value),
+                    }
+                )
 
 
 class Variant(NamedTuple):
@@ -177,6 +205,39 @@ def optional_items(node: ArgumentNode, key: str, noun: str) -> list[ArgumentNode
     """Read the items of an optional array, which must leave space for a few more options."""
     most = MAX_OPTIONS - _EXTRA_OPTIONS
     return node.items(key, min_items=0, max_items=most, noun=noun, required=False)
+
+
+_KINDS: Final = {
+    "allow_once": OptionKind.ALLOW_ONCE,
+    "allow_always": OptionKind.ALLOW_ALWAYS,
+    "reject_once": OptionKind.DENY,
+    "reject_always": OptionKind.DENY,
+}
+"""The kinds of ACP."""
+
+
+def read_options(
+    call: ArgumentNode, value_key: str, label_key: str
+) -> list[tuple[Option, JsonValue]]:
+    """Read the host's options, each with its kind. Their values must be unique."""
+    offered: dict[str, tuple[Option, JsonValue]] = {}
+    for node in call.items("options", min_items=1, max_items=MAX_OPTIONS, noun="options"):
+        if not node.is_object():
+            continue
+        value, label = node.label(value_key), node.label(label_key)
+        if value in offered:
+            message = f"{node.name}.{value_key} {format_value(value)} is already used; ids must be unique."
+            node.fail("duplicate_option", message, value_key)
+        if value is not None and label is not None:
+            kind = node.at("kind").value
+            option = Option(
+                value=value,
+                label=label,
+                kind=_KINDS.get(str(kind), kind_of_value(value)),
+                lasting=LASTING_DENIAL in (kind, value),
+            )
+            offered[value] = option, kind
+    return [*offered.values()]
 
 
 def require_object(node: ArgumentNode, key: str) -> ArgumentNode:

@@ -32,6 +32,9 @@ _NOT_BARE: Final = re.compile(
 """Strings that would be mistaken for something else without quotes."""
 
 
+_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
 class Block(NamedTuple):
     """A part of the context that is shown before the arguments."""
 
@@ -59,17 +62,18 @@ class _Page:
         return f"{text[:begin]}\n[{end - begin} characters are not shown here]\n{text[end:]}"
 
 
-def render_context(lead: Sequence[Block], *groups: JsonValue) -> str | None:
+def render_context(lead: Sequence[Block], *groups: JsonValue, most: int = MAX_TEXT) -> str | None:
     """Render what matters most, then a tool's arguments and the host's notes; None if there is nothing.
 
-    If it is too long to show in full, a line at the top, where no text by an agent can be, says so.
+    If it has more than ``most`` characters, some are left out; a line at the top, where no text by an agent can be,
+    then says so.
     """
     for longest in _LENGTH_LIMITS:
         page = _Page(longest)
         shown = _with_omission_notice(
             page, [_render(block) for block in _blocks(lead, groups, page)]
         )
-        if len(shown) <= MAX_TEXT:
+        if len(shown) <= most:
             return shown or None
     everything = "\n\n".join(
         f"{each.title}\n{each.text}" for each in _blocks(lead, groups, _Page())
@@ -77,7 +81,7 @@ def render_context(lead: Sequence[Block], *groups: JsonValue) -> str | None:
     for longest in _LENGTH_LIMITS[1:]:
         page = _Page(longest)
         shown = _with_omission_notice(page, [_fenced(page.cut(everything))])
-        if len(shown) <= MAX_TEXT:
+        if len(shown) <= most:
             return shown
     raise AssertionError("the shortest limit must always fit")
 
@@ -88,6 +92,21 @@ def inline_code(text: str) -> str:
     fence = "`" * (max((len(run) for run in re.findall("`+", shown)), default=0) + 1)
     blank = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
     return f"{fence}{blank}{shown}{blank}{fence}"
+
+
+def close_fences(markdown: str) -> str:
+    """Close a code block that a text leaves open: what follows it is not the agent's."""
+    fence = ""
+    for line in re.split(r"\r\n|[\r\n]", markdown):
+        found = _FENCE.match(line)
+        if found is None:
+            continue
+        if not fence:
+            is_fence = found[1][0] == "~" or "`" not in found[2]
+            fence = found[1] if is_fence else ""
+        elif found[1].startswith(fence) and not found[2].strip():
+            fence = ""
+    return f"{markdown}\n{fence}" if fence else markdown
 
 
 def _render(block: Block) -> str:

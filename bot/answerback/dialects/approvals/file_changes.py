@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -38,6 +38,7 @@ _LISTS: Final = ("edits", "changes", "fileChanges", "content")
 _PATCH_FILE: Final = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
 _PATCH_BEGIN: Final = "*** Begin Patch"
 _DIFF_HEADER: Final = re.compile(r"^(?:--- .*\n\+\+\+ .*\n|@@)", re.MULTILINE)
+_HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
 _TYPES: Final = {
     "add": "Create",
     "create": "Create",
@@ -244,3 +245,62 @@ def _of_file(path: str | None, verb: str, text: str, *, is_diff: bool) -> Diff:
         return _created(path, text)
     lines = _lines(text)
     return Diff(FileChange(path, verb, 0, len(lines)), "\n".join(f"-{line}" for line in lines))
+
+
+def add_changes(known: Sequence[Diff], more: Sequence[Diff]) -> list[Diff]:
+    """Return the changes in two parts of a call, each once.
+
+    A host may send the same change as its tool's arguments, and as its protocol's diff.
+    """
+    every = [*known]
+    for diff in more:
+        same = next((i for i, each in enumerate(every) if _is_same(each, diff)), None)
+        if same is None:
+            every.append(diff)
+        elif diff.change.verb == "Create":  # says more than an edit of what was empty
+            every[same] = diff
+    return every
+
+
+def _is_same(one: Diff, other: Diff) -> bool:
+    """Whether two diffs are one change of one file, whose path may be given from the host's folder or from the root."""
+    short, long = sorted((each.change.path or "" for each in (one, other)), key=len)
+    if short and not f"/{long}".endswith(f"/{short}"):
+        return False
+    return (
+        one.text == other.text
+        or _changed_lines(one.text) == _changed_lines(other.text)
+        or _makes(one.text, other.text)
+        or _makes(other.text, one.text)
+    )
+
+
+def _changed_lines(diff: str) -> tuple[list[str], list[str]]:
+    """Return the lines that a diff removes and adds."""
+    lines = [line for line in diff.split("\n") if not line.startswith(("--- ", "+++ "))]
+    removed, added = ([line[1:] for line in lines if line.startswith(mark)] for mark in "-+")
+    return removed, added
+
+
+def _makes(hunks: str, whole: str) -> bool:
+    """Whether a unified diff turns the old text of a diff with all lines into its new text."""
+    if _DIFF_HEADER.search(hunks) is None or _DIFF_HEADER.search(whole) is not None:
+        return False
+    old, new = (
+        [line[1:] for line in whole.split("\n") if line[:1] in marks] for marks in (" -", " +")
+    )
+    made: list[str] = []
+    at = 0
+    for line in hunks[hunks.index("@@") :].split("\n") if "@@" in hunks else ():
+        if begins := _HUNK.match(line):
+            start = max(int(begins[1]) - 1, at)
+            made += old[at:start]
+            at = start
+        elif line[:1] in {" ", "-"}:
+            if old[at : at + 1] != [line[1:]]:
+                return False
+            made += [line[1:]] if line[0] == " " else []
+            at += 1
+        elif line[:1] == "+":
+            made.append(line[1:])
+    return [*made, *old[at:]] == new

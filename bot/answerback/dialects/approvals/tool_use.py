@@ -10,9 +10,21 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core import headline
+from answerback.core.form import MAX_PLAN, MAX_TEXT
 from answerback.core.headline import McpTool, ToolKind
-from answerback.dialects.approvals.arguments_markdown import Block, inline_code, render_context
-from answerback.dialects.approvals.file_changes import PATHS, Diff, read_changes
+from answerback.core.strict_json import nodes
+from answerback.dialects.approvals.arguments_markdown import (
+    Block,
+    close_fences,
+    inline_code,
+    render_context,
+)
+from answerback.dialects.approvals.file_changes import (
+    PATHS,
+    Diff,
+    add_changes,
+    read_changes,
+)
 
 Json = dict[str, JsonValue]
 
@@ -23,7 +35,6 @@ _SHELL_RUNS: Final = re.compile(rf"{_SHELLS.pattern} -l?c ")
 _SHELL_PARTS: Final = 3
 """A shell, its option, and the script."""
 _DESCRIPTION: Final = "description"
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
 class ToolUse(NamedTuple):
@@ -51,6 +62,9 @@ def describe(
     acp_kind: JsonValue = None,
     line: str | None = None,
     lead: Sequence[Block] = (),
+    title: str | None = None,
+    said: Sequence[str] = (),
+    texts: Sequence[str] = (),
 ) -> ToolUse:
     """Describe the use of a tool.
 
@@ -60,6 +74,9 @@ def describe(
         acp_kind: what the tool does, as ACP says it.
         line: what would be allowed, where that is not the use of the tool.
         lead: what is shown first.
+        title: the host's words for it, which lead: as the headline where nothing better is known, or above the rest.
+        said: what else the host says of it, which follows them.
+        texts: Markdown that follows what matters most, unless it stands in the arguments.
     """
     mcp = McpTool(server, tool) if server else headline.mcp_tool(tool)
     kind = ToolKind.MCP if mcp else headline.kind_of(tool, acp_kind)
@@ -68,13 +85,39 @@ def describe(
     parts = None
     if line is None and isinstance(arguments, dict | None) and kind in _DESCRIBERS:
         parts = _DESCRIBERS[kind](kind, arguments or {}, notes)
+    known = _strings(arguments)
+    is_plan = kind is ToolKind.PLAN
+    leading = [each for each in (title, *said) if each and not _is_in(each, known)]
+    following = [each for each in texts if not _is_in(each, known)]
     if parts is None:
-        line = line or (headline.call(mcp) if mcp else headline.use(tool, arguments))
+        line = line or (headline.call(mcp) if mcp else title or headline.use(tool, arguments))
         parts = _other(line, arguments, notes)
+        leading = [each for each in leading if each != parts.headline]
+    blocks = [
+        *lead,
+        *map(_markdown, leading),
+        *parts.lead,
+        *map(_markdown, following),
+    ]
+    most = MAX_PLAN if is_plan else MAX_TEXT
     return ToolUse(
         headline.fit(parts.headline),
-        render_context([*lead, *parts.lead], parts.arguments or None, parts.notes or None),
+        render_context(blocks, parts.arguments or None, parts.notes or None, most=most),
     )
+
+
+def _markdown(text: str) -> Block:
+    return Block("", close_fences(text), None)
+
+
+def _strings(value: JsonValue) -> list[str]:
+    """Return all texts in arguments."""
+    return [each for each in nodes(value) if isinstance(each, str)]
+
+
+def _is_in(text: str, known: Sequence[str]) -> bool:
+    """Whether a text stands whole in one that is shown anyway."""
+    return any(text.strip() in each for each in known)
 
 
 def _shell(_kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
@@ -129,24 +172,13 @@ def _agents_description(rest: Json) -> list[Block]:
 def _edit(_kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
     read = read_changes(fields, creates=True)
     from_notes = read_changes(notes, creates=False)
-    diffs = [*read.diffs]
-    # A host may send the same change twice: as its tool's arguments, and as its protocol's diff.
-    diffs += [
-        diff for diff in from_notes.diffs if not any(_is_same(diff, each) for each in read.diffs)
-    ]
+    diffs = add_changes(read.diffs, from_notes.diffs)
     rest = {**read.rest}
     lead = [*map(_diff_block, diffs), *_agents_description(rest)]
     changes = [diff.change for diff in diffs] or _unknown_change(fields, notes)
     if fields and not changes:
         return None
     return _Parts(headline.change_files(changes), lead, rest, from_notes.rest)
-
-
-def _is_same(one: Diff, other: Diff) -> bool:
-    """Whether two diffs are one change of one file, whose path may be given from the host's folder or from the root."""
-    paths = [each.change.path or "" for each in (one, other)]
-    short, long = sorted(paths, key=len)
-    return one.text == other.text and (not short or f"/{long}".endswith(f"/{short}"))
 
 
 def _diff_block(diff: Diff) -> Block:
@@ -183,32 +215,23 @@ def _path(fields: Json, notes: Json) -> str | None:
 
 
 def _plan(_kind: ToolKind, fields: Json, notes: Json) -> _Parts:
-    plan, rest = fields.get("plan"), {**fields}
+    plan, rest, file = fields.get("plan"), {**fields}, fields.get("planFilePath")
     lead = []
     if isinstance(plan, str) and plan.strip():
         del rest["plan"]
-        lead.append(Block("", _closed(plan), None))
+        named = inline_code(headline.file_name(file)) if isinstance(file, str) and file else ""
+        lead.append(_markdown(plan)._replace(title=named))
     return _Parts(headline.APPROVE_PLAN, lead, rest, notes)
-
-
-def _closed(markdown: str) -> str:
-    """Close a code block that a text leaves open: what follows it is not the agent's."""
-    fence = ""
-    for line in re.split(r"\r\n|[\r\n]", markdown):
-        found = _FENCE.match(line)
-        if found is None:
-            continue
-        if not fence:
-            is_fence = found[1][0] == "~" or "`" not in found[2]
-            fence = found[1] if is_fence else ""
-        elif found[1].startswith(fence) and not found[2].strip():
-            fence = ""
-    return f"{markdown}\n{fence}" if fence else markdown
 
 
 def _first(fields: Json, *keys: str) -> str | None:
     texts = (fields.get(key) for key in keys)
     return next((text for text in texts if isinstance(text, str) and text.strip()), None)
+
+
+def _read(_kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
+    path = _path(fields, notes)
+    return None if path is None else _Parts(headline.read(path), [], fields, notes)
 
 
 def _fetch(_kind: ToolKind, fields: Json, notes: Json) -> _Parts | None:
@@ -237,7 +260,9 @@ def _other(line: str, arguments: JsonValue, notes: Json) -> _Parts:
     from_notes, notes = read_changes(notes, creates=False)
     # The names in it stand nowhere else.
     whole = [Block("", line)] if headline.fit(line) != line else []
-    return _Parts(line, [*whole, *map(_diff_block, (*diffs, *from_notes))], arguments, notes)
+    return _Parts(
+        line, [*whole, *map(_diff_block, add_changes(diffs, from_notes))], arguments, notes
+    )
 
 
 _DESCRIBERS: Final[dict[ToolKind, Callable[[ToolKind, Json, Json], _Parts | None]]] = {
@@ -246,6 +271,7 @@ _DESCRIBERS: Final[dict[ToolKind, Callable[[ToolKind, Json, Json], _Parts | None
     ToolKind.DELETE: _place,
     ToolKind.MOVE: _place,
     ToolKind.PLAN: _plan,
+    ToolKind.READ: _read,
     ToolKind.FETCH: _fetch,
     ToolKind.WEB_SEARCH: _search,
     ToolKind.SEARCH: _search,

@@ -63,7 +63,7 @@ async def test_every_refusal_is_the_single_actions_and_stops_no_other(api: Serve
     only_once = approval() | {
         "name": "session/request_permission",
         "arguments": {
-            "toolCall": {"toolCallId": "c1", "title": "Run"},
+            "toolCall": {"toolCallId": "c1", "rawInput": {"command": "make"}},
             "options": [
                 {"optionId": "a", "name": "Once", "kind": "allow_once"},
                 {"optionId": "b", "name": "Once, in a copy", "kind": "allow_once"},

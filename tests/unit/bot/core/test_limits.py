@@ -51,6 +51,18 @@ def test_the_length_limit_of_texts_and_contexts() -> None:
         assert codes({key: "x" * 20_001}) == [("too_long", f"/questions/0/{key}")]
 
 
+@pytest.mark.rule("HOOK-10")
+@edge("MAX_PLAN")
+def test_a_plan_of_250_000_characters_is_shown_whole() -> None:
+    for length, is_whole in ((250_000, True), (250_001, False)):
+        arguments: dict[str, Any] = {
+            "tool_name": "ExitPlanMode",
+            "tool_input": {"plan": "x" * length},
+        }
+        form = registry.parse_call("PermissionRequest", arguments).form
+        assert (form.questions[0].context == "x" * length) is is_whole
+
+
 @edge("MAX_LABEL")
 def test_the_length_limit_of_ids_and_options() -> None:
     assert codes({"id": "x" * 1_000}) == []

@@ -348,3 +348,26 @@ async def test_people_read_in_which_project_a_session_works(
     assert await editor.next() == response
     origin = (await service.newest()).request.origin
     assert (origin.project, origin.folder, origin.session) == ("shop", "/srv/shop", "s1")
+
+
+@pytest.mark.rule("ACP-8")
+async def test_what_a_person_replies_goes_with_the_editors_next_prompt(
+    service: Served, editor: Editor
+) -> None:
+    """The case "acp-reply-words-lost": the answer to a permission request has no place for words."""
+    for request_id, session in ((7, "s1"), (8, "s2")):
+        await editor.prompt(permission(request_id, session))
+        assert (await editor.next())["id"] == request_id
+        ask = await service.newest(request_id - 6)
+        await service.act(ask, **{**REPLY, "text": f"Zig, on {session}"})
+        received = [await editor.next(), await editor.next()]
+        assert selected("no", request_id) in [
+            json.loads(each["params"]["line"]) for each in received if each["method"] == "_heard"
+        ]
+    block = {"type": "text", "text": "Go on"}
+    expected = {"type": "text", "text": 'The user was asked "Run make" and replied: Zig, on s1'}
+    for blocks in ([expected, block], [block]):
+        params = {"sessionId": "s1", "prompt": [block], "say": []}
+        await editor.send({"id": 9, "method": "session/prompt", "params": params})
+        prompted = await editor.next()
+        assert (prompted["method"], prompted["params"]["prompt"]) == ("_prompted", blocks)

@@ -218,7 +218,8 @@ def test_acps_options_of_one_name_are_told_apart_by_their_kind() -> None:
     assert "always" in labels[1]
     for option in ("o1", "o2"):
         outcome = {"outcome": "selected", "optionId": option}
-        assert rendered(act(ask, Answer(value=option))) == {"outcome": outcome}
+        twice = act(ask, Answer(value=option), Answer(value=option))
+        assert rendered(twice) == {"outcome": outcome}, "a title alone does not say what it will do"
 
 
 @pytest.mark.rule("APPROVAL-8", "CONFIRM-4")

@@ -1,0 +1,38 @@
+"""In the terminal: what nobody knows anything of is allowed only after one more question."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from answerback_client import Ask
+from tests.unit.bot.api.test_unseen import unknown
+from tests.unit.bot.terminal_support import Terminal, open_terminal
+
+
+@pytest.fixture
+async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
+    async with open_terminal(tmp_path) as made:
+        yield made
+
+
+async def asked(terminal: Terminal) -> Ask:
+    url = f"{terminal.service.url}/v1/asks"
+    async with terminal.service.http.post(url, json=unknown()) as made:
+        return await terminal.client.get(str((await made.json())["id"]))
+
+
+@pytest.mark.rule("APPROVAL-11")
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [("1\r1\r", "once"), ("1\rq\r2\r", "no"), ("2\r", "no")],
+    ids=["meant", "not meant", "denied"],
+)
+async def test_a_person_is_asked_once_more(terminal: Terminal, keys: str, answer: str) -> None:
+    result = await terminal.walked(await asked(terminal), keys)
+    assert result.json["answers"]["decision"] == answer  # type: ignore[call-overload, index]  # JSON
+    shown = terminal.screen.text
+    assert "did not say what it will do." in shown
+    assert ("Yes, unseen" in shown) is keys.startswith("1")
