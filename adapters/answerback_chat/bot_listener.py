@@ -112,6 +112,10 @@ class BotMessageListener(Platform[B]):
                 logger.warning("A typed message could not be handled: %s", error, extra=extra)
                 self._typed.tell_author_once(typed, self._escape(self.labels.text_not_saved))
 
+    def tell(self, typed: B, sentence: str, *, is_refused: bool = True) -> None:
+        """Tell the author of a message what became of it."""
+        self._typed.tell_author_once(typed, self._escape(sentence), is_refused=is_refused)
+
     def typed_text(self, typed: B) -> str:
         return typed.text
 
@@ -121,16 +125,21 @@ class BotMessageListener(Platform[B]):
             return ""
         return self._escape(self.labels.which_one_quote if meant else self.labels.nothing_open)
 
+    def edit_note(self, typed: B, *, is_known: bool) -> str:
+        """Empty for what people may have written to each other, as in `disambiguation_note`."""
+        is_meant = is_known or typed.called or not typed.in_group
+        return self._escape(self.labels.edit_not_read) if is_meant else ""
+
+    def files_note(self, typed: B) -> str:
+        return self._escape(self.labels.files_left_out)
+
     async def mark_taken(self, typed: B) -> None:
         await self._react(typed, self.taken_mark)
 
-    async def tell_author(self, typed: B, text: str) -> None:
+    async def tell_author(self, typed: B, text: str, *, is_refused: bool = True) -> None:
         """Send the author a direct message, or if they cannot get one, reply in place."""
-        try:
-            await retry(lambda: self._react(typed, self.refused_mark))
-        except PlatformError as error:
-            extra = {"action": "mark_missing", "code": error.code}
-            logger.info("A message could not be marked: %s", error, extra=extra)
+        if is_refused:
+            await self._mark_refused(typed)
         if typed.in_group:
             try:
                 await self._tell(self._send_direct, typed, text)
@@ -141,6 +150,13 @@ class BotMessageListener(Platform[B]):
             else:
                 return
         await self._tell(self._send_in_place, typed, text)
+
+    async def _mark_refused(self, typed: B) -> None:
+        try:
+            await retry(lambda: self._react(typed, self.refused_mark))
+        except PlatformError as error:
+            extra = {"action": "mark_missing", "code": error.code}
+            logger.info("A message could not be marked: %s", error, extra=extra)
 
     async def _tell(self, send: Callable[[B, str], Awaitable[None]], typed: B, text: str) -> None:
         """Send a note, and again if that cannot show it twice."""

@@ -185,6 +185,9 @@ class TypedEntries(ABC, Generic[C]):
             changed = self._labels.selection_changed.format(submit=spec.title)
             if unseen := check_selection(tuple(selected), entry.digest, changed):
                 return None, (lambda: self._tell(click, unseen),)
+        if click.typed is not None and not click.text.strip():
+            missing = Problem(pointer="", code="text_missing", message=self._labels.text_missing)
+            return None, (lambda: self._tell(click, [missing]),)
         each = spec.inputs[entry.page]
         entered: dict[str, JsonValue] = {each.id: self._entered(click, each)}
         if not spec.inputs[0].is_typed:

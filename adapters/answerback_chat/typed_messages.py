@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from answerback.core.ask import Ask
 from answerback.core.errors import NotDoneError, PlatformError, PlatformUnavailableError
@@ -35,7 +35,15 @@ class Message(Protocol):
 
     @property
     def at(self) -> float | None:
-        """When it was typed, by the platform's clock."""
+        """When it was typed or, if it was edited, when that was done, by the platform's clock."""
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether this is a message of before, with another text."""
+
+    @property
+    def has_files(self) -> bool:
+        """Whether it has more than its text, such as a picture, a file or a voice message."""
 
 
 M = TypeVar("M", bound=Message)
@@ -67,10 +75,35 @@ class Platform(Protocol[M_contra]):
     def moved_note(self, ask: Ask) -> str:
         """Return the note to the author of a message that was meant for an open ask where it no longer is."""
 
+    def edit_note(self, message: M_contra, *, is_known: bool) -> str:
+        """Return the note to the author of an edit that is not read; empty: no note.
+
+        Args:
+            is_known: whether the message was taken as an answer, as far as this process remembers.
+        """
+
+    def files_note(self, message: M_contra) -> str:
+        """Return the note to the author of a message whose text was taken without what came with it."""
+
     async def mark_taken(self, message: M_contra) -> None: ...
 
-    async def tell_author(self, message: M_contra, text: str) -> None:
-        """Notify the author, visible to as few others as possible; retries what can be repeated without doubling it."""
+    async def tell_author(self, message: M_contra, text: str, *, is_refused: bool = True) -> None:
+        """Notify the author, visible to as few others as possible; retries what can be repeated without doubling it.
+
+        Args:
+            is_refused: whether their message was not taken, which may also be marked.
+        """
+
+
+class Handled(NamedTuple):
+    """A message that was meant for an ask, as it was read."""
+
+    text: str
+    is_taken: bool
+
+
+MAX_REMEMBERED: Final = 1_000
+"""Messages whose texts are remembered, so that an edit that mends one is taken. They are not stored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +118,8 @@ class TypedMessageHandler(Generic[M]):
     platform: Platform[M]
     background: BackgroundTasks
     fence: Callable[[], Fence | None] = lambda: None
+    _handled: dict[str, Handled] = field(default_factory=dict, init=False, repr=False)
+    """The messages that were read last, by their ids."""
 
     async def handle(self, message: M) -> None:
         """Take and mark one message, or tell its author why it is not taken.
@@ -93,27 +128,62 @@ class TypedMessageHandler(Generic[M]):
             StoreError: nothing is known to be saved; handle the message again.
             PlatformError: which ask it is for cannot be determined yet; handle the message again.
         """
-        if await self.asks.draft(_notified_key(message)) is not None:
+        text = self.platform.typed_text(message)
+        if await self._is_dealt_with(message, text):
             return
         candidates = await self.platform.find_candidates(message)
         if len(candidates) != 1:
             if note := self.platform.disambiguation_note(message, candidates):
+                self.remember(message, text, is_taken=False)
                 self.tell_author_once(message, note)
             return
         [ask] = candidates
         if is_left_behind(ask):
             self.tell_author_once(message, await self._note_of_moved(ask, message))
             return
-        typed = TypedText(self.platform.typed_text(message))
+        typed = TypedText(text)
         shown = await self.platform.read_shown(ask) if ask.opened.shown is None else None
         intent = Intent(ask.id, typed, delivery=message.delivery, at=message.at, shown=shown)
         result = await self.asks.apply(intent, message.actor, fence=self.fence())
-        if isinstance(result, Acted):
+        if isinstance(result, Acted) and result.repeated and message.is_edit:
+            await self._tell_of_edit(message, is_known=True)
+        elif isinstance(result, Acted):
+            self.remember(message, text, is_taken=True)
             self.background.spawn("mark", retry(lambda: self.platform.mark_taken(message)))
+            if message.has_files and not result.repeated:
+                note = self.platform.files_note(message)
+                self.tell_author_once(message, note, is_refused=False)
         elif result.why is RejectReason.UNCHECKED:
             raise PlatformUnavailableError("It is not known yet whether the author may answer")
         else:
+            self.remember(message, text, is_taken=False)
             self.tell_author_once(message, self.platform.refusal(result, message))
+
+    def remember(self, message: M, text: str, *, is_taken: bool) -> None:
+        """Remember a message that was read, for when it is edited."""
+        while len(self._handled) >= MAX_REMEMBERED:
+            del self._handled[next(iter(self._handled))]
+        self._handled[message.delivery] = Handled(text, is_taken)
+
+    async def _is_dealt_with(self, message: M, text: str) -> bool:
+        """Whether a message says nothing new. Of edits, only one that mends a refused message is read."""
+        if not message.is_edit:
+            return await self.asks.draft(_notified_key(message)) is not None
+        before = self._handled.get(message.delivery)
+        if before is None or before.is_taken:
+            if before is None or before.text != text:  # platforms also report other changes
+                await self._tell_of_edit(message, is_known=before is not None)
+            return True
+        return before.text == text
+
+    async def _tell_of_edit(self, message: M, *, is_known: bool) -> None:
+        note, key = (
+            self.platform.edit_note(message, is_known=is_known),
+            f"edited:{message.delivery}",
+        )
+        if note and await self.asks.draft(key) is None:
+            await self.asks.save_draft(key, value=True)
+            self.tell_author_once(message, note, is_refused=False)
 
     async def _note_of_moved(self, left_behind: Ask, message: M) -> str:
         ask = await self.asks.get(left_behind.id)
@@ -122,15 +192,15 @@ class TypedMessageHandler(Generic[M]):
             return self.platform.refusal(Rejected(why, ask), message)
         return self.platform.moved_note(ask)
 
-    def tell_author_once(self, message: M, text: str) -> None:
-        """Tell the author why their message was not taken, once, in the background."""
+    def tell_author_once(self, message: M, text: str, *, is_refused: bool = True) -> None:
+        """Tell the author what became of their message, once, in the background."""
 
         async def tell_author_once() -> None:
             try:
-                await self.platform.tell_author(message, text)
+                await self.platform.tell_author(message, text, is_refused=is_refused)
             except PlatformError as error:
                 extra = {"action": "note_missing", "code": error.code}
-                template = "The author of a message could not be told why it was not taken: %s"
+                template = "The author of a message could not be told what became of it: %s"
                 logger.warning(template, error, extra=extra)
                 if isinstance(error, NotDoneError) or not isinstance(
                     error, PlatformUnavailableError

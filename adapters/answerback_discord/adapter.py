@@ -51,6 +51,8 @@ logger = logging.getLogger(__name__)
 
 LEASE: Final = "discord gateway"
 """The lease held by the process that is connected to the gateway."""
+_EVENTS: Final = ("INTERACTION_CREATE", "MESSAGE_CREATE", "MESSAGE_UPDATE", *HANDLED_EVENTS)
+"""The events that the gateway is asked for."""
 
 
 class DiscordSurface(ChatSurface):
@@ -127,10 +129,7 @@ class DiscordSurface(ChatSurface):
                 content=settings.message_content,
                 shards=settings.shards,
                 outage=self._outage,
-                handlers={
-                    name: partial(self._dispatch, name)
-                    for name in ("INTERACTION_CREATE", "MESSAGE_CREATE", *HANDLED_EVENTS)
-                },
+                handlers={name: partial(self._dispatch, name) for name in _EVENTS},
                 on_lost=self._missed.mark_disconnected,
                 on_connected=self._gateway_connected,
                 first_pause=paces.first_pause,
@@ -232,6 +231,8 @@ class DiscordSurface(ChatSurface):
             self._background.spawn("click", self._answer_gateway(body))
         elif name == "MESSAGE_CREATE":
             self._background.spawn("message", self._handle_message(body))
+        elif name == "MESSAGE_UPDATE":
+            self._background.spawn("edit", self._message_listener.handle_edit(body))
         else:
             self._background.spawn("event", self._events.handle_event(name, body))
 

@@ -25,6 +25,7 @@ from answerback_chat.control_codec import (
     Control,
     Verb,
     decode,
+    list_of,
     object_of,
     objects_of,
     parse_index,
@@ -136,6 +137,12 @@ class TypedMessage(NamedTuple):
     mentioned: frozenset[str]
     called: bool
     """Whether the text itself mentions the bot; the mention that a reply implies does not count."""
+    has_files: bool = False
+    edited_at: float | None = None
+
+    @property
+    def is_edit(self) -> bool:
+        return self.edited_at is not None
 
     @property
     def delivery(self) -> str:
@@ -147,7 +154,7 @@ class TypedMessage(NamedTuple):
 
     @property
     def at(self) -> float | None:
-        return snowflake_time(self.id)
+        return self.edited_at or snowflake_time(self.id)
 
 
 class _User(TypedDict, total=False):
@@ -279,7 +286,9 @@ def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMess
     content = text = text_of(body.get("content"))
     for mention in (f"<@{bot_id}>", f"<@!{bot_id}>"):
         text = text.replace(mention, "")
-    if actor is None or not content.strip():
+    has_files = any(list_of(body.get(each)) for each in ("attachments", "sticker_items"))
+    has_files = has_files or bool(object_of(body.get("poll")))
+    if actor is None or not (content.strip() or has_files):
         return None
     return TypedMessage(
         id=number,
@@ -290,7 +299,17 @@ def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMess
         replied=_referenced_message(body, channel_id, bot_id),
         mentioned=frozenset(str(each.get("id")) for each in objects_of(body.get("mentions"))),
         called=text != content,
+        has_files=has_files,
     )
+
+
+def parse_edited_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMessage | None:
+    """Parse a message that a person has edited; None if something else of it has changed, such as a link's preview.
+
+    https://docs.discord.com/developers/events/gateway-events#message-update
+    """
+    typed = parse_typed_message(body, bot_id) if body.get("edited_timestamp") else None
+    return typed and typed._replace(edited_at=changed_at(body))
 
 
 def live_message_control(message: Mapping[str, JsonValue]) -> Control | None:

@@ -39,9 +39,20 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
     async def handle_message(self, body: Json) -> None:
         """Handle one message, if it is meant for us. Discord never resends a message, so failures are retried here."""
         bot_id = self.identity.bot_user or ""
-        typed = parse.parse_typed_message(body, bot_id)
+        await self._take_if_addressed(parse.parse_typed_message(body, bot_id), bot_id)
+
+    async def handle_edit(self, body: Json) -> None:
+        bot_id = self.identity.bot_user or ""
+        await self._take_if_addressed(parse.parse_edited_message(body, bot_id), bot_id)
+
+    async def _take_if_addressed(self, typed: TypedMessage | None, bot_id: str) -> None:
         if typed is not None and _is_addressed(typed, bot_id):
             await self.take(typed)
+
+    async def mark_taken(self, typed: TypedMessage) -> None:
+        await super().mark_taken(typed)
+        if typed.is_edit:
+            await self._react(typed, self.refused_mark, method="DELETE")
 
     def refusal(self, rejected: Rejected, typed: TypedMessage) -> str:
         return private_notes.rejection_text(rejected, self.labels, typed.actor.person.user_id)
@@ -101,16 +112,24 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         body: Json = {
             "content": content,
             "allowed_mentions": {"parse": []},
-            "nonce": typed.id,
+            "nonce": _nonce(typed),
             "enforce_nonce": True,
         }
         if channel_id == typed.chat:
             body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
         await self.calls.request("POST", f"/channels/{channel_id}/messages", body)
 
-    async def _react(self, typed: TypedMessage, mark: str) -> None:
+    async def _react(self, typed: TypedMessage, mark: str, method: str = "PUT") -> None:
         path = f"/channels/{typed.chat}/messages/{typed.id}/reactions/{quote(mark)}/@me"
-        await self.calls.request("PUT", path)
+        await self.calls.request(method, path)
+
+
+def _nonce(typed: TypedMessage) -> str:
+    """Return what tells the note about a message from others for a few minutes, in at most 25 characters.
+
+    https://docs.discord.com/developers/resources/message#create-message
+    """
+    return typed.id if typed.edited_at is None else f"{typed.id}e{int(typed.edited_at) % 1_000}"
 
 
 def _url_of(typed: TypedMessage) -> str:

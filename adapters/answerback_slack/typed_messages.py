@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -22,7 +22,7 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Rejected
 from answerback.presentation import responders, text_fitting
 from answerback_chat.background_tasks import BackgroundTasks
-from answerback_chat.control_codec import Control, Verb, text_of
+from answerback_chat.control_codec import Control, Verb, list_of, object_of, text_of
 from answerback_chat.retry import retry
 from answerback_chat.typed_messages import Platform, TypedMessageHandler
 from answerback_slack import ids, people_text, private_notes
@@ -68,6 +68,12 @@ class TypedMessage:
     person: Person
     text: str
     is_direct: bool
+    has_files: bool = False
+    edited_at: float | None = None
+
+    @property
+    def is_edit(self) -> bool:
+        return self.edited_at is not None
 
     @property
     def actor(self) -> Actor:
@@ -75,7 +81,7 @@ class TypedMessage:
 
     @property
     def at(self) -> float | None:
-        return seconds_from_ts(self.where.ts)
+        return self.edited_at or seconds_from_ts(self.where.ts)
 
     @property
     def delivery(self) -> str:
@@ -84,8 +90,16 @@ class TypedMessage:
 
 def typed_message_from_event(event: Mapping[str, object]) -> TypedMessage | None:
     """Parse the typed message of an event; None if no person typed one."""
-    is_direct = event.get("channel_type") == "im"
-    return parse_typed_message(event, text_of(event.get("channel")), is_direct=is_direct)
+    channel, is_direct = text_of(event.get("channel")), event.get("channel_type") == "im"
+    if event.get("subtype") != "message_changed":
+        return parse_typed_message(event, channel, is_direct=is_direct)
+    # https://docs.slack.dev/reference/events/message/message_changed
+    message, before = object_of(event.get("message")), object_of(event.get("previous_message"))
+    at = seconds_from_ts(object_of(message.get("edited")).get("ts"))
+    if at is None or message.get("text") == before.get("text"):
+        return None  # not its text has changed, but for example the preview of a link
+    typed = parse_typed_message(message, channel, is_direct=is_direct)
+    return typed and replace(typed, edited_at=at)
 
 
 def parse_typed_message(
@@ -96,11 +110,19 @@ def parse_typed_message(
         return None
     user, text = id_of(message.get("user"), ids.USER), text_of(message.get("text"))
     ts, thread = id_of(message.get("ts"), ids.TS), id_of(message.get("thread_ts"), ids.TS)
-    if message.get("bot_id") or not (user and text and ids.CHANNEL.fullmatch(channel) and ts):
+    has_files = bool(list_of(message.get("files")))
+    is_of_bot = bool(message.get("bot_id"))
+    if (
+        is_of_bot
+        or not ids.CHANNEL.fullmatch(channel)
+        or user is None
+        or ts is None
+        or not (text or has_files)
+    ):
         return None
     # The first message of a thread is in the channel itself.
     where = MessageLocation(channel, ts, None if thread == ts else thread)
-    return TypedMessage(where, Person(surface="slack", user_id=user), text, is_direct)
+    return TypedMessage(where, Person(surface="slack", user_id=user), text, is_direct, has_files)
 
 
 @dataclass(eq=False)
@@ -127,7 +149,7 @@ class TypedMessageListener(Platform[TypedMessage]):
         """
         if self.is_addressed(message):
             await self._handler.handle(message)
-        elif message.where.thread is not None:
+        elif message.where.thread is not None and message.text.strip() and not message.is_edit:
             self.later.spawn("offer", self._offer(message, message.where.thread))
 
     def is_addressed(self, message: TypedMessage) -> bool:
@@ -158,6 +180,12 @@ class TypedMessageListener(Platform[TypedMessage]):
             return escape(self.labels.nothing_open)
         own_threads = message.where.thread is None and all(map(_started_thread, meant))
         return escape(self.labels.which_one_thread if own_threads else self.labels.which_one)
+
+    def edit_note(self, message: TypedMessage, *, is_known: bool) -> str:
+        return escape(self.labels.edit_not_read)
+
+    def files_note(self, message: TypedMessage) -> str:
+        return escape(self.labels.files_left_out)
 
     def moved_note(self, ask: Ask) -> str:
         text, _ = people_text.moved_note(ask.destination, self.labels)
@@ -233,7 +261,12 @@ class TypedMessageListener(Platform[TypedMessage]):
         return _with_link(text, rejected.ask)
 
     async def tell_author(
-        self, message: TypedMessage, text: str, blocks: Sequence[Block] | None = None
+        self,
+        message: TypedMessage,
+        text: str,
+        blocks: Sequence[Block] | None = None,
+        *,
+        is_refused: bool = True,
     ) -> None:
         await self.notes.send(text, message.person.user_id, message.where, blocks=blocks)
 

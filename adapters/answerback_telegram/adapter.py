@@ -14,7 +14,7 @@ from aiohttp import web
 
 from answerback.core.ask import Destination
 from answerback.core.errors import PlatformError, StoreError
-from answerback.ports.commands import COMMAND
+from answerback.ports import commands
 from answerback.ports.plugin import Host
 from answerback.ports.surface import Asks, SupportsPlaceGroups
 from answerback_chat.background_tasks import BackgroundTasks
@@ -24,7 +24,7 @@ from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.paces import PACES, Paces
 from answerback_chat.retry import retry
-from answerback_telegram import inbox_view
+from answerback_telegram import inbox_view, parse
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.connection import UpdatePoller
 from answerback_telegram.errors import TOKEN_REFUSED
@@ -40,7 +40,7 @@ from answerback_telegram.parse import (
     SURFACE,
     TypedMessage,
     is_id,
-    parse_typed_message,
+    message_id,
     public_group,
     query_id,
 )
@@ -173,22 +173,62 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
             return
         if (bot := self._identity.bot_user) is None:
             raise StoreError("Telegram has not said yet who the bot is, so what is typed waits")
-        typed = parse_typed_message(update, bot, self._helpers.bot_name)
+        typed = parse.parse_typed_message(update, bot, self._helpers.bot_name)
         if typed is None:
             await self._events.handle_event(update)
-        elif typed.command == COMMAND:
-            response = await self._interactions.receive({"typed": typed.as_command()})
-            self._background.spawn("command", self._follow_up(response))
+        elif typed.is_foreign:
+            if typed.is_addressed:
+                self._listener.tell(typed, self._labels.forward_not_read)
+        elif self._listener.is_rest_of_album(typed):
+            pass
         elif typed.command:
-            self._background.spawn("inbox", self._inbox.send(typed))
+            await self._handle_command(typed)
         elif not await self._take_entry(typed):
             await self._listener.handle_message(typed)
+
+    async def _handle_command(self, typed: TypedMessage) -> None:
+        """Carry out a command. One that is not known may be for another bot, unless it is sent to this one."""
+        labels, tell = self._labels, self._listener.tell
+        match typed.command:
+            case parse.CANCEL if await self._cancel(typed):
+                pass
+            case _ if typed.is_edit and typed.is_addressed:
+                tell(typed, labels.edit_not_read, is_refused=False)
+            case _ if typed.is_edit:
+                pass
+            case parse.START | parse.INBOX:
+                self._background.spawn("inbox", self._inbox.send(typed))
+            case commands.COMMAND:
+                response = await self._interactions.receive({"typed": typed.as_command()})
+                self._background.spawn("command", self._follow_up(response))
+            case parse.HELP if typed.is_addressed:
+                tell(typed, labels.how_to_answer, is_refused=False)
+            case parse.CANCEL if typed.is_addressed:
+                tell(typed, labels.nothing_to_cancel)
+            case name if typed.is_addressed:
+                tell(typed, labels.unknown_command.format(command=f"/{name}"))
+            case _:
+                pass
+
+    async def _cancel(self, typed: TypedMessage) -> bool:
+        """Close the request that a person replied to, or the last one that they were sent; False: there is none."""
+        awaited = await retry(lambda: self._entries.awaited(typed.chat, typed.actor))
+        for request in filter(None, (typed.replied, awaited)):
+            if (entry := await retry(partial(self._entries.find, request))) is not None:
+                cancel = {"typed": typed.as_cancel(request, entry)}
+                response = await self._interactions.receive(cancel)
+                self._background.spawn("cancel", self._follow_up(response))
+                return True
+        return False
 
     async def _take_entry(self, typed: TypedMessage) -> bool:
         """Take a message as what one of our messages asked for; return whether it was that."""
         replied, sent = typed.replied, typed.quoted_at
-        if replied is None and typed.is_addressed:
+        if replied is None and typed.is_addressed and not typed.is_edit:
             replied = await retry(lambda: self._entries.awaited(typed.chat, typed.actor))
+            if replied is not None and await self._is_for_newer(typed, replied):
+                self._listener.tell(typed, self._labels.which_one_quote)
+                return True
         if replied is None:
             return False
         is_new = sent is not None and typed.at is not None and typed.at - sent < _NEW_SECONDS
@@ -198,8 +238,16 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         if entry is None:
             return False
         response = await self._interactions.receive({"typed": typed.as_entry(replied, entry)})
+        self._listener.remember(typed)
         self._background.spawn("entry", self._follow_up(response))
         return True
+
+    async def _is_for_newer(self, typed: TypedMessage, request: str) -> bool:
+        """Whether a message may be for an ask that appeared below the request which its author was sent before."""
+        entry, number = await retry(partial(self._entries.find, request)), message_id(request) or 0
+        candidates = await self._listener.find_candidates(typed) if entry else ()
+        others = (ask for ask in candidates if entry and ask.id != entry.control.ask_id)
+        return any((message_id((ask.message or {}).get("id")) or 0) > number for ask in others)
 
     async def _answer(self, click: str, response: ClickResponse) -> None:
         """Answer a click, and do what follows; neither waits for the other."""

@@ -25,7 +25,7 @@ from answerback_chat.ticked_inbox import ticked_digest
 from answerback_telegram import keyboards, limits, question_context
 from answerback_telegram.html_text import escape, fit_line, shorten_line
 from answerback_telegram.keyboards import Json
-from answerback_telegram.parse import INBOX
+from answerback_telegram.parse import CANCEL, HELP, INBOX
 from answerback_telegram.private_notes import destination_text, link_to
 from answerback_telegram.render import compose
 
@@ -92,7 +92,8 @@ BATCH: Final = BatchRows(_whole_context)
 
 def commands(labels: Labels, *, offered: bool) -> list[JsonValue]:
     """Return the commands that Telegram offers when people type a slash; ``offered``: whether ours has any use."""
-    texts = {INBOX: labels.inbox_command} | ({COMMAND: labels.commands} if offered else {})
+    texts = {INBOX: labels.inbox_command, CANCEL: labels.cancel_command, HELP: labels.help_command}
+    texts |= {COMMAND: labels.commands} if offered else {}
     return [
         {"command": name, "description": fit_line(text, limits.COMMAND_DESCRIPTION)}
         for name, text in texts.items()

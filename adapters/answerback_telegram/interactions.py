@@ -122,6 +122,8 @@ class ClickHandler:
         after.append(lambda: self.entries.forget(used))
         if used.is_helper:
             after.append(lambda: self.helpers.delete(used.message))
+        if used.has_files:
+            after.append(lambda: self._reply(used, escape(self.labels.files_left_out)))
         return ClickResponse(after=(*after, *self._retire_copy(acted.ask, used)))
 
     async def respond_to_rejected(self, rejected: Rejected, used: Click) -> ClickResponse:
@@ -157,7 +159,10 @@ class ClickHandler:
         if used.entry is not None:
             return await self._read_entry(ask, used)
         if control.argument == keyboards.CLOSE and used.is_helper:
-            return self._close(used)
+            closed = self._close(used)
+            if (typed := used.typed) is None:
+                return closed
+            return ClickResponse(after=(*closed.after, lambda: self.helpers.mark(typed, TAKEN)))
         if control.entry is not None and control.verb is not Verb.CHOOSE:
             return await self._open_entry(ask, used)
         match control.verb:

@@ -15,7 +15,6 @@ from answerback.core.actions import Answer
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.intents import RequestedAction
 from answerback.core.walker import Person
-from answerback.ports.commands import COMMAND
 from answerback.ports.surface import Actor
 from answerback_chat.control_codec import (
     BATCH_VERBS,
@@ -36,7 +35,31 @@ from answerback_telegram.keyboards import CLOSE, EMPTY
 SURFACE: Final = "telegram"
 INBOX: Final = "inbox"
 """The command that lists what is waiting for a person."""
-COMMANDS: Final = frozenset({INBOX, "start", COMMAND})
+START: Final = "start"
+CANCEL: Final = "cancel"
+"""The command that closes the request to type which this person was sent last."""
+HELP: Final = "help"
+_COMMAND: Final = re.compile(
+    r"/([a-z0-9_]{1,32})(?:@(\w{1,40}))?(?![\w/<>@])", re.IGNORECASE | re.ASCII
+)
+"""A command at the beginning of a text, as Telegram's apps recognise it: https://core.telegram.org/bots/features#commands"""
+_FILES: Final = frozenset(
+    {
+        *(
+            "animation",
+            "audio",
+            "checklist",
+            "contact",
+            "dice",
+            "document",
+            "game",
+            "location",
+            "paid_media",
+        ),
+        *("photo", "poll", "sticker", "story", "venue", "video", "video_note", "voice"),
+    }
+)
+"""What a message may have instead of a text: https://core.telegram.org/bots/api#message"""
 _NUMBER: Final = re.compile(r"-?[0-9]{1,19}")
 _MAX_ID: Final = 1 << 63
 _SEPARATOR: Final = ":"
@@ -74,6 +97,8 @@ class Click(NamedTuple):
     typed: str | None = None
     """The id of the message that was typed; None for a button."""
     at: float | None = None
+    has_files: bool = False
+    """Whether what was typed came with a picture, a file or the like."""
 
     @property
     def wanted(self) -> RequestedAction | None:
@@ -116,6 +141,8 @@ class Click(NamedTuple):
 
 
 class TypedMessage(NamedTuple):
+    """What a person sent: a text, or something else, with a caption or without."""
+
     id: str
     place: Place
     actor: Actor
@@ -128,8 +155,15 @@ class TypedMessage(NamedTuple):
     """Whether it mentions the bot."""
     at: float | None
     command: str = ""
+    """The name of the command that it is: never an answer."""
     quoted_at: float | None = None
     """When that message was sent, if it may be a request to type."""
+    is_edit: bool = False
+    has_files: bool = False
+    is_foreign: bool = False
+    """Whether somebody else wrote it: it is forwarded, or made by another bot."""
+    album: str = ""
+    """The id of the album that it is a part of: only one of the parts has a caption."""
 
     @property
     def delivery(self) -> str:
@@ -154,7 +188,14 @@ class TypedMessage(NamedTuple):
         """Return it as what a message of ours asked for."""
         asked = (self.id, self.actor, entry.control, self.place, request)
         click = Click(*asked, is_helper=True, entry=entry)
-        return click._replace(text=self.text, typed=self.id, at=self.at)
+        return click._replace(text=self.text, typed=self.id, at=self.at, has_files=self.has_files)
+
+    def as_cancel(self, request: str, entry: Entry) -> Click:
+        """Return it as the use of the button that cancels a request."""
+        control = entry.control._replace(argument=CLOSE)
+        return Click(
+            self.id, self.actor, control, self.place, request, is_helper=True, typed=self.id
+        )
 
     @property
     def in_group(self) -> bool:
@@ -219,7 +260,7 @@ def query_id(update: Mapping[str, JsonValue]) -> str | None:
 
 def public_group(update: Mapping[str, JsonValue]) -> str | None:
     """Return the group from which an update comes, if anyone can find and join it."""
-    message = update.get("message") or object_of(update.get("callback_query")).get("message")
+    message = _message_of(update) or object_of(update.get("callback_query")).get("message")
     chat = object_of(object_of(message).get("chat"))
     return _id(chat.get("id")) if chat.get("username") and chat.get("type") != "private" else None
 
@@ -227,25 +268,27 @@ def public_group(update: Mapping[str, JsonValue]) -> str | None:
 def parse_typed_message(
     update: Mapping[str, JsonValue], bot_id: str, bot_name: str
 ) -> TypedMessage | None:
-    """Parse a message with text from a person; None for everything else that appears in a chat.
+    """Parse what a person sent, or edited; None for everything else that appears in a chat.
 
     Whoever writes as a group or a channel is nobody: https://core.telegram.org/bots/api#message (sender_chat)
     """
-    message = object_of(update.get("message"))
+    message = _message_of(update)
     place, number, actor = _place(message), _id(message.get("message_id")), _actor(message)
-    text = text_of(message.get("text"))
-    if place is None or number is None or actor is None or not text:
+    text = text_of(message.get("text")) or text_of(message.get("caption"))
+    has_files = not _FILES.isdisjoint(message)
+    if place is None or number is None or actor is None or not (text or has_files):
         return None
-    if message.get("sender_chat") or message.get("via_bot") or message.get("forward_origin"):
+    if message.get("sender_chat"):
         return None
+    is_edit = "edited_message" in update
     quoted = object_of(message.get("reply_to_message"))
     is_ours = _id(object_of(quoted.get("from")).get("id")) == bot_id
     quoted_id = _id(quoted.get("message_id")) if is_ours else None
     shown = next(iter(message_controls(quoted)), None) if quoted_id else None
     may_be_request = shown is None or shown.argument in {KEEP, EMPTY, CLOSE}
     called, typed = _without_name(text, bot_name)
-    command, of_other = _command(text, bot_name)
-    if of_other:
+    command, to = _command(text)
+    if to and to != bot_name.lower():
         return None
     return TypedMessage(
         full_id(place.chat, number),
@@ -254,10 +297,14 @@ def parse_typed_message(
         typed,
         full_id(place.chat, quoted_id) if quoted_id else None,
         shown,
-        called,
-        _time(message.get("date")),
+        called or bool(to),
+        changed_at(message) if is_edit else _time(message.get("date")),
         command,
         _time(quoted.get("date")) if quoted_id and may_be_request else None,
+        is_edit,
+        has_files,
+        bool(message.get("via_bot") or message.get("forward_origin")),
+        text_of(message.get("media_group_id")),
     )
 
 
@@ -275,17 +322,14 @@ def _without_name(text: str, bot_name: str) -> tuple[bool, str]:
     return rest != text, rest.strip() if rest != text else text
 
 
-def _command(text: str, bot_name: str) -> tuple[str, bool]:
-    """Our command that a text is, and whether it is a command to another bot."""
-    match = re.match(
-        r"/([a-z]{1,32})(?:@(\w{1,40}))?(?:\s|$)", text, flags=re.IGNORECASE | re.ASCII
-    )
-    if match is None:
-        return "", False
-    name, to = match[1].lower(), (match[2] or bot_name).lower()
-    if to != bot_name.lower():
-        return "", True
-    return (name if name in COMMANDS else ""), False
+def _command(text: str) -> tuple[str, str]:
+    """The name of the command that a text is, and of the bot that it names, in lower case; empty if there is none."""
+    match = _COMMAND.match(text)
+    return (match[1].lower(), (match[2] or "").lower()) if match else ("", "")
+
+
+def _message_of(update: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return object_of(update.get("message") or update.get("edited_message"))
 
 
 def _actor(of: Mapping[str, JsonValue]) -> Actor | None:

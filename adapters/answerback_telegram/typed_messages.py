@@ -6,12 +6,14 @@ people talking to each other, and with privacy mode on Telegram does not even se
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from answerback.core.ask import Ask
 from answerback.ports.surface import Rejected
 from answerback_chat.bot_listener import BotMessageListener
+from answerback_chat.typed_messages import MAX_REMEMBERED
 from answerback_telegram import private_notes
 from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
 from answerback_telegram.html_text import escape
@@ -31,10 +33,28 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
     helpers: HelperMessages
     names: ResponderNames
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._albums: deque[str] = deque(maxlen=MAX_REMEMBERED)
+        """The albums of which a part has arrived."""
+
     async def handle_message(self, typed: TypedMessage) -> None:
         """Handle one message, if it is meant for us; see `take`."""
-        if typed.is_addressed:
+        if typed.is_addressed and (
+            typed.text or not typed.is_edit
+        ):  # not a live location that moves
             await self.take(typed)
+
+    def is_rest_of_album(self, typed: TypedMessage) -> bool:
+        """Whether it is a further part of an album, without a caption: each part arrives as a message of its own."""
+        is_known = typed.album in self._albums
+        if typed.album and not is_known:
+            self._albums.append(typed.album)
+        return is_known and not typed.text
+
+    def remember(self, typed: TypedMessage) -> None:
+        """Remember a message that was read as what one of ours asked for."""
+        self._typed.remember(typed, typed.text, is_taken=True)
 
     def refusal(self, rejected: Rejected, typed: TypedMessage) -> str:
         names = self.names.known(rejected.ask.waits_for if rejected.ask else ())

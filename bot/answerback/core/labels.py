@@ -9,9 +9,10 @@ from pydantic import ValidationInfo, field_validator
 from answerback.core.decision_labels import DecisionLabels
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 from answerback.core.label_placeholders import check_label
+from answerback.core.message_labels import MessageLabels
 
 
-class Labels(DecisionLabels):
+class Labels(DecisionLabels, MessageLabels):
     """The texts of controls, headings and notes. ``{…}`` in a label is a placeholder, filled in on use.
 
     Validation rejects a blank label, and one with a placeholder that its English text does not have.
@@ -296,7 +297,8 @@ class Labels(DecisionLabels):
     )
     nothing_open: str = "No question is open here, so your message was not used as an answer."
     text_missing: str = (
-        "Your message has no text. Write your answer in one message, or use the controls."
+        "Your message has no text; pictures, files and voice messages are not passed on. Write your answer in one "
+        "message, or use the controls."
     )
     text_for_boolean: str = "This question takes {yes} or {no}. Write just that, or press a button."
     text_for_select: str = (

@@ -113,11 +113,14 @@ class HasPrivateNotes(SimulatedPerson, Protocol):
 class HasTypedAnswers(SimulatedPerson, Protocol):
     """People can answer by typing a message where they write to each other."""
 
-    async def type_message(self, text: str, *, meant: bool = True) -> bool:
+    async def type_message(self, text: str, *, meant: bool = True, with_file: bool = False) -> bool:
         """Type a message to the surface about the ask or, if not ``meant``, to other people.
 
         Returns whether the message was marked as taken, once it is handled.
         """
+
+    async def edit_message(self, text: str) -> None:
+        """Replace the text of the message that was typed last, without waiting for anything."""
 
     async def refusals(self, count: int) -> list[str]:
         """Return what this person was told about messages that were not taken, once there are ``count`` such notes."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 import pytest
 
 from answerback.core.ask import Ask, Destination, Escalation
 from answerback.core.escalation import escalate
 from answerback.core.form import Form, Question
+from answerback.core.labels import Labels
 from answerback.ports.surface import Acted
 from answerback.testing.simulated_people import (
     Capability,
@@ -24,6 +27,8 @@ from answerback.testing.surface_clicks import (
     wait_for_steps,
 )
 from answerback.testing.surface_questions import AGAIN, GO, QUOTED, TYPED_ANSWERS, WHICH, WHY
+
+_LABELS: Final = Labels()
 
 
 @requires_capability(Capability.TYPED_ANSWERS)
@@ -58,6 +63,37 @@ class TypedAnswersContract:
         ask = await create_viewed_ask(stage, [QUOTED], ada)
         assert not await ada.type_message(text)
         await wait_for_steps(stage, ask, ada, after=0)
+
+    @pytest.mark.rule("TYPED-13")
+    async def test_a_file_is_answered_and_the_words_sent_with_one_are_taken(
+        self, stage: Stage, ada: HasTypedAnswers
+    ) -> None:
+        ask = await create_viewed_ask(stage, [WHY, AGAIN], ada)
+        assert not await ada.type_message("", with_file=True)
+        assert _LABELS.text_missing in (await ada.refusals(1))[-1]
+        await wait_for_steps(stage, ask, ada, after=0)
+        assert await ada.type_message("because", with_file=True)
+        assert _LABELS.files_left_out in (await ada.refusals(2))[-1]
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == ["because"]
+
+    @pytest.mark.rule("TYPED-14")
+    async def test_an_edit_is_taken_if_it_mends_a_refused_message_and_else_the_author_is_told(
+        self, stage: Stage, ada: HasTypedAnswers
+    ) -> None:
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
+        assert not await ada.type_message("perhaps")
+        await ada.refusals(1)
+        await ada.edit_message("yes")
+        while (await stage.harness.read_stored(ask.id)).revision == ask.revision:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        answered = await wait_for_steps(stage, ask, ada, after=1)
+        assert answered_values(answered) == [True]
+        for text in ("no", "no, really"):
+            await ada.edit_message(text)
+            assert _LABELS.edit_not_read in (await ada.refusals(2))[-1]
+        assert await ada.type_message("no")
+        assert len(await ada.refusals(2)) == 2
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
 
 
 @requires_capability(Capability.TYPED_ANSWERS)

@@ -7,6 +7,7 @@ import copy
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final, Self
 
 import aiohttp
@@ -138,7 +139,7 @@ class FakeTelegram(UpdateDelivery, Faults):
         self, user: User, chat: Chat, text: str, reply_to: int | None = None, **extra: Any
     ) -> Message:
         """Have a person send a text, whose ends Telegram trims."""
-        parsed = parse_html("x").__class__(text.strip(" \t\r\n"), (), (), (), ())
+        parsed = Parsed(text.strip(" \t\r\n"), (), (), (), ())
         replied = chat.messages.get(reply_to or 0)
         message = Message(
             chat.next_id, chat, user, self.now(), parsed, reply_to=reply_to, extra=extra,
@@ -151,6 +152,11 @@ class FakeTelegram(UpdateDelivery, Faults):
             message.extra["update"] = await self.send_update({"message": message.json()})
             del message.extra["update"]
         return message
+
+    async def person_edits(self, message: Message, text: str) -> None:
+        """Have the author of a message change its text."""
+        message.parsed, message.edited = replace(message.parsed, text=text), self.now()
+        await self.send_update({"edited_message": message.json()})
 
     async def click(self, user: User, message: Message, data: str) -> str:
         """Have a person click a button of a message as they see it; return the click's id."""

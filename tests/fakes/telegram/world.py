@@ -95,6 +95,9 @@ class Message:
             "entities": [*self.parsed.entities],
             **self.extra,
         }
+        if not {"photo", "voice", "sticker"}.isdisjoint(self.extra):
+            del body["text"], body["entities"]
+            body |= {"caption": self.text} if self.text else {}
         if self.edited is not None:
             body["edit_date"] = self.edited
         if self.markup and self.markup.get("inline_keyboard"):

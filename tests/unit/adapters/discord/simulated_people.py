@@ -346,13 +346,19 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
     async def revoke(self) -> None:
         await self._click(LABELS.revoke)
 
-    async def type_message(self, text: str, *, meant: bool = True) -> bool:
+    async def type_message(self, text: str, *, meant: bool = True, with_file: bool = False) -> bool:
         if not meant:
             thread = self._discord.world.channel(int(str((self._ask.message or {})["thread"])))
             return bool(self._person.types(thread, text).reactions)
-        said = self._person.replies(self._live(), text)
+        live = self._live()
+        channel = self._discord.world.channel(live.channel_id)
+        files = ["a.png"] if with_file else []
+        said = self._said = self._person.types(channel, text, reply_to=live, files=files)
         await self._person.until(lambda: said.reactions)
         return "✅" in said.reactions
+
+    async def edit_message(self, text: str) -> None:
+        self._person.rewrites(self._said, text)
 
     async def join_group(self) -> str:
         guild = next(g for g in self._discord.world.guilds.values() if self._person.id in g.members)

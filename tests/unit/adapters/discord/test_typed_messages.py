@@ -340,7 +340,7 @@ async def test_a_note_that_cannot_be_sent_is_logged(
     await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), ""), "❌")
     await up.discord.faults.called("POST /users/@me/channels", 4)
     await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
-    assert "could not be told why it was not taken" in caplog.text
+    assert "could not be told what became of it" in caplog.text
 
 
 @pytest.mark.rule("TYPED-8", "CLAIM-12")

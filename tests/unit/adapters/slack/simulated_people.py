@@ -11,12 +11,12 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback.testing.simulated_people import ShownButton, SimulatedPerson
 from answerback_chat.control_codec import Verb
-from tests.fakes.slack.person import Person
+from tests.fakes.slack.person import Person, escape_typed
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.state import initial
 from tests.fakes.slack.visible_message import Sight, look
-from tests.fakes.slack.workspace import Message, Snapshot, View
+from tests.fakes.slack.workspace import BOT_USER, Message, Snapshot, View
 from tests.unit.adapters.slack.batch_lists import SlackBatches
 from tests.unit.adapters.slack.command_answers import SlackCommands
 from tests.unit.adapters.slack.offers import OFFERS
@@ -263,11 +263,14 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
     async def revoke(self) -> None:
         await self._press(Verb.REVOKE)
 
-    async def type_message(self, text: str, *, meant: bool = True) -> bool:
+    async def type_message(self, text: str, *, meant: bool = True, with_file: bool = False) -> bool:
         self._slack.clock.advance(2)  # nobody types at the very moment when a question appears
         thread, notes = self._live().ts, len(self._person.private_notes(self._channel))
-        say = self._person.mention_bot if meant else self._person.post
-        said = await say(self._channel, text, thread=thread)
+        text = f"<@{BOT_USER}> {escape_typed(text)}" if meant else escape_typed(text)
+        files: list[Json] | None = [{"id": "F1"}] if with_file else None
+        said = self._said = await self._person.post(
+            self._channel, text, thread=thread, files=files, escape=False
+        )
         if meant:
             await self._slack.until(
                 lambda: said.reactions or len(self._person.private_notes(self._channel)) > notes
@@ -275,6 +278,10 @@ class SimulatedSlackPerson(SlackBatches, SlackCommands):
         else:
             await self._slack.queue.settle()
         return "white_check_mark" in said.reactions
+
+    async def edit_message(self, text: str) -> None:
+        self._slack.clock.advance(2)
+        await self._person.edit(self._said, f"<@{BOT_USER}> {text}")
 
     async def join_group(self) -> str:
         groups = self._slack.workspace.groups

@@ -313,14 +313,21 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
     async def revoke(self) -> None:
         await self._press(LABELS.revoke)
 
-    async def type_message(self, text: str, *, meant: bool = True) -> bool:
+    async def type_message(self, text: str, *, meant: bool = True, with_file: bool = False) -> bool:
         self._telegram.pass_time()
+        photo = {"file_id": "a", "file_unique_id": "b", "width": 1, "height": 1}
+        extra = {"photo": [photo]} if with_file else {}
+        to = self._live().id if meant else None
+        said = await self._telegram.person_sends(self._user, self._chat, text, to, **extra)
+        self._said = said
         if not meant:
-            said = await self._telegram.person_sends(self._user, self._chat, text)
             return bool(said.reactions)
-        said = await self._telegram.person_sends(self._user, self._chat, text, self._live().id)
         await self._telegram.until(lambda: said.reactions)
         return "👍" in said.reactions
+
+    async def edit_message(self, text: str) -> None:
+        self._telegram.pass_time()
+        await self._telegram.person_edits(self._said, text)
 
     async def join_group(self) -> str:
         group = self._telegram.add_group("admins")

@@ -56,8 +56,9 @@ def test_the_answer_to_a_click() -> None:
 
 @edge("COMMAND_DESCRIPTION")
 def test_the_description_of_a_command() -> None:
-    labels = Labels(inbox_command="x" * 1_000, commands="x" * 1_000)
-    assert len(inbox_view.commands(labels, offered=False)) == 1
+    names = ("inbox_command", "cancel_command", "help_command", "commands")
+    labels = Labels.model_validate(dict.fromkeys(names, "x" * 1_000))
+    assert len(inbox_view.commands(labels, offered=False)) == 3
     for command in inbox_view.commands(labels, offered=True):
         assert isinstance(command, dict)
         assert len(str(command["description"])) == BotCommandLimit.MAX_DESCRIPTION

@@ -1,0 +1,31 @@
+"""The texts about messages that are no plain answer: commands, edits, files. A part of `answerback.core.labels`."""
+
+from __future__ import annotations
+
+from answerback.core.person import FrozenModel
+
+
+class MessageLabels(FrozenModel):
+    """What the author of a message is told that is a command, is edited, is forwarded, or has more than a text."""
+
+    files_left_out: str = "Your text was taken. What you sent with it, such as a picture or a file, was not passed on."
+    forward_not_read: str = (
+        "A forwarded message is not an answer: write your answer in a message of your own."
+    )
+    edit_not_read: str = (
+        "Your edit changed nothing: a message is read once. Write a new one, or use the controls to change an "
+        "answer."
+    )
+    how_to_answer: str = (
+        "Press the buttons below a question, or reply to it with your answer. /inbox lists what waits for you, and "
+        "/cancel closes a request to write something."
+    )
+    unknown_command: str = (
+        "{command} is a command that this bot does not have, and no answer. To answer with a text that begins with a "
+        "slash, write a word before it."
+    )
+    nothing_to_cancel: str = (
+        "Nothing waits for a message from you here, so there is nothing to cancel."
+    )
+    help_command: str = "How to answer questions"
+    cancel_command: str = "Close the request to write something"
