@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Final
 
+from answerback.core.ask import Ask
 from answerback.ports.claims import Fence
 from answerback.ports.receipts import (
     NewLink,
@@ -14,6 +15,8 @@ from answerback.ports.receipts import (
     chain_broken_error,
     is_next_key,
 )
+from answerback_storage.late_answers import owed_row
+from answerback_storage.rows import current_place
 from answerback_storage.sql_database import Part, SqlDatabase, Transaction, value_rows
 
 _KEYS: Final = "SELECT x FROM receipt_keys ORDER BY seq"
@@ -41,6 +44,23 @@ class SqlReceipts(Part[SqlDatabase], ReceiptStore):
         columns = "id, receipt, beside, n, link"
         statement = f"SELECT {columns} FROM receipts JOIN asks USING (seq) {where}"
         return [StoredReceipt(*row) for row in await self._db.fetch(statement, *values)]
+
+    async def changed_columns(self, ask: Ask) -> Sequence[str]:
+        agent, conversation = ask.request.agent, ask.request.conversation
+        found_by = (ask.status.value, *current_place(ask), conversation, agent)
+        expected = {
+            ("asks", "id", "status, surface, channel, thread_id, conversation, agent"): found_by,
+            ("owed", "ask_id", "agent, conversation"): owed_row(ask)[1:3],
+            ("deliveries", "ask_id", "agent"): (agent,),
+        }
+        changed: list[str] = []
+        for (table, key, columns), values in expected.items():
+            only = " AND type LIKE 'ask.%'" * (table == "deliveries")
+            statement = f"SELECT DISTINCT {columns} FROM {table} WHERE {key} = $1{only}"
+            for row in await self._db.fetch(statement, ask.id):
+                pairs = zip(columns.split(", "), row, values, strict=True)
+                changed += [f"{table}.{name}" for name, found, value in pairs if found != value]
+        return changed
 
     async def add_links(self, links: Sequence[NewLink], fence: Fence) -> None:
         async def run(tx: Transaction) -> None:

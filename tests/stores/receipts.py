@@ -127,6 +127,15 @@ class ReceiptsContract:
         assert await store.receipts.list_linked(0, 9) == [erased]
         assert await store.receipts.get("ask_2") == other
 
+    @pytest.mark.rule("RCPT-8")
+    async def test_the_columns_of_an_ask_say_what_the_ask_says(self, store: Store) -> None:
+        await end_with_receipt(store, 1)
+        await store.asks.create(Write(new_ask(2)), None)
+        erased = await store.erasure.erase("ask_1", 9_000.0, ())
+        for ask in (erased, await store.asks.get("ask_2")):
+            assert ask is not None
+            assert await store.receipts.changed_columns(ask) == []
+
     @pytest.mark.rule("RCPT-4")
     async def test_a_key_is_replaced_only_by_who_had_it(self, store: Store) -> None:
         keys = store.receipts

@@ -45,7 +45,8 @@ def describe_status(ask: Mapping[str, JsonValue]) -> str:
         return status
     if len(defaults) == len(sources):
         return "defaults used: nobody answered in time"
-    return f"{status}, with defaults for {', '.join(defaults)}: nobody answered these in time"
+    named = one_line(", ".join(defaults))
+    return f"{status}, with defaults for {named}: nobody answered these in time"
 
 
 def describe_ask_back(ask: Mapping[str, JsonValue]) -> str:

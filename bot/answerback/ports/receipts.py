@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
+from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.claims import Fence
 
@@ -53,6 +54,9 @@ class ReceiptStore(Protocol):
 
     async def list_linked(self, after: int, limit: int) -> Sequence[StoredReceipt]:
         """The chain after a number, in order."""
+
+    async def changed_columns(self, ask: Ask) -> Sequence[str]:
+        """The columns that say otherwise than an ask, of those that decide who finds it and its answer."""
 
     async def add_links(self, links: Sequence[NewLink], fence: Fence) -> None:
         """Add links at the end of the chain, all or none.

@@ -22,7 +22,7 @@ from answerback.core.visible_text import (
 )
 
 __all__ = [
-    "MAX_BLANKS", "as_json", "glyphs", "one_line", "show_blanks", "show_invisible", "unseen", "visible",
+    "MAX_BLANKS", "as_json", "glyphs", "one_line", "quoted", "show_blanks", "show_invisible", "unseen", "visible",
 ]  # fmt: skip
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -44,8 +44,17 @@ def unseen(text: str) -> str | None:
 
 def as_json(value: object) -> str:
     """Format a JSON value for people to read or edit; invisible characters are escaped, so its value is the same."""
-    text = replace_invisible(json.dumps(value, ensure_ascii=False, indent=2), _escape)
-    return _LONE_SURROGATE.sub(lambda match: _escape(match[0]), text)
+    return _escape_invisible(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def quoted(value: object) -> str:
+    """Format a JSON value on one line, for a sentence: so no text in it can look like a line of ours."""
+    return _escape_invisible(json.dumps(value, ensure_ascii=False))
+
+
+def _escape_invisible(text: str) -> str:
+    escaped = replace_invisible(text, _escape)
+    return _LONE_SURROGATE.sub(lambda match: _escape(match[0]), escaped)
 
 
 def _escape(char: str) -> str:

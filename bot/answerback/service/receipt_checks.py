@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from answerback.core.errors import UnreadableRowError
 from answerback.ports.receipt_key import PublicKey
 from answerback.ports.receipts import StoredReceipt
 from answerback.ports.store import Store
+from answerback.presentation.sanitize import quoted
 from answerback.service.receipt_payload import VERSIONS
 from answerback.service.receipts import LinkBody, ReceiptBody, SignedPayload, payload_again
 
@@ -30,6 +33,7 @@ _MAX_DEPTH: Final = strict_json.MAX_DEPTH + 8
 """A receipt has the arguments of a call within it."""
 _BATCH: Final = 200
 _ABSENT: Final = "(a text that is not here)"
+_PLAIN: Final = re.compile(r"[\w.:@+-]{1,100}", re.ASCII)
 _STRENGTHS: Final = {
     "accounts": "a chat platform, or a proxy that signs people in, said who they are; not that nobody else used their "
     "accounts",
@@ -76,7 +80,7 @@ def check(body: ReceiptBody, keys: Keys) -> Verdict:
 
 def _faults_of_signature(receipt: SignedPayload, keys: Keys) -> Iterator[str]:
     if (key := keys.get(receipt["kid"])) is None:
-        yield f"It is signed with the key {receipt['kid']}, which is not among the keys given."
+        yield f"It is signed with the key {_word(receipt['kid'])}, which is not among the keys given."
     elif not key.has_signed(canonical(receipt["payload"]), receipt["signature"]):
         yield "Its signature is wrong: it was changed after it was signed, or signed with another key."
     elif receipt["payload"].get("version") not in VERSIONS:
@@ -86,9 +90,9 @@ def _faults_of_signature(receipt: SignedPayload, keys: Keys) -> Iterator[str]:
 def _faults_of_texts(body: ReceiptBody) -> Iterator[str]:
     for key, beside in body["disclosed"].items():
         if len(beside) != 2 or digest(canonical(beside)) != key:
-            yield f"A text beside it was changed: {key} is not the digest of what is given for it."
+            yield f"A text beside it was changed: {_word(key)} is not the digest of what is given for it."
         elif key not in _digests(body["receipt"]["payload"]):
-            yield f"A text beside it does not belong to it: {key} is not in what was signed."
+            yield f"A text beside it does not belong to it: {_word(key)} is not in what was signed."
 
 
 def _faults_of_link(link: LinkBody, receipt: SignedPayload, keys: Keys) -> Iterator[str]:
@@ -97,7 +101,7 @@ def _faults_of_link(link: LinkBody, receipt: SignedPayload, keys: Keys) -> Itera
     if link["digest"] != digest(canonical(_plain(receipt))):
         yield f"Its link, line {number} of the chain, is another receipt's."
     if (key := keys.get(link["kid"])) is None:
-        yield f"Its link is signed with the key {link['kid']}, which is not among the keys given."
+        yield f"Its link is signed with the key {_word(link['kid'])}, which is not among the keys given."
     elif not key.has_signed(canonical(signed), link["signature"]):
         yield "The signature of its link is wrong."
 
@@ -123,31 +127,36 @@ def _proves(
             return [read(item) for item in value]
         return texts.get(value, _ABSENT) if is_digest(value) else value
 
-    asker, about = payload.get("agent") or "an agent without a name", read(payload["headline"])
-    yield f"The service {payload['service_id']} was asked by {asker} at {payload['asked_at']}: {about}"
-    yield f"It ended as {payload['status']} at {payload['ended_at']}{_name(payload['ended_by'], read)}."
+    def told(value: JsonValue) -> str:
+        is_absent = is_digest(value) and value not in texts
+        return _ABSENT if is_absent else quoted(read(value))
+
+    agent = payload.get("agent")
+    asker = "an agent without a name" if agent is None else _word(agent)
+    service, at = _word(payload["service_id"]), _word(payload["asked_at"])
+    yield f"The service {service} was asked by {asker} at {at}: {told(payload['headline'])}"
+    ended, by = _word(payload["ended_at"]), _name(payload["ended_by"], read)
+    yield f"It ended as {_word(payload['status'])} at {ended}{by}."
     for question, value in _object(payload["answers"]).items():
         given = _object(_object(payload["answered_by"]).get(question))
-        who = _name(given.get("by"), read) or f", by no person ({given.get('source')})"
-        answer = read(value)
-        text = answer if isinstance(answer, str) else canonical(answer).decode()
-        yield f"The answer to {question} is {text}{who}, at {given.get('at')}."
+        who = _name(given.get("by"), read) or f", by no person ({_word(given.get('source'))})"
+        yield f"The answer to {quoted(question)} is {told(value)}{who}, at {_word(given.get('at'))}."
     if grant := _object(payload.get("grant")):
-        by, until = _name(grant["by"], read), grant["expires_at"]
+        by, until = _name(grant["by"], read), _word(grant["expires_at"])
         is_made = grant["use"] is None
-        what = "With it goes" if is_made else f"It is use {grant['use']} of"
-        yield f"{what} the grant {grant['id']}{by}: {grant['uses']} uses, until {until}."
+        what = "With it goes" if is_made else f"It is use {_word(grant['use'])} of"
+        yield f"{what} the grant {_word(grant['id'])}{by}: {_word(grant['uses'])} uses, until {until}."
     confirmed = payload["confirmed_by"]
     for vote in confirmed if isinstance(confirmed, list) else ():
-        yield f"It was confirmed{_name(_object(vote)['by'], read)}, at {_object(vote)['at']}."
+        yield f"It was confirmed{_name(_object(vote)['by'], read)}, at {_word(_object(vote)['at'])}."
     yield from (
-        f"The note on {question} is: {read(note)}"
+        f"The note on {quoted(question)} is: {told(note)}"
         for question, note in _object(payload["notes"]).items()
     )
     if payload["reply"] is not None:
-        yield f"The reply is: {read(payload['reply'])}"
+        yield f"The reply is: {told(payload['reply'])}"
     if (shown := _shown(payload))["digest"] in texts and _is_decided_where_shown(payload):
-        where = f"revision {shown['revision']} on {shown['surface']}"
+        where = f"revision {_word(shown['revision'])} on {_word(shown['surface'])}"
         yield f"What was shown when it was decided ({where}) is as given in this file."
     if link is not None:
         yield f"It is line {link['n']} of the service's chain."
@@ -159,7 +168,7 @@ def _does_not_prove(body: ReceiptBody) -> Iterator[str]:
         yield f"That the people are who they seem: {_STRENGTHS[str(strength)]}."
     shown = _object(body["disclosed"].get(str(_shown(payload)["digest"]), [None, None])[1])
     if _is_decided_where_shown(payload) and (cut := shown.get("cut")):
-        yield f"That they read all of it: a chat may show all of {canonical(cut).decode()} only if a button is pressed."
+        yield f"That they read all of it: a chat may show all of {quoted(cut)} only if a button is pressed."
     if _digests(payload) - body["disclosed"].keys():
         yield "What the texts were that are not here: they were erased or left out, and only their digests are signed."
     if body["link"] is None:
@@ -182,7 +191,13 @@ def _is_decided_where_shown(payload: Mapping[str, JsonValue]) -> bool:
 def _name(person: JsonValue, read: Callable[[JsonValue], JsonValue]) -> str:
     if not isinstance(person, dict):
         return ""
-    return f", by {read(person['user_id'])} on {person['surface']}"
+    return f", by {_word(read(person['user_id']))} on {_word(person['surface'])}"
+
+
+def _word(value: JsonValue) -> str:
+    """Return what the service wrote, quoted where it is not a plain word, time or id after all."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text if text == _ABSENT or _PLAIN.fullmatch(text) else quoted(value)
 
 
 def _object(value: JsonValue) -> Mapping[str, JsonValue]:
@@ -212,7 +227,12 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
     found = kept_link is None
     async for stored in _linked(store):
         number, ask = verdict.lines + 1, await _ask_of(store, stored)
-        verdict.fault = _fault_of_line(number, verdict.digest, stored, ask, keys)
+        fault = _fault_of_line(number, verdict.digest, stored, ask, keys)
+        if fault is None and (why := await _fault_of_rows(store, ask)) is not None:
+            fault = (
+                f"Line {number} ({_word(stored.ask_id)}) is whole, but its ask was changed. {why}"
+            )
+        verdict.fault = fault
         if verdict.fault is not None:
             return verdict
         verdict.lines = number
@@ -231,11 +251,11 @@ async def check_store(store: Store, keys: Keys, kept: ReceiptBody | None = None)
         if verdict.fault is not None:
             return verdict
     for stored in await store.receipts.list_unlinked(sys.maxsize):
-        fault = _fault_of_receipt(stored, await _ask_of(store, stored), keys)
+        ask = await _ask_of(store, stored)
+        fault = _fault_of_receipt(stored, ask, keys) or await _fault_of_rows(store, ask)
         if fault is not None:
-            verdict.fault = (
-                f"The receipt of {stored.ask_id}, which is not in the chain yet: {fault}"
-            )
+            name = _word(stored.ask_id)
+            verdict.fault = f"The receipt of {name}, which is not in the chain yet: {fault}"
             return verdict
         verdict.unlinked += 1
     return verdict
@@ -248,8 +268,8 @@ async def _fault_of_kept(store: Store, kept: SignedPayload) -> str | None:
     if stored is not None and _parse(_SIGNED, stored.receipt) == kept:
         return None
     return (
-        f"The store does not have the receipt of {ask_id} that was kept: it was restored from an older backup, or the "
-        "receipt was removed or replaced."
+        f"The store does not have the receipt of {_word(ask_id)} that was kept: it was restored from an older backup, "
+        "or the receipt was removed or replaced."
     )
 
 
@@ -269,23 +289,45 @@ async def _ask_of(store: Store, stored: StoredReceipt) -> Ask | None:
         return None
 
 
+async def _fault_of_rows(store: Store, ask: Ask | None) -> str | None:
+    """Return what is wrong with the columns and lines that decide who finds an ask, and whether it can be consumed."""
+    if ask is None:
+        return None
+    if changed := await store.receipts.changed_columns(ask):
+        return f"These columns say otherwise than what was signed: {', '.join(changed)}."
+    if ask.consumed_at is None and await _is_recorded_as_consumed(store, ask.id):
+        return "It was consumed, as its record says, and could be consumed again."
+    return None
+
+
+async def _is_recorded_as_consumed(store: Store, ask_id: str) -> bool:
+    after = 0
+    while lines := await store.record.read(ask_id, after):
+        if any(line.entry.body.get("consumed") is True for line in lines):
+            return True
+        after = lines[-1].seq
+    return False
+
+
 def _fault_of_line(
     number: int, previous: str | None, stored: StoredReceipt, ask: Ask | None, keys: Keys
 ) -> str | None:
     """Return what is wrong with a line of the chain, or None."""
-    line = f"Line {number}"
+    line, named = f"Line {number}", f"Line {number} ({_word(stored.ask_id)})"
     if stored.n != number:
         return f"{line} is missing: line {stored.n} comes after line {number - 1}."
     receipt, link = _parse(_SIGNED, stored.receipt), _parse(_LINK, stored.link or "")
     if receipt is None or link is None:
-        return f"{line} ({stored.ask_id}) was changed. It is no longer a receipt with a link."
+        return f"{named} was changed. It is no longer a receipt with a link."
     if link["n"] != number:
-        return f"{line} ({stored.ask_id}) was moved: it was signed as line {link['n']}."
+        return f"{named} was moved: it was signed as line {link['n']}."
     if link["previous"] != previous:
-        return f"{line} ({stored.ask_id}) does not follow the line before: one of them was changed, removed or moved."
+        return (
+            f"{named} does not follow the line before: one of them was changed, removed or moved."
+        )
     faults = [*_faults_of_link(link, receipt, keys)]
     fault = faults[0] if faults else _fault_of_receipt(stored, ask, keys)
-    return None if fault is None else f"{line} ({stored.ask_id}) was changed. {fault}"
+    return None if fault is None else f"{named} was changed. {fault}"
 
 
 def _fault_of_receipt(stored: StoredReceipt, ask: Ask | None, keys: Keys) -> str | None:

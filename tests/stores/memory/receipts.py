@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from answerback.core.ask import Ask
 from answerback.ports.claims import Fence
 from answerback.ports.receipts import (
     NewLink,
@@ -33,6 +34,9 @@ class MemoryReceipts(Part[MemoryDatabase], ReceiptStore):
 
     async def list_linked(self, after: int, limit: int) -> Sequence[StoredReceipt]:
         return [each for each in self._chain() if (each.n or 0) > after][:limit]
+
+    async def changed_columns(self, ask: Ask) -> Sequence[str]:
+        return []  # an ask is all that there is
 
     def _chain(self) -> list[StoredReceipt]:
         linked = [each for each in self._db.tables().receipts.values() if each.n is not None]

@@ -8,6 +8,7 @@ from typing import Final
 from answerback.agents.mcp_proxy.policy import PolicyError, ServerPolicy
 from answerback.agents.pipe.json_rpc import Json, as_object
 from answerback.core import strict_json
+from answerback.core.visible_text import one_line
 
 _WRONG: Final = "The list must be JSON: names, tools or calls, or the result of tools/list."
 
@@ -52,4 +53,4 @@ def as_lines(decided: Sequence[Json]) -> Iterator[str]:
     for each in decided:
         parts = [f"{one['decision']} if {one['if']} ({one['reason']})" for one in each["unless"]]
         parts.append(f"{'else ' if parts else ''}{each['decision']} ({each['reason']})")
-        yield f"{each['tool']}: {'; '.join(parts)}"
+        yield one_line(f"{each['tool']}: {'; '.join(parts)}")

@@ -13,9 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 from answerback.cli import main
+from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.store import Store
+from answerback.service.receipts import consume
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.receipt_key_file import ReceiptKeyFile
 from answerback_storage.sqlite.store import SqliteStore
@@ -66,8 +68,8 @@ def test_a_receipt_is_explained_in_words(filled: Path) -> None:
     status, out, _ = run("verify", "receipt.json", "--keys", "keys.json")
     assert status == 0
     assert "The service svc_test was asked by an agent without a name" in out
-    assert ": Run make deploy" in out
-    assert "The answer to decision is allow, by U1 on chat, at 2027-01-15T08:00:00.000Z." in out
+    assert ': "Run make deploy"\n' in out
+    assert 'The answer to "decision" is "allow", by U1 on chat, at 2027-01-15T08:00:00.000Z.' in out
     assert "It is line 2 of the service's chain." in out
     proves, _, does_not = out.partition("It does not prove:")
     assert "What was shown when it was decided (revision 1 on chat)" in proves
@@ -132,6 +134,48 @@ def test_the_chain_of_the_database_is_checked(filled: Path) -> None:
     assert (status, "Line 1 is missing: line 2 comes after line 0." in err) == (1, True)
 
 
+EDITED = {
+    "asks.agent": "UPDATE asks SET agent = 'mallory' WHERE seq = 1",
+    "asks.status": "UPDATE asks SET status = 'open' WHERE seq = 1",
+    "asks.conversation": "UPDATE asks SET conversation = 'c2' WHERE seq = 1",
+    "asks.channel": "UPDATE asks SET channel = 'C2' WHERE seq = 1",
+    "asks.surface": "UPDATE asks SET surface = 'web' WHERE seq = 1",
+    "owed.agent": "UPDATE owed SET agent = 'mallory' WHERE ask_id = (SELECT id FROM asks WHERE seq = 1)",
+    "deliveries.agent": """INSERT INTO deliveries
+        (id, ask_id, type, url, agent, body, created_at, state, tries, updated_at)
+        SELECT 'm', id, 'ask.answered', 'u', 'mallory', '{}', 1.0, 'pending', 0, 1.0 FROM asks WHERE seq = 1""",
+}  # fmt: skip
+
+
+@pytest.mark.rule("RCPT-8")
+@pytest.mark.parametrize("column", EDITED)
+def test_an_edited_column_that_decides_who_reads_is_found(filled: Path, column: str) -> None:
+    assert run("verify", "--store")[0] == 0
+    with closing(sqlite3.connect(filled / "answerback.db", isolation_level=None)) as db:
+        assert db.execute(EDITED[column]).rowcount == 1
+    status, _, err = run("verify", "--store")
+    assert (status, column in err) == (1, True), err
+    assert "Line 1 (ask_" in err
+
+
+@pytest.mark.rule("RCPT-8")
+def test_an_approval_that_is_made_consumable_again_is_found(filled: Path) -> None:
+    async def consume_first() -> None:
+        store = SqliteStore(filled / "answerback.db")
+        await store.open()
+        [first, *_] = await store.receipts.list_linked(0, 1)
+        assert isinstance(await consume(store, first.ask_id, 9.0), Ask)
+        await store.close()
+
+    asyncio.run(consume_first())
+    assert run("verify", "--store")[0] == 0
+    with closing(sqlite3.connect(filled / "answerback.db", isolation_level=None)) as db:
+        removed = "UPDATE asks SET state = json_remove(state, '$.consumed_at') WHERE seq = 1"
+        assert db.execute(removed).rowcount == 1
+    status, _, err = run("verify", "--store")
+    assert (status, "could be consumed again" in err) == (1, True), err
+
+
 def test_an_empty_database_has_an_empty_chain(folder: Path) -> None:
     with pytest.raises(StoreError, match="There is no database"):
         run("verify", "--store")
@@ -155,6 +199,9 @@ def test_the_chain_of_a_postgresql_database_is_checked(
         asyncio.run(fill(PostgresStore(postgres_server.url(name)), folder))
         status, _, err = run("verify", "receipt.json", "--store", "--keys", "keys.json")
         assert (status, "The chain of receipts is whole: 2 lines." in err) == (0, True)
+        postgres_server.run("UPDATE asks SET agent = 'mallory', status = 'open'", name)
+        status, _, err = run("verify", "--store", "--keys", "keys.json")
+        assert (status, "asks.status, asks.agent" in err) == (1, True)
 
 
 @pytest.mark.rule("CLI-30")

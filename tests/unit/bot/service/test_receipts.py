@@ -307,9 +307,9 @@ async def test_a_choice_that_looks_like_a_digest_is_told_as_it_is(
     body = await signed.receipt(ask)
     verdict = check(body, signed.keys)
     assert verdict.faults == []
-    assert any(f"The answer to a is {value}, by" in line for line in verdict.proves)
-    listed = json.dumps(options, separators=(",", ":"))
-    assert any(f"The answer to b is {listed}, by" in line for line in verdict.proves)
+    assert any(f'The answer to "a" is "{value}", by' in line for line in verdict.proves)
+    listed = json.dumps(options)
+    assert any(f'The answer to "b" is {listed}, by' in line for line in verdict.proves)
     assert (value not in json.dumps(body["receipt"])) is is_hidden
     assert (await check_store(store, signed.keys)).fault is None
 
@@ -361,12 +361,12 @@ async def test_every_part_of_a_receipt_is_told_in_words(store: Store) -> None:
     signed = Signed(store)
     ask = await walk(signed, True, "staging", ["production"], "Because")
     result = " ".join(check(await signed.receipt(ask), signed.keys).proves)
-    assert "The answer to go is true, by U1 on chat" in result
-    assert 'The answer to parts is ["production"], by U1 on chat' in result
-    assert "The answer to why is Because" in result
+    assert 'The answer to "go" is true, by U1 on chat' in result
+    assert 'The answer to "parts" is ["production"], by U1 on chat' in result
+    assert 'The answer to "why" is "Because"' in result
     replied = await walk(signed, True, Reply(text="After lunch."))
     body = await signed.receipt(replied)
-    assert "The reply is: After lunch." in check(body, signed.keys).proves
+    assert 'The reply is: "After lunch."' in check(body, signed.keys).proves
     without: Any = {**body, "disclosed": {}}
     verdict = check(without, signed.keys)
     assert not any("What was shown" in line for line in verdict.proves)
