@@ -14,7 +14,7 @@ from answerback.core.labels import Labels
 from answerback.core.schema_field_values import entries_from_value
 from answerback.core.view import Prompt
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
-from answerback.presentation.form_spec import json_start, native_fields
+from answerback.presentation.form_spec import json_shape, json_start, native_fields
 from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.option_controls import OptionLimits
 from answerback.presentation.sanitize import as_json, one_line, unseen, visible
@@ -65,6 +65,7 @@ class PromptPart:
     """The text of a text answer; None for other types of question."""
     inputs: tuple[Input, ...] = ()
     json: str | None = None
+    shape: str = ""
     """The text in the JSON editor; None if there is none."""
     schema: str | None = None
     unseen: str | None = None
@@ -173,9 +174,10 @@ def _with_schema(part: PromptPart, prompt: Prompt, post: Post | None, labels: La
     fields = native_fields(prompt)
     if fields is None:
         start = json_start(prompt)
+        shape = "" if start else json_shape(prompt, labels)
         text = post.first("json") if post else start
         schema = visible(as_json(prompt.question.json_schema))
-        return replace(part, json=text, schema=schema, unseen=unseen(text))
+        return replace(part, json=text, shape=visible(shape), schema=schema, unseen=unseen(text))
     entries = entries_from_value(fields, prompt.prefill, is_set=prompt.is_prefilled)
     inputs = field_inputs(fields, entries, labels, NO_LIMITS)
     if post:

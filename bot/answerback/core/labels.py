@@ -109,6 +109,7 @@ class Labels(DecisionLabels, MessageLabels):
     )
     note_label: str = "A note to go with your choice"
     json_label: str = "Your answer, as JSON"
+    json_shape: str = "It has this shape: {shape}"
     end_turn_title: str = "End the turn?"
     end_turn_text: str = "{label} stops here and gets no answer."
     deny_and_stop_text: str = "This is denied, and {label} stops here."

@@ -18,7 +18,7 @@ from answerback.core import grants
 from answerback.core.form import AnswerType, Question
 from answerback.core.granting import describe_offer
 from answerback.core.grants import GrantOffer
-from answerback.core.json_schema.skeleton import skeleton
+from answerback.core.json_schema.skeleton import default_of, skeleton
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import entries_from_value
 from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
@@ -35,7 +35,7 @@ from answerback.presentation.form_inputs import (
     input_of_choices,
 )
 from answerback.presentation.option_controls import chosen_indexes
-from answerback.presentation.sanitize import as_json, one_line
+from answerback.presentation.sanitize import as_json, one_line, quoted
 from answerback.presentation.text_fitting import utf16_length
 from answerback.presentation.wording import sentence
 
@@ -207,12 +207,13 @@ class _Planner(NamedTuple):
         position: int,
         label: str,
         start: str,
+        hint: str = "",
         *,
         required: bool = False,
         is_json: bool = False,
     ) -> tuple[Input, ...]:
         start = start if utf16_length(start) <= self.limits.editable else ""
-        whole = Input(str(position), InputKind.TEXT, label, required=required, start=start)
+        whole = Input(str(position), InputKind.TEXT, label, hint, required=required, start=start)
         return divide_input(whole, self.limits, is_json=is_json)
 
     def _choice(self, prompt: Prompt) -> tuple[Input, ...]:
@@ -261,7 +262,8 @@ class _Planner(NamedTuple):
         fields = None if json_editor else native_fields(prompt)
         if fields is None or len(fields) > self.limits.fields:
             schema, start = question.json_schema, json_start(prompt)
-            text = self._text(0, labels.json_label, start, required=True, is_json=True)
+            shape = "" if start else json_shape(prompt, labels)
+            text = self._text(0, labels.json_label, start, shape, required=True, is_json=True)
             is_cut = utf16_length(as_json(schema)) > self.limits.schema
             return FormSpec(Entry.SCHEMA, title, text, question.text, schema=schema, is_cut=is_cut)
         entries = entries_from_value(fields, prompt.prefill, is_set=prompt.is_prefilled)
@@ -328,8 +330,12 @@ def native_fields(prompt: Prompt) -> tuple[Field, ...] | None:
 
 
 def json_start(prompt: Prompt) -> str:
-    """Return what a JSON editor starts from: the prefill, or else the shape of the schema; empty if it has none."""
-    if prompt.is_prefilled:
-        return as_json(prompt.prefill)
+    """Return what a JSON editor starts from: the prefill or the schema's own default; empty if nobody has said any."""
+    said = (prompt.prefill,) if prompt.is_prefilled else default_of(prompt.question.json_schema)
+    return "" if said is None else as_json(said[0])
+
+
+def json_shape(prompt: Prompt, labels: Labels) -> str:
+    """Return a sentence with the shape of the values that fit a schema; empty if the schema does not say."""
     shape = skeleton(prompt.question.json_schema)
-    return "" if shape is None else as_json(shape)
+    return "" if shape is None else labels.json_shape.format(shape=quoted(shape))

@@ -58,6 +58,9 @@ _NULLABLE_JSON: Final = _NULLABLE.model_copy(
     update={"json_schema": {"anyOf": [{"type": "array"}, {"type": "null"}], "default": ["main"]}}
 )
 
+_JSON: Final = _NULLABLE.model_copy(
+    update={"json_schema": {"type": "array", "items": {"type": "string"}}}
+)
 _TEXT: Final = Question(id="text", text="What for?", answer_type=AnswerType.TEXT)
 _FIELDS: Final = Question(
     id="fields",
@@ -130,6 +133,17 @@ class PrefillsContract:
         await ada.answer_as_prefilled(question)
         again = await harness.wait_until_shown(ask.id)
         assert [_content(given) for given in again.walk.answers] == [_content(before)]
+
+    @pytest.mark.rule("SURFACE-7")
+    async def test_a_json_editor_starts_with_nothing_that_nobody_has_said(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        for default in (None, ["main"]):
+            question = _JSON if default is None else _JSON.with_default([*default])
+            form = Form(questions=(question,))
+            ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
+            await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+            assert await ada.read_prefill(question) == default
 
     @requires_capability(Capability.NOTES)
     @pytest.mark.rule("ACT-8", "WALK-10")

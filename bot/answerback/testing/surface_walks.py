@@ -15,9 +15,7 @@ from pydantic import JsonValue
 from answerback.core import markdown
 from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
-from answerback.core.json_schema.skeleton import skeleton
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import fields_from_schema
 from answerback.core.strict_json import json_equal
 from answerback.core.view import Prompt, View, answer_lines, view_of
 from answerback.presentation.sanitize import visible
@@ -139,8 +137,6 @@ async def assert_consistent(person: SimulatedPerson, ask: Ask, model: NaiveWalk)
     is_other = ask.walk.again is not None and ask.walk.again.other
     if question is not None and not is_other and not isinstance(model.prefill, dict):
         prefill: JsonValue = model.prefill
-        if prefill is None and _starts_from_shape(ask):
-            prefill = skeleton(question.json_schema)
         start = await person.read_prefill(question)
         assert json_equal(start, _visible_prefill(question, prefill))
 
@@ -171,14 +167,6 @@ def answer_with_other(prompt: Prompt, text: str) -> JsonValue:
 def _enterable(value: JsonValue) -> JsonValue:
     """Reduce a value to what native inputs can produce: they have no field for properties not in the schema."""
     return {"n": value["n"]} if isinstance(value, dict) and "n" in value else value
-
-
-def _starts_from_shape(ask: Ask) -> bool:
-    """Whether the open question is answered by JSON and has no prefill: people then start from its schema's shape."""
-    prompt = view_of(ask).prompt
-    if prompt is None or prompt.is_prefilled or prompt.question.json_schema is None:
-        return False
-    return fields_from_schema(prompt.question.json_schema) is None
 
 
 def _visible_prefill(question: Question, prefill: JsonValue) -> JsonValue:

@@ -20,10 +20,10 @@ from answerback.cli.terminal.multi_select import Selection, start_selection
 from answerback.cli.terminal.terminal_output import Fragments, print_lines, text_line
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
-from answerback.core.json_schema.skeleton import skeleton
+from answerback.core.json_schema.skeleton import default_of, skeleton
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
-from answerback.presentation.sanitize import as_json, one_line
+from answerback.presentation.sanitize import as_json, one_line, quoted
 from answerback.presentation.wording import end_turn_text, sentence
 
 _BOLD: Final = "bold"
@@ -354,8 +354,9 @@ class TerminalPrompter:
         self, prompt: Json, refused: Json, moves: Moves, *, as_json_value: bool
     ) -> Action | None:
         """Read a text or a JSON value, after a choice between answering and the controls."""
-        blank: JsonValue = skeleton(prompt["schema"]) or {} if as_json_value else ""
-        start = refused.get("value", prompt["prefill"] if prompt["prefilled"] else blank)
+        own = default_of(prompt["schema"]) if as_json_value else None
+        said = (prompt["prefill"],) if prompt["prefilled"] else own
+        said = (refused["value"],) if "value" in refused else said
         all_keys = {**self._write_key(), **self._control_keys(prompt)}
         while True:
             self._print_choices(all_keys, None)
@@ -363,17 +364,21 @@ class TerminalPrompter:
             if chosen != _WRITE:
                 done = await self._follow(prompt, chosen)
             elif as_json_value:
-                done = await self._edit_json(prompt, start)
+                done = await self._edit_json(prompt, as_json(said[0]) if said else "")
             else:
-                text = await self._lines.read_text(self.labels.other_label, str(start))
+                start = str(said[0]) if said else ""
+                text = await self._lines.read_text(self.labels.other_label, start)
                 done = _AGAIN if text is None else {"action": ANSWER, "value": text}
             if done is not _AGAIN:
                 return done
 
-    async def _edit_json(self, prompt: Json, start: JsonValue) -> Action:
+    async def _edit_json(self, prompt: Json, start: str) -> Action:
         """Read a JSON answer from the editor; `_AGAIN` if the person gives up."""
         self.print_line(f"{self.labels.answer_schema}\n{as_json(prompt['schema'])}", _DIM)
-        text = as_json(start) + "\n"
+        shape = skeleton(prompt["schema"])
+        if not start and shape is not None:
+            self.print_line(self.labels.json_shape.format(shape=quoted(shape)), _DIM)
+        text = start and f"{start}\n"
         while True:
             edited = await self._lines.edit_text(text)
             if edited is None:

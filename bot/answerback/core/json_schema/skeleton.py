@@ -1,4 +1,4 @@
-"""A value to start from when a person answers a JSON Schema by hand: its shape, with blanks to fill in. Pure."""
+"""What a person reads who answers a JSON Schema by hand: the shape of a value, with blanks to fill in. Pure."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ _BLANKS: Final[dict[str, JsonValue]] = {
     "number": 0,
     "boolean": False,
 }
+
+
+def default_of(schema: JsonValue) -> tuple[JsonValue] | None:
+    """Return the schema's own default in a tuple of one; None if it has none."""
+    return (schema["default"],) if isinstance(schema, dict) and "default" in schema else None
 
 
 def skeleton(schema: JsonValue) -> JsonValue:

@@ -219,6 +219,23 @@ async def test_a_refused_ask_back_is_not_taken_for_an_answer(
 
 
 @pytest.mark.rule("WALK-3", "TERMINAL-1")
+@pytest.mark.rule("SURFACE-7")
+async def test_without_a_default_the_editor_is_empty_and_what_is_left_empty_is_refused(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    touch = "pathlib.Path(sys.argv[1]).write_text(text + '\\n')"
+    text = "text = pathlib.Path(sys.argv[1]).read_text()"
+    keep = f"pathlib.Path({str(log)!r}).write_text(text)"
+    monkeypatch.setenv("VISUAL", editor(tmp_path, text, keep, touch))
+    schema = {"type": "array", "items": {"type": "string"}}
+    ask = await terminal.asked(question("schema", schema=schema))
+    left = await terminal.walked(ask, "a\rq\rq\r")
+    assert (left.open, log.read_text()) == (True, "")
+    assert 'It has this shape: [""]' in terminal.screen.text
+    assert "Type the answer as JSON." in terminal.screen.text
+
+
 async def test_an_answered_null_is_what_the_editor_starts_from_after_back(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
