@@ -39,6 +39,7 @@ from answerback.core.person import Person
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.too_late import TryAgain
+from answerback.core.typed_text import is_blank
 from answerback.core.view import view_of
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
 from answerback.presentation.form_spec import Entry, plan_form
@@ -163,13 +164,15 @@ def typed_texts(post: Post) -> tuple[str, ...]:
     names = [name for name in post.fields if name in _TEXT_FIELDS]
     names += [name for name in post.fields if name.startswith("f") and name[1:].isdecimal()]
     texts = [post.first(name) for name in names]
-    return tuple(t for t in texts if t.strip() and not t.isdecimal() and t not in BOOLEAN_VALUES)
+    return tuple(
+        t for t in texts if not is_blank(t) and not t.isdecimal() and t not in BOOLEAN_VALUES
+    )
 
 
 def without_ask_back(post: Post) -> Post | None:
     """Return the post with only what was entered besides the ask-back text; None if nothing was."""
     rest = {name: values for name, values in post.fields.items() if name not in _ASK_BACK_FIELDS}
-    has_input = any(value.strip() for values in rest.values() for value in values)
+    has_input = not all(is_blank(value) for values in rest.values() for value in values)
     question = {name: post.fields[name] for name in _QUESTION_FIELDS if name in post.fields}
     return replace(post, fields=rest | question) if has_input else None
 
@@ -270,9 +273,9 @@ def _choice_answer(post: Post, question: Question, labels: Labels) -> Action | I
         return _unknown(labels)
     values: list[JsonValue] = [options[i].value for i in indexes]
     # Text without a choice counts: a person without JavaScript may forget to tick the choice.
-    if question.other and (OTHER in chosen or (own_text.strip() and not chosen)):
+    if question.other and (OTHER in chosen or (not is_blank(own_text) and not chosen)):
         return Other(text=own_text, value=values if several else None)
-    if several and question.other and own_text.strip():
+    if several and question.other and not is_blank(own_text):
         message = labels.other_unticked.format(other=labels.other)
         return InvalidPost((Problem(pointer="/text", code="unknown_value", message=message),))
     if not (several or indexes):

@@ -18,7 +18,7 @@ TESTS = {
 
 
 def test_there_are_cases() -> None:
-    assert len(NAMES) == 36
+    assert len(NAMES) >= 36
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,6 +11,7 @@ from answerback.core import refusals, strict_json
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.json_schema import schemas
+from answerback.core.typed_text import is_blank
 
 _MAX_VIOLATIONS: Final = 20
 _MAX_SHOWN: Final = 10
@@ -111,7 +112,7 @@ def check_with_note(question: Question, value: JsonValue, note: str | None) -> A
     return (
         checked_note
         if isinstance(checked_note, Invalid)
-        else Accepted(checked.value, note if note.strip() else None)
+        else Accepted(checked.value, None if is_blank(note) else note)
     )
 
 
@@ -121,7 +122,7 @@ def check_text(text: str, most: int | None = None) -> Accepted | Invalid:
     Args:
         most: the characters that are allowed; None: any number.
     """
-    if not text.strip():
+    if is_blank(text):
         return _invalid("empty", "The text is blank. Type something first.")
     checked = _check_string(text)
     if isinstance(checked, Accepted) and most is not None and len(text) > most:

@@ -17,6 +17,7 @@ from answerback.core.asides import UNOPENED, Aside
 from answerback.core.ask import Ask, Change, RecordEntry
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_TEXT
+from answerback.core.typed_text import is_blank
 from answerback.core.walker import Person, Refused
 
 CLARIFY: Final = "clarify"
@@ -97,7 +98,7 @@ def apply_explanation(ask: Ask, text: str, *, at: float) -> Change | Refused | N
     """
     if CLARIFY not in ask.request.accepts:
         return Refused((refusals.TAKES_NO_EXPLANATION.problem(),))
-    if not text.strip():
+    if is_blank(text):
         return _refused("empty", "The text is blank.")
     checked = check_text(text, MAX_TEXT).at("/text")
     if isinstance(checked, Invalid):

@@ -20,6 +20,7 @@ from answerback.core import strict_json
 from answerback.core.errors import Problem
 from answerback.core.json_schema import schemas
 from answerback.core.schema_fields import NUMBER_KINDS, TEXT_KINDS, Field, FieldKind, json_value_key
+from answerback.core.typed_text import is_blank
 
 FieldEntry: TypeAlias = str | bool | list[int] | None
 """The content of one field: text, a yes or no, or the indexes of the chosen options; None: left empty."""
@@ -96,7 +97,7 @@ def placeholder(field: Field) -> str:
 
 def parse_json_answer(text: str) -> JsonValue | Problem:
     """Parse the JSON that a person typed, or return what is wrong with it and where."""
-    if not text.strip():
+    if is_blank(text):
         return Problem(pointer="", code="empty", message="Type the answer as JSON.")
     try:
         return strict_json.parse(text)
@@ -137,7 +138,9 @@ def _choice_indexes(field: Field, values: list[JsonValue]) -> list[int]:
 def _is_empty(field: Field, entry: FieldEntry) -> bool:
     if isinstance(entry, str):
         # In a text field, spaces are text; in other fields they mean nothing.
-        return not (entry if field.kind is FieldKind.TEXT else entry.strip())
+        return not entry or (
+            is_blank(entry) and not (field.kind is FieldKind.TEXT and entry.isspace())
+        )
     return entry is None or entry == []
 
 

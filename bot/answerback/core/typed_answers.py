@@ -13,7 +13,14 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.option_labels import means_other, show_options
-from answerback.core.typed_text import fold, is_only_numbers, parse_position, plain, split_list
+from answerback.core.typed_text import (
+    fold,
+    is_blank,
+    is_only_numbers,
+    parse_position,
+    plain,
+    split_list,
+)
 
 _MAX_ITEMS: Final = 64
 """The most list items that are read as options; nobody types a longer list."""
@@ -93,7 +100,7 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
         return UnclearText(_text_in_summary(ask, labels))
     if question.answer_type is AnswerType.SCHEMA:
         return UnclearText(labels.text_for_schema.format(fill_in=labels.fill_in))
-    if not stripped:
+    if is_blank(text):
         return UnclearText(labels.text_missing)
     match question.answer_type:
         case AnswerType.TEXT:

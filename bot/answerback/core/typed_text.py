@@ -25,6 +25,11 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFKC", INVISIBLE.sub("", text.replace(_TEN, "10")))
 
 
+def is_blank(text: str) -> bool:
+    """Whether a text has nothing but blanks and characters that draw nothing: a person has said nothing with it."""
+    return not text.strip() or not INVISIBLE.sub("", text).strip()
+
+
 def fold(text: str) -> str:
     """Return a text such that two texts that people take for the same are equal."""
     return " ".join(plain(text).casefold().replace("’", "'").split())

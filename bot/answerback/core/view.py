@@ -28,6 +28,7 @@ from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
 from answerback.core.too_late import can_try_again
+from answerback.core.typed_text import fold
 from answerback.core.walker import GivenAnswer, Person, Phase
 
 _MARKS: Final = re.compile(r"[\\`*_\[\]<>#~|]")
@@ -305,7 +306,9 @@ def _outcome(ask: Ask) -> Outcome | None:
 def _prompt(ask: Ask, question: Question, labels: Labels) -> Prompt:
     again, options = ask.walk.again, show_options(question, labels)
     return Prompt(
-        question=_with_options(_with_what_is_known(ask, question, labels), options.options),
+        question=_without_repetition(
+            _with_options(_with_what_is_known(ask, question, labels), options.options)
+        ),
         others=options.others,
         every_option=options.every,
         position=(ask.walk.at or 0) + 1,
@@ -353,8 +356,14 @@ def _lines(ask: Ask, labels: Labels) -> tuple[Line, ...]:
 
 def _with_label(question: Question, number: int) -> str:
     """Return a question's text with its label in front, unless that is only a number."""
-    label = question.header
+    label = _without_repetition(question).header
     return f"{label}: {question.text}" if label and label != f"Q{number}" else question.text
+
+
+def _without_repetition(question: Question) -> Question:
+    """Return the question without its header, if that only repeats the text."""
+    repeats = question.header is not None and fold(question.header) == fold(question.text)
+    return question.model_copy(update={"header": None}) if repeats else question
 
 
 def _with_options(question: Question, options: tuple[Option, ...]) -> Question:

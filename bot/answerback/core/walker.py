@@ -38,6 +38,7 @@ from answerback.core.person import Person as Person
 from answerback.core.person import StrictDataclass as StrictDataclass
 from answerback.core.refusals import Refusal
 from answerback.core.strict_json import json_equal
+from answerback.core.typed_text import is_blank
 
 
 class Phase(StrEnum):
@@ -339,13 +340,13 @@ def _reopen(form: Form, walk: Walk, action: Back, given: Given) -> Walk | Refuse
 
 
 def _reply(form: Form, walk: Walk, action: Reply, given: Given) -> Walk | Refused:
-    if form.reply_needs_text and not (action.text and action.text.strip()):
+    if form.reply_needs_text and is_blank(action.text or ""):
         return _refuse(refusals.REPLY_NEEDS_TEXT)
     return _cancel(walk, action.text)
 
 
 def _cancel(walk: Walk, said: str | None) -> Walk | Refused:
-    text = said if said and said.strip() else None
+    text = None if is_blank(said or "") else said
     if text is not None and isinstance(checked := check_text(text).at("/text"), Invalid):
         return Refused(checked.problems)
     return replace(_end(walk, Phase.CANCELLED), reply=text)

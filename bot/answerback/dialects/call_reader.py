@@ -34,6 +34,14 @@ MAX_LISTED_PROBLEMS: Final = 1_000
 """Problems listed individually per call; any more are only counted."""
 _MIN_SIMILARITY: Final = 0.7
 """The difflib similarity from which a word is suggested: enough for a typing error, but not for another word."""
+_SYNONYMS: Final = {
+    "text": ("question", "prompt"),
+    "question": ("text", "prompt"),
+    "prompt": ("question", "text"),
+    "choices": ("options",),
+    "type": ("answer_type",),
+}
+"""The names that the dialects have for the same field. As words they are unlike each other, and like others."""
 _MAX_COMPARED: Final = 60
 """Characters of a word that are compared."""
 _MAX_UNKNOWN_FIELDS: Final = 100
@@ -42,6 +50,8 @@ _MAX_UNKNOWN_FIELDS: Final = 100
 
 def did_you_mean(word: str, known: Collection[str], min_similarity: float = _MIN_SIMILARITY) -> str:
     """Return a suggestion for a message: the known word closest to an unknown one; empty if none is close."""
+    if synonym := next((each for each in _SYNONYMS.get(word, ()) if each in known), None):
+        return f' (did you mean "{synonym}"?)'
     closest = difflib.get_close_matches(word[:_MAX_COMPARED], known, n=1, cutoff=min_similarity)
     return f' (did you mean "{closest[0]}"?)' if closest else ""
 

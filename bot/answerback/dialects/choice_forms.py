@@ -126,6 +126,10 @@ def read_options(
 def _read_option(
     item: ArgumentNode, fields: Sequence[str], *, previews: bool, blank: bool
 ) -> Option | None:
+    if not fields and isinstance(item.value, dict) and item.has("value") and item.has("label"):
+        fields = ("value", "label")  # where options are strings, these say the same in more words
+        if not item.is_object({"value", "label", "description"}):
+            return None
     if not fields:
         text = item.string(max_chars=MAX_LABEL)
         return None if text is None else Option(value=text, label=text)

@@ -81,7 +81,7 @@ def _question(
 DIALECT: Final = Dialect(
     name="claude",
     calls=(
-        CallRule(("AskUserQuestion", "ask_user_question")),
+        CallRule(("AskUserQuestion", "ask_user_question"), lists=True),
         CallRule((qwen.NAME,), Shape(at=qwen.KIND, says=qwen.USER_QUESTION), 10),
     ),
     parse=parse,

@@ -82,8 +82,8 @@ def _rows(given: GivenAnswer) -> list[JsonValue]:
 DIALECT: Final = Dialect(
     name="codex",
     calls=(
-        CallRule(("request_user_input", _REQUEST)),
-        CallRule((codex_async.TOOL,), options={"options": ()}),
+        CallRule(("request_user_input", _REQUEST), lists=True),
+        CallRule((codex_async.TOOL,), options={"options": ()}, lists=True),
     ),
     parse=parse,
     render=render,

@@ -99,6 +99,8 @@ class CallRule:
     none if options are strings."""
     question: str | None = None
     """The field that holds the only question, if it is an object."""
+    lists: bool = False
+    """Whether its questions are always in ``questions``; a call which is a question itself then means a list of one."""
 
 
 @dataclass(frozen=True, slots=True)

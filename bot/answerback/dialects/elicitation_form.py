@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
@@ -43,7 +43,12 @@ _SAYS_NOTHING: Final = _BY_NAME.union(
     }
 )
 """Keywords that a schema without fields may have."""
+_WHY_NO_SECRETS: Final = (
+    "MCP forbids that in a form, because answers are stored and shown; use the mode url instead: "
+    "https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation"
+)
 Json = dict[str, JsonValue]
+Path: TypeAlias = tuple[str | int, ...]
 
 
 def parse_form(call: ArgumentNode) -> Form | None:
@@ -64,6 +69,11 @@ def _question(message: str, sent: ArgumentNode) -> Question | None:
     if not sent.is_object() or sent.choice("type", ("object",), "object") is None:
         return None
     schema: Json = {"type": "object", **_clean(sent.value)}
+    for path, sign in _secrets(schema):
+        node = replace(sent, path=(*sent.path, *path))
+        node.fail("unknown_value", f"{node.name} asks for a secret ({sign}). {_WHY_NO_SECRETS}")
+    if sent.problems.found:
+        return None
     try:
         schemas.require_usable(schema)
     except schemas.InvalidSchemaError:
@@ -88,6 +98,24 @@ def _question(message: str, sent: ArgumentNode) -> Question | None:
         has_default=bool(defaults),
         null_is_left_out=True,
     )
+
+
+def _secrets(
+    node: JsonValue, path: Path = (), *, by_name: bool = False
+) -> Iterator[tuple[Path, str]]:
+    """Yield where a schema asks for a secret, and how it says so. Data in it, such as a default, says nothing."""
+    if isinstance(node, list):
+        for i, each in enumerate(node):
+            yield from _secrets(each, (*path, i))
+    if not isinstance(node, dict):
+        return
+    if not by_name and node.get("format") == "password":
+        yield path, "format: password"
+    elif not by_name and node.get("writeOnly") is True:
+        yield path, "writeOnly"
+    for key, each in node.items():
+        if by_name or key not in _DATA:
+            yield from _secrets(each, (*path, key), by_name=not by_name and key in _BY_NAME)
 
 
 def _clean(schema: JsonValue) -> Json:

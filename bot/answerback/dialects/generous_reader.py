@@ -23,8 +23,8 @@ from answerback.dialects.installed import call_rules
 FLAGS: Final = frozenset(
     {
         "allowFreeform", "allowFreeformInput", "allowMultiple", "allowOther", "allow_multiple", "background", "custom",
-        "exclusive", "hideOther", "isOther", "isSecret", "multiSelect", "multi_select", "multiple", "recommended",
-        "required", "runAsync", "run_async",
+        "exclusive", "hideOther", "isOther", "isSecret", "is_multi_select", "multiSelect", "multi_select", "multiple",
+        "recommended", "required", "runAsync", "run_async",
     }
 )  # fmt: skip
 """The flags of calls, in any dialect: of the call, of a question or of an option."""
@@ -33,6 +33,9 @@ NUMBERS: Final = frozenset({"index", "max", "min", "step"})
 _TEXTS: Final = ("question", "text", "prompt", "title")
 """The fields in which a question has its text; what has none of them is not a question."""
 _LABEL: Final = "label"
+_SUGGESTIONS: Final = "follow_up"
+_OF_CALL: Final = frozenset({"background", "message", "metadata", "runAsync", "run_async"})
+"""Fields of a whole call in dialects that list their questions."""
 _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?", re.ASCII)
 _BOOLEANS: Final = {"true": True, "false": False}
 _Path = tuple[str | int, ...]
@@ -65,20 +68,48 @@ def read_call(
         override: the dialect to read the call in, regardless of its name.
     """
     detected = None
+    sent = arguments
     if override is not None:
         rule = _rule_for(override, name)
+        is_bare = _is_bare_question(arguments) and rule is not None and rule.lists
     else:
+        is_bare = _is_one_of_a_list(name, arguments)
+    arguments = _listed(arguments) if is_bare else arguments
+    if override is None:
         listed = _as_list(arguments.get("questions"), _is_question)
         if isinstance(listed, list):
             listed = [_as_question(item) for item in listed]
         detected = detect(name, {**arguments, "questions": listed})
         rule = detected.rule if detected else None
-    reader = _Reader(rule or CallRule((), options={}))
+    reader = _Reader(
+        rule or CallRule((), options={}), [] if arguments is sent else [("questions",)]
+    )
     strict = reader.read_fields(arguments, ())
     if reader.repaired and override is None:
         detected = detect(name, strict)
     repaired = tuple(schemas.json_pointer([*path]) for path in reader.repaired)
     return GenerousReading(strict, detected, repaired)
+
+
+def _is_bare_question(arguments: Json) -> bool:
+    return arguments.get("questions") is None and _is_question({**arguments})
+
+
+def _is_one_of_a_list(name: str, arguments: Json) -> bool:
+    """Whether a call is itself a question of a dialect whose calls list them."""
+    found = detect(name, arguments) if _is_bare_question(arguments) else None
+    if found is None or found.rule.lists:
+        return found is not None
+    # A dialect that takes one question has its text in `question`; a text elsewhere is another dialect's.
+    listed = detect(name, _listed(arguments)) if arguments.get("question") is None else None
+    return listed is not None and listed.rule.shape is not None
+
+
+def _listed(arguments: Json) -> dict[str, JsonValue]:
+    """Return a call with itself as the only one of its questions, and what is said of the whole call beside it."""
+    of_call = {key: each for key, each in arguments.items() if key in _OF_CALL}
+    question = {key: each for key, each in arguments.items() if key not in {*_OF_CALL, "questions"}}
+    return {**of_call, "questions": [question]}
 
 
 def detect(name: str, arguments: Json) -> DetectedDialect | None:
@@ -150,7 +181,10 @@ class _Reader:
 
     def _read_options(self, value: JsonValue, path: _Path, labels: tuple[str, ...]) -> JsonValue:
         """Return options as a list of objects or, if ``labels`` is empty, of strings."""
-        listed = self._note(path, value, _as_list(value, lambda item: _is_option(item, labels)))
+        read = _as_list(value, lambda item: _is_option(item, labels))
+        if path[-1] == _SUGGESTIONS:
+            read = _without_keys(read)
+        listed = self._note(path, value, read)
         if not isinstance(listed, list):
             return listed
         return [self._read_option(item, (*path, i), labels) for i, item in enumerate(listed)]
@@ -189,6 +223,17 @@ def _as_list(value: JsonValue, is_item: Callable[[JsonValue], bool]) -> JsonValu
     return [parsed] if isinstance(parsed, dict) and is_item(parsed) else value
 
 
+def _without_keys(value: JsonValue) -> JsonValue:
+    """Return the suggestions of an object that names or numbers them, or names their list; else the value itself."""
+    parsed = _parse(value)
+    parts = [*parsed.values()] if isinstance(parsed, dict) else []
+    if len(parts) == 1 and isinstance(parts[0], list):
+        return parts[0]
+    are_texts = all(isinstance(each, str) and each.strip() for each in parts)
+    are_objects = all(isinstance(each, dict) and _is_option(each, ("text",)) for each in parts)
+    return parts if parts and (are_texts or are_objects) else value
+
+
 def _as_object(value: JsonValue, fields: Collection[str]) -> JsonValue:
     """Return an object with these fields of which the JSON was sent; anything else unchanged."""
     parsed = _parse(value)
@@ -213,8 +258,13 @@ def _is_option(value: JsonValue, labels: tuple[str, ...]) -> bool:
 def _as_option(value: JsonValue, labels: tuple[str, ...]) -> JsonValue:
     """Return an option as an object with its label in these fields or, if there are none, as a string."""
     if not labels:
-        label = value.get(_LABEL) if isinstance(value, dict) and _is_option(value, labels) else None
-        return label if isinstance(label, str) else value
+        label = value.get(_LABEL) if isinstance(value, dict) else None
+        is_plain = _is_option(value, labels) or (
+            isinstance(value, dict)
+            and present_fields(value) == {"value", _LABEL}
+            and value["value"] == label
+        )
+        return label if is_plain and isinstance(label, str) else value
     if not isinstance(value, str):
         return value
     parsed = _parse(value)

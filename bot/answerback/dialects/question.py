@@ -112,7 +112,7 @@ def _content(ask: Ask) -> str:
 
 DIALECT: Final = Dialect(
     name="question",
-    calls=(CallRule(("question", _QUESTIONNAIRE), options={"options": _OPTION}),),
+    calls=(CallRule(("question", _QUESTIONNAIRE), options={"options": _OPTION}, lists=True),),
     parse=parse,
     render=render,
     tool=BY_DIALECT["question"],

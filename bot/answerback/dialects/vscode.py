@@ -84,7 +84,7 @@ def _free_text_answer(text: str) -> JsonValue:
 
 DIALECT: Final = Dialect(
     name="vscode",
-    calls=(CallRule(("vscode_askQuestions", "askQuestions", "vscode/askQuestions")),),
+    calls=(CallRule(("vscode_askQuestions", "askQuestions", "vscode/askQuestions"), lists=True),),
     parse=parse,
     render=render,
     tool=BY_DIALECT["vscode"],

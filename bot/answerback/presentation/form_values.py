@@ -21,6 +21,7 @@ from answerback.core.intents import ResolvedAction
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer, value_from_entries
 from answerback.core.schema_fields import Field, FieldKind
 from answerback.core.too_late import TryAgain
+from answerback.core.typed_text import is_blank
 from answerback.core.view import Prompt
 from answerback.presentation.divided_texts import join_texts
 from answerback.presentation.form_inputs import Input, InputKind
@@ -97,7 +98,7 @@ def action_from_text(entry: Entry, text: str) -> ResolvedAction | Problem:
 
 def with_selection(other: Other, prompt: Prompt, selected: list[JsonValue]) -> Action:
     """Return the answer of the entered text and the selected options; without text, that of the options alone."""
-    if not other.text.strip() and may_remove_text(prompt):
+    if is_blank(other.text) and may_remove_text(prompt):
         return Answer(value=selected)
     return Other(text=other.text, value=selected)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 ELLIPSIS: Final = "…"
 _LOOK_BACK: Final = 40
-"""How many characters a cut may move back to reach a space or the start of a grapheme cluster."""
+"""How many characters a cut may move back to reach a space or the start of a grapheme cluster; at most half of them."""
 
 
 def utf16_length(text: str) -> int:
@@ -55,9 +55,12 @@ def split_text(text: str, limit: int) -> list[str]:
 
 
 def _cut(text: str, limit: int) -> int:
-    """Find where to cut to leave at most ``limit`` units: after a space if one is near, else between characters."""
+    """Find where to cut to leave at most ``limit`` units: after a space if one is near, else between characters.
+
+    More than half of what fits stays: after "1. " and a word without spaces, only the number would be left.
+    """
     end = count_fitting(text, limit)
-    least = max(end - _LOOK_BACK, 1)
+    least = max(end - _LOOK_BACK, end // 2, 1)
     for at in range(end, least - 1, -1):
         if text[at - 1].isspace():
             return at

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.core.form import AnswerType, Form, Option, Question, When
+from answerback.core.typed_text import is_blank
 
 _ALPHABET = st.characters(codec="utf-8")
 """Any character that UTF-8 can encode, including controls, bidirectional overrides and emoji."""
@@ -31,7 +32,7 @@ _SCHEMA_VALUES: tuple[tuple[JsonValue, ...], ...] = (
 @cache
 def texts(most: int = 40) -> st.SearchStrategy[str]:
     """Return texts that are not blank, in any script."""
-    return st.text(_ALPHABET, min_size=1, max_size=most).filter(lambda text: bool(text.strip()))
+    return st.text(_ALPHABET, min_size=1, max_size=most).filter(lambda text: not is_blank(text))
 
 
 @cache

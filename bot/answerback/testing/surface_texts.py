@@ -137,6 +137,15 @@ class TextsContract:
         ask = await wait_for_steps(stage, ask, ada, after=1)
         assert [given.question_id for given in ask.walk.answers] == [header]
 
+    @pytest.mark.rule("HOST-2")
+    async def test_a_header_that_repeats_the_question_is_shown_once(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        text = "Which database?"
+        question = Question(id="q", text=text, header=text, answer_type=AnswerType.BOOLEAN)
+        await create_viewed_ask(stage, [question, AGAIN], ada)
+        assert "Which data…" not in await ada.read_all_text()
+
     @pytest.mark.rule("TEXT-6")
     @pytest.mark.parametrize("source", MARKED)
     async def test_a_context_whose_marks_are_rendered_away_can_be_read_as_written(

@@ -95,6 +95,16 @@ class TypedAnswersContract:
         assert len(await ada.refusals(2)) == 2
         assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
 
+    @pytest.mark.rule("FORM-11", "TYPED-7")
+    @pytest.mark.parametrize("text", ["\u200b", "\u2060\u3164"])
+    @pytest.mark.parametrize("question", [WHY, QUOTED], ids=["text", "other"])
+    async def test_a_message_that_draws_nothing_answers_nothing(
+        self, stage: Stage, ada: HasTypedAnswers, question: Question, text: str
+    ) -> None:
+        ask = await create_viewed_ask(stage, [question], ada)
+        assert not await ada.type_message(text)
+        await wait_for_steps(stage, ask, ada, after=0)
+
 
 @requires_capability(Capability.TYPED_ANSWERS)
 class TypingContract:

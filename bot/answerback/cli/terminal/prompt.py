@@ -23,6 +23,7 @@ from answerback.core.form import AnswerType
 from answerback.core.json_schema.skeleton import default_of, skeleton
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
+from answerback.core.typed_text import is_blank
 from answerback.presentation.sanitize import as_json, one_line, quoted
 from answerback.presentation.wording import end_turn_text, sentence
 
@@ -242,7 +243,7 @@ class TerminalPrompter:
     async def _read_for(self, action: str, field: str, hint: str, label: str) -> Action:
         self.print_line(hint, _DIM)
         text = (await self._lines.read_text(label, "") or "").strip()
-        return {"action": action, field: text} if text else _AGAIN
+        return _AGAIN if is_blank(text) else {"action": action, field: text}
 
     async def read_retry_text(self) -> str | None:
         """Return what a person tells the agent that should try again; None: they changed their mind."""
@@ -251,7 +252,7 @@ class TerminalPrompter:
     async def _read_reply(self) -> Action:
         self.print_line(sentence(self.labels.reply_hint, self._asker, self.labels), _DIM)
         text = await self._lines.read_text("Your reply (optional)", "")
-        if text is None or text.strip():
+        if text is None or not is_blank(text):
             return _AGAIN if text is None else {"action": "reply", "text": text}
         sure = await self._confirm("End the questions without an answer or a reply?")
         return {"action": "reply"} if sure else _AGAIN
@@ -329,8 +330,8 @@ class TerminalPrompter:
         while (
             text := await self._lines.read_text(self.labels.other_label, before or start)
         ) is not None:
-            if text.strip() or before:
-                return text if text.strip() else None
+            if not is_blank(text) or before:
+                return None if is_blank(text) else text
             self.print_error(self.labels.other_blank)
         return before
 

@@ -25,6 +25,7 @@ from answerback.core.markdown import (
     Verbatim,
     append_link_addresses,
 )
+from answerback.core.typed_text import fold
 from answerback.presentation import asides as chat
 from answerback.presentation.context_blocks import context_blocks, hides_marks
 from answerback.presentation.context_layout import padded_cells
@@ -59,8 +60,10 @@ def original_texts(prompt: Mapping[str, JsonValue]) -> list[str]:
 
 
 def header_of(prompt: Mapping[str, JsonValue]) -> HeaderTag | None:
-    header = prompt.get("header")
-    return header_tag(header) if isinstance(header, str) else None
+    header, text = prompt.get("header"), str(prompt.get("text") or "")
+    if not isinstance(header, str) or fold(header) == fold(text):
+        return None
+    return header_tag(header)
 
 
 def format_of(prompt: Mapping[str, JsonValue]) -> ContextFormat:

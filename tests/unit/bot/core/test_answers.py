@@ -13,13 +13,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from answerback.core.answers import Accepted, Invalid, check_answer, check_text
+from answerback.core.actions import Other, Reply
+from answerback.core.answers import (
+    Accepted,
+    Invalid,
+    check_answer,
+    check_other,
+    check_text,
+    check_with_note,
+)
+from answerback.core.ask import Change, apply_action
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.json_schema import schemas
 from answerback.core.json_schema.schemas import InvalidSchemaError
+from answerback.core.schema_field_values import value_from_entries
+from answerback.core.schema_fields import Field, FieldKind
 from answerback.core.strict_json import json_equal
+from answerback.core.walker import Refused
 from answerback.testing.strategies import questions, values
 from answerback.testing.walker_model import canonical
+from tests.unit.bot.dialect_support import ask_from_call
+from tests.unit.cases import read_case
 
 JSON = st.recursive(
     st.none()
@@ -339,3 +353,50 @@ def test_a_problem_within_an_answer_has_its_location() -> None:
 def test_lists_of_different_lengths_differ() -> None:
     assert not json_equal([1], [1, 2])
     assert not json_equal([1, 2], [1])
+
+
+INVISIBLE = [
+    "\u200b",
+    "\u2060",
+    "\u3164",
+    "\u200e",
+    "\ufe0f",
+    "\u00ad",
+    "\U000e0041",
+    "\u2800",
+    " \u200d\n",
+]
+
+
+@pytest.mark.rule("FORM-11")
+@pytest.mark.parametrize("text", INVISIBLE)
+def test_a_text_that_draws_nothing_is_blank(text: str) -> None:
+    other = of(AnswerType.SELECT, "a").model_copy(update={"other": True, "notes": True})
+    refused = check_other(other, text, None)
+    assert isinstance(refused, Invalid)
+    assert [(each.pointer, each.code) for each in refused.problems] == [("/text", "empty")]
+    assert check_with_note(other, "a", text) == Accepted("a")
+    assert isinstance(check_text(text), Invalid)
+    assert check_text(f"a{text}") == Accepted(f"a{text}"), "it is kept beside something"
+
+
+@pytest.mark.rule("FORM-11")
+def test_the_invisible_answer_from_the_field_is_refused() -> None:
+    found = read_case("invisible-answer")["input"]
+    ask = ask_from_call(found["ask"]["name"], found["ask"]["arguments"])
+    refused = apply_action(ask, Other(text=found["action"]["text"]), at=1, by=None)
+    assert isinstance(refused, Refused)
+    assert [each.message for each in refused.problems] == [
+        "The text is blank. Type something first."
+    ]
+
+
+@pytest.mark.rule("FORM-11")
+@pytest.mark.parametrize("text", INVISIBLE)
+def test_a_message_to_the_agent_that_draws_nothing_is_none(text: str) -> None:
+    ask = ask_from_call("ask_user", {"question": "?"})
+    done = apply_action(ask, Reply(text=text), at=1, by=None)
+    assert isinstance(done, Change)
+    assert done.ask.walk.reply is None
+    field = Field("a", "A", None, required=True, kind=FieldKind.TEXT)
+    assert isinstance(value_from_entries([field], {"a": text}), tuple)

@@ -12,11 +12,12 @@ from pydantic import BaseModel, Field
 from answerback.core.actions import Answer, Reply
 from answerback.core.answers import Accepted, Invalid, check_answer
 from answerback.core.ask import Ask
+from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType, Question
 from answerback.core.schema_fields import FieldKind, fields_from_schema
 from answerback.dialects import registry
 from tests.unit.bot.dialect_support import act, ask_from_call, problem_codes
-from tests.unit.cases import case_call
+from tests.unit.cases import case_call, read_case
 
 Json = dict[str, Any]
 NAME = "elicitation/create"
@@ -268,3 +269,33 @@ def test_a_schema_that_cannot_be_used_is_refused() -> None:
         ("/requestedSchema/type", "unknown_value"),
         ("/message", "required"),
     ]
+
+
+@pytest.mark.rule("ELICIT-7")
+def test_a_form_that_asks_for_a_secret_is_refused_with_the_reason() -> None:
+    call = read_case("password-field-in-plain-text")["input"]
+    with pytest.raises(InvalidCallError) as refused:
+        asked(call)
+    [problem] = refused.value.problems
+    assert (problem.pointer, problem.code) == (
+        "/requestedSchema/properties/api_key",
+        "unknown_value",
+    )
+    assert "MCP forbids that in a form" in problem.message
+
+
+@pytest.mark.rule("ELICIT-7")
+@pytest.mark.parametrize(
+    "secret", [{"type": "string", "format": "password"}, {"type": "string", "writeOnly": True}]
+)
+def test_a_secret_is_found_wherever_it_is(secret: Json) -> None:
+    for schema in (
+        {"properties": {"properties": secret}},
+        {"properties": {"a": {"anyOf": [secret, {"type": "null"}]}}},
+        {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": secret}},
+    ):
+        assert [code for _, code in problem_codes(NAME, form(**schema)["arguments"])] == [
+            "unknown_value"
+        ]
+    said: Json = {"properties": {"format": {"enum": ["password"], "default": secret}}}
+    assert read_schema({"type": "object", **said}).answer_type is AnswerType.SCHEMA

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from answerback.core.errors import InvalidCallError
 from answerback.dialects import generous_reader, installed, registry
 from tests.unit.bot.dialect_support import CALLS, OPTIONS
-from tests.unit.cases import case_call
+from tests.unit.cases import case_call, read_case
 
 ASKED = {"question": "Q?", "header": "H", "options": OPTIONS, "multiSelect": False}
 TYPED = {"id": "a", "text": "A?", "answer_type": "select", "options": ["x", "y"]}
@@ -329,3 +329,100 @@ def test_a_call_that_may_hold_json_in_a_string_is_parsed_in_a_thread() -> None:
     assert not registry.is_quick_to_parse({"questions": " [1]"})
     assert not registry.is_quick_to_parse({"questions": ["{}"]})
     assert registry.is_quick_to_parse({"question": "Which [one]?"})
+
+
+VALUED = [{"value": "a", "label": "Option A"}, {"value": "b", "label": "Option B"}]
+PROMPTED = {"id": "q", "prompt": "Which?", "options": VALUED}
+
+
+@pytest.mark.rule("DIALECT-21")
+@pytest.mark.parametrize(
+    ("name", "bare", "dialect"),
+    [
+        ("AskUserQuestion", ASKED, "claude"),
+        ("ask_user_question", ASKED, "claude"),
+        ("request_user_input", {"id": "q", "question": "Q?", "options": OPTIONS}, "codex"),
+        ("question", PROMPTED, "question"),
+        ("askQuestions", {"header": "H", "question": "Q?"}, "vscode"),
+        ("ask_user", TYPED, "ask_user"),
+    ],
+)
+def test_a_bare_question_is_a_list_of_one(name: str, bare: dict[str, Any], dialect: str) -> None:
+    parsed = registry.parse_call(name, bare)
+    strict = registry.parse_call(name, {"questions": [bare]})
+    assert (parsed.dialect, parsed.form) == (dialect, strict.form)
+    assert parsed.arguments == {"questions": [bare]}
+    assert parsed.repaired == ("/questions",)
+    assert read(name, {**bare, "background": True})[0]["background"] is True
+
+
+@pytest.mark.rule("DIALECT-21")
+@pytest.mark.parametrize(
+    "call",
+    [
+        ("ask_user", {"question": "Q?"}),
+        ("clarify", {"question": "Q?"}),
+        ("question", {"question": "Q?", "options": OPTIONS}),
+        ("ask_question", {"question": "Q?"}),
+    ],
+)
+def test_a_dialect_of_one_question_reads_it_as_ever(call: tuple[str, dict[str, Any]]) -> None:
+    assert registry.parse_call(*call).repaired == ()
+
+
+@pytest.mark.rule("DIALECT-21")
+@pytest.mark.parametrize(
+    "follow_up",
+    [
+        {"1": "Yes", "2": "No"},
+        {"suggest": ["Yes", "No"]},
+        {"a": {"text": "Yes"}, "b": {"text": "No"}},
+        '{"suggest": [{"text": "Yes"}, {"text": "No"}]}',
+    ],
+)
+def test_suggestions_in_an_object_are_read(follow_up: Any) -> None:
+    sent = {"question": "Go?", "follow_up": follow_up}
+    parsed = registry.parse_call("ask_followup_question", sent)
+    assert [option.label for option in parsed.form.questions[0].options] == ["Yes", "No"]
+    assert "/follow_up" in parsed.repaired
+
+
+@pytest.mark.rule("DIALECT-22")
+@pytest.mark.parametrize("follow_up", [{}, {"a": "Yes", "b": ["No"]}, {"a": 1}])
+def test_an_object_of_anything_else_is_no_list_of_suggestions(follow_up: Any) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call("ask_followup_question", {"question": "Go?", "follow_up": follow_up})
+    assert [each.code for each in refused.value.problems] == [WRONG]
+
+
+@pytest.mark.rule("DIALECT-21")
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("ask_user", {"questions": [{**TYPED, "options": VALUED}]}),
+        ("ask_user", {"question": "Q?", "answer_type": "select", "options": VALUED}),
+        ("ask_question", {"question": "Q?", "options": VALUED}),
+        ("question", {"questions": [PROMPTED]}),
+    ],
+)
+def test_an_option_may_say_what_comes_back_and_what_people_see(name: str, call: Any) -> None:
+    [question] = registry.parse_call(name, call).form.questions
+    shown = [(option.value, option.label) for option in question.options]
+    assert shown == [("a", "Option A"), ("b", "Option B")]
+
+
+@pytest.mark.rule("DIALECT-22")
+def test_an_option_with_a_misspelt_field_is_a_mistake() -> None:
+    call = {"question": "Q?", "answer_type": "select", "options": [{**VALUED[0], "labe": "x"}]}
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call("ask_user", call)
+    assert [each.pointer for each in refused.value.problems] == ["/options/0/labe"]
+
+
+@pytest.mark.rule("CLINE-1")
+@pytest.mark.parametrize("shape", ["a", "b"])
+def test_antigravitys_questions_are_asked_as_multiple_choices(shape: str) -> None:
+    call = read_case("antigravity-ask-question")["input"][shape]
+    [question] = registry.parse_call(call["name"], call["arguments"]).form.questions
+    assert question.answer_type == "multi_select"
+    assert [option.label for option in question.options] == ["unit", "types", "lint"]

@@ -292,6 +292,19 @@ def test_cline_finds_its_options(arguments: dict[str, Any], options: list[str]) 
     assert question.other is bool(options)
 
 
+@pytest.mark.rule("CLINE-1")
+def test_several_questions_of_cline_are_answered_one_below_the_other() -> None:
+    asks = [
+        {"question": "Which?", "options": ["a", "b"], "is_multi_select": True},
+        {"question": "Why?"},
+    ]
+    ask = ask_from_call("ask_question", {"questions": asks})
+    ask = act(ask, Other(text="c", value=["a", "b"]))
+    ended = end_ask(ask, Status.EXPIRED, at=2, reason=Reason.EXPIRED).ask
+    assert result(ended)[1] == "Which?\na, b, c\n\n[no answer: expired]"
+    assert result(act(ask, Answer(value="So")))[1] == "Which?\na, b, c\n\nWhy?\nSo"
+
+
 @pytest.mark.parametrize(
     ("arguments", "problems"),
     [

@@ -21,6 +21,7 @@ FLAG, FAMILY, SYLLABLE = "🇩🇪", "👨\u200d👩\u200d👧", "क्षि"
         (SYLLABLE * 3, 7, f"{SYLLABLE}…"),
         ("e\u0301" * 5, 6, "e\u0301e\u0301…"),
         ("one two three", 9, "one two…"),
+        ("1. " + "\U0001f600" * 70, 75, "1. " + "\U0001f600" * 35 + "…"),
         ("x" * 50, 20, f"{'x' * 19}…"),
         ("fits", 4, "fits"),
     ],

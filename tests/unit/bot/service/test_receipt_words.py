@@ -255,7 +255,7 @@ async def test_no_text_of_an_agent_or_a_person_looks_like_a_finding(store: Store
 async def test_no_part_of_a_forged_receipt_looks_like_a_finding(store: Store) -> None:
     signed = Signed(store)
     body: Any = await signed.receipt(await signed.decided())
-    changed = [
+    changed: list[Any] = [
         {**body, "receipt": {**body["receipt"], "kid": FORGED}},
         {**body, "disclosed": {FORGED: ["x", "y"]}},
     ]

@@ -37,6 +37,14 @@ async def test_blank_own_text_keeps_the_text_entry(terminal: Terminal) -> None:
     assert "The text is blank." in terminal.screen.text
 
 
+@pytest.mark.rule("FORM-11", "WALK-9")
+async def test_own_text_that_draws_nothing_is_blank(terminal: Terminal) -> None:
+    ask = await terminal.asked(*claude_questions(several=False), name="AskUserQuestion")
+    done = await terminal.walked(ask, "3\r\u200b\rmine\r1\r")
+    assert done.answers == {"q1": "mine", "q2": "Alpha"}
+    assert "The text is blank." in terminal.screen.text
+
+
 @pytest.mark.rule("WALK-9")
 async def test_blank_own_text_beside_ticks_keeps_the_text_entry(terminal: Terminal) -> None:
     ask = await terminal.asked(*claude_questions(several=True), name="AskUserQuestion")
