@@ -18,7 +18,7 @@ from answerback.core.form import (
 from answerback.dialects.call_reader import ArgumentNode
 
 _MARKUP: Final = re.compile(r"[!-/:-@\[-`{-~]")
-_RECOMMENDED: Final = "(Recommended)"
+_RECOMMENDED: Final = "(recommended)"
 
 
 def read_form(
@@ -40,7 +40,7 @@ def read_form(
 
 def form_of(call: ArgumentNode, *questions: Question | None, **more: Any) -> Form | None:
     """Return the form of a call with these questions, or None if problems were recorded."""
-    valid = tuple(question for question in questions if question is not None)
+    valid = tuple(_with_recommended_default(each) for each in questions if each is not None)
     is_whole = len(valid) == len(questions) and not call.problems.found
     return Form(questions=valid, **more) if is_whole else None
 
@@ -153,9 +153,10 @@ def read_plain_options(
     return read_options(node, key, (), min_items=int(required), required=required)
 
 
-def with_recommended_default(question: Question) -> Question:
-    """Return the question with its first option labelled "… (Recommended)", if any, as the default."""
-    for option in question.options:
-        if option.label.endswith(_RECOMMENDED):
-            return question.with_default(option.value)
+def _with_recommended_default(question: Question) -> Question:
+    """Return a single choice with its first option labelled "… (Recommended)", if any, as the default that it lacks."""
+    if question.answer_type is AnswerType.SELECT and not question.has_default:
+        for option in question.options:
+            if option.label.casefold().endswith(_RECOMMENDED) and option.kind is None:
+                return question.with_default(option.value)
     return question

@@ -21,16 +21,20 @@ _CLAUDE_TOOL: Final = "AskUserQuestion"
 
 
 def parse(call: ArgumentNode) -> Form | None:
+    return parse_within(call, CLAUDE if call.tool == _CLAUDE_TOOL else OTHERS)
+
+
+def parse_within(call: ArgumentNode, limits: Limits) -> Form | None:
+    """Parse a call within the limits of its tool."""
     call.is_object()
-    limits = CLAUDE if call.tool == _CLAUDE_TOOL else OTHERS
-    title = call.text("title", required=False, blank=True)
+    title, context = (call.text(key, required=False, blank=True) for key in ("title", "context"))
     texts: set[str] = set()
     place, key = (
         (qwen.meta(call), qwen.QUESTIONS) if call.tool == qwen.NAME else (call, "questions")
     )
     nodes = place.items(key, min_items=1, max_items=limits.questions, noun="questions")
     questions = [
-        _question(node, f"q{i}", texts, limits, title)
+        _question(node, f"q{i}", texts, limits, title, context)
         for i, node in enumerate(nodes, 1)
         if node.is_object()
     ]
@@ -38,7 +42,12 @@ def parse(call: ArgumentNode) -> Form | None:
 
 
 def _question(
-    node: ArgumentNode, question_id: str, texts: set[str], limits: Limits, title: str | None
+    node: ArgumentNode,
+    question_id: str,
+    texts: set[str],
+    limits: Limits,
+    title: str | None,
+    context: str | None,
 ) -> Question | None:
     text = node.text("question")
     if text in texts:
@@ -49,19 +58,20 @@ def _question(
         node.fail("duplicate_question", message, "question")
     # Claude's choices always have multiSelect and a header; Kimi's may have neither.
     kind = node.choice("kind", KINDS, CHOICE)
-    needs_header = limits is CLAUDE and kind == CHOICE and node.has("multiSelect")
+    is_claudes = limits.header is None and kind == CHOICE and node.has("multiSelect")
+    needs_header = is_claudes or limits.header is True
     header = node.text("header", required=needs_header, blank=not needs_header)
     multiple = claude_questions.read_multiple(node)
     options = claude_questions.read_options(node, kind, limits)
     schema = claude_questions.read_number(node, kind, header)
-    context = claude_questions.read_context(node, title)
+    about = claude_questions.read_context(node, title, context)
     if text is None:
         return None
     texts.add(text)
     question = Question(
         id=question_id,
         text=text,
-        context=context,
+        context=about,
         header=(header or "")[:MAX_LABEL],
         answer_type=AnswerType.TEXT,
     )

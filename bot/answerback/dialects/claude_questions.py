@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
-from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Option, Question
+from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, MAX_TEXT, AnswerType, Option, Question
 from answerback.core.json_schema.schemas import violations
 from answerback.dialects import choice_forms
 from answerback.dialects.call_reader import ArgumentNode
@@ -23,9 +23,13 @@ class Limits(NamedTuple):
     questions: int
     min_options: int
     options: int
+    header: bool | None = False
+    """Whether a question needs a header; None: a choice that says whether several may be chosen does."""
 
 
-CLAUDE: Final = Limits(questions=4, min_options=2, options=4)
+CLAUDE: Final = Limits(questions=4, min_options=2, options=4, header=None)
+PUBLISHED: Final = CLAUDE._replace(header=True)
+"""Those that our own definition states."""
 OTHERS: Final = Limits(questions=MAX_QUESTIONS, min_options=0, options=MAX_OPTIONS)
 
 
@@ -42,7 +46,7 @@ def read_options(node: ArgumentNode, kind: str | None, limits: Limits) -> tuple[
         min_items=limits.min_options,
         max_items=limits.options,
         previews=True,
-        required=limits is CLAUDE,
+        required=limits.min_options > 0,
     )
 
 
@@ -55,11 +59,12 @@ def read_multiple(node: ArgumentNode) -> bool:
     return claude or kimi
 
 
-def read_context(node: ArgumentNode, title: str | None) -> str | None:
-    """Read what stands above a question: the title of the form and what explains the question."""
-    hints = [node.text(key, required=False, blank=True) for key in ("description", "placeholder")]
+def read_context(node: ArgumentNode, title: str | None, context: str | None) -> str | None:
+    """Read what stands above a question: the form's title and context, and what explains the question."""
+    keys = ("context", "description", "placeholder")
+    hints = [node.text(key, required=False, blank=True) for key in keys]
     heading = title and title.strip() and choice_forms.heading(title)
-    return "\n\n".join(filter(None, [heading, *hints])) or None
+    return "\n\n".join(filter(None, [heading, context, *hints]))[:MAX_TEXT] or None
 
 
 def read_number(node: ArgumentNode, kind: str | None, header: str | None) -> Json | None:

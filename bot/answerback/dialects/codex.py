@@ -61,15 +61,9 @@ def _question(node: ArgumentNode, fallback: str, ids: set[str]) -> Question | No
         node.fail("unknown_value", message, "isSecret")
     if question_id is None or text is None:
         return None
-    return choice_forms.with_recommended_default(
-        choice_forms.choice_question(
-            question_id,
-            text,
-            options,
-            other=other,
-            notes=True,
-            header=choice_forms.read_header(node),
-        )
+    header = choice_forms.read_header(node)
+    return choice_forms.choice_question(
+        question_id, text, options, other=other, notes=True, header=header
     )
 
 

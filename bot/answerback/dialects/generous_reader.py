@@ -67,14 +67,13 @@ def read_call(
     Args:
         override: the dialect to read the call in, regardless of its name.
     """
-    detected = None
-    sent = arguments
-    if override is not None:
-        rule = _rule_for(override, name)
-        is_bare = _is_bare_question(arguments) and rule is not None and rule.lists
-    else:
+    rule = None if override is None else _rule_for(override, name)
+    if override is None:
         is_bare = _is_one_of_a_list(name, arguments)
-    arguments = _listed(arguments) if is_bare else arguments
+    else:
+        is_bare = rule is not None and rule.lists and _is_bare_question(arguments)
+    sent, arguments = arguments, _listed(arguments) if is_bare else arguments
+    detected = None
     if override is None:
         listed = _as_list(arguments.get("questions"), _is_question)
         if isinstance(listed, list):

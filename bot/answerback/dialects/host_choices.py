@@ -80,8 +80,6 @@ class Row:
         question = choice_forms.choice_question(
             question_id, text, options, multiple, other=other, header=header, context=context
         )
-        if multiple is AnswerType.SELECT:
-            question = choice_forms.with_recommended_default(question)
         return self._with_default(node, question)
 
     def _options(self, node: ArgumentNode) -> tuple[tuple[Option, ...], AnswerType]:

@@ -41,7 +41,7 @@ def parse(call: ArgumentNode) -> Form | None:
             header=label if label and label.strip() else position.upper(),
             answer_type=AnswerType.SELECT,
             options=choice_forms.read_options(node, "options", _OPTION, min_items=1, blank=True),
-            other=node.flag("allowOther", default=True),
+            other=node.tool != _QUESTIONNAIRE or node.flag("allowOther", default=True),
         )
 
     return choice_forms.read_form(call, read, review=True)

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from answerback.core import strict_json
 from answerback.core.answers import Invalid, check_answer, format_value
 from answerback.core.form import MAX_LABEL, AnswerType, Option, Persistence, Question, When
+from answerback.core.json_schema.schemas import violations
 from answerback.dialects import choice_forms
 from answerback.dialects.call_reader import ArgumentNode
 
@@ -163,12 +164,7 @@ def _with_default(node: ArgumentNode, question: Question) -> Question:
     if child.value is None and not schema:
         return question
     if schema:
-        if not strict_json.is_all_encodable(child.value):
-            child.fail(
-                "default_type",
-                f"{child.name} contains half a surrogate pair, which is not valid text.",
-            )
-        return question.with_default(child.value)
+        return _with_schema_default(child, question)
     checked = check_answer(question, child.value)
     if isinstance(checked, Invalid):
         first = checked.problems[0]
@@ -176,6 +172,27 @@ def _with_default(node: ArgumentNode, question: Question) -> Question:
         child.fail(code, f"{child.name} does not fit the question: {first.message}")
         return question
     return question.with_default(checked.value)
+
+
+def _with_schema_default(child: ArgumentNode, question: Question) -> Question:
+    """Return the question with what its editor starts from, which may be incomplete but not of a wrong type.
+
+    Null is not given, as in any field, unless the schema allows it.
+    """
+    if not strict_json.is_all_encodable(child.value):
+        message = f"{child.name} contains half a surrogate pair, which is not valid text."
+        child.fail("default_type", message)
+        return question
+    problems = violations(question.json_schema, child.value)
+    if child.value is None and problems:
+        return question
+    if wrong := next((each for each in problems if each.code == "wrong_type"), None):
+        message = f"{child.name} does not fit the question: {wrong.message}"
+        path = wrong.pointer.split("/")[1:]
+        child.fail(
+            "default_type", message, *(int(part) if part.isdecimal() else part for part in path)
+        )
+    return question.with_default(child.value)
 
 
 def _can_be(question: Question, value: JsonValue) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter
 
-from answerback.dialects.tool_schema_parts import JSON_SCHEMA
+from answerback.dialects.tool_schema_parts import ANY_OBJECT, JSON_SCHEMA
 
 _DROPPED: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems", "default"})
 _NULL: Final[dict[str, JsonValue]] = {"type": "null"}
@@ -33,7 +33,8 @@ def to_strict_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     if "items" in strict:
         return {**strict, "items": to_strict_schema(_OBJECT.validate_python(strict["items"]))}
     if "anyOf" in strict:
-        return {**strict, "anyOf": [*_ALTERNATIVES.validate_python(strict["anyOf"]), _NULL]}
+        alternatives = _ALTERNATIVES.validate_python(strict["anyOf"])
+        return {**strict, "anyOf": [*(each for each in alternatives if each != ANY_OBJECT), _NULL]}
     return strict
 
 

@@ -47,10 +47,10 @@ IN_ORDER: Final = "The questions, in the order in which they are asked."
 CONTEXT: Final = with_description(
     TEXT, "What the user needs to know to decide; shown with the question."
 )
+ANY_OBJECT: Final[Schema] = {"type": "object", "properties": {"type": {"type": "string"}}}
+"""An object with more properties than are listed."""
 JSON_SCHEMA: Final[Schema] = {
-    "type": "object",
-    "properties": {"type": {"type": "string"}},
+    **ANY_OBJECT,
     "description": "Only for schema: the JSON Schema of the answer, with any of its keywords. A flat object becomes a "
     "form of input fields.",
 }
-"""An object with more properties than are listed."""

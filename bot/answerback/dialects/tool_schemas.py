@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from pydantic import JsonValue
+
 from answerback.core.form import AnswerType
 from answerback.dialects.question_reader import NON_SCHEMA_TYPES
 from answerback.dialects.tool_schema_parts import (
+    ANY_OBJECT,
     CONTEXT,
     IN_ORDER,
     JSON_SCHEMA,
@@ -34,18 +37,20 @@ _OPTIONS: Final = array_schema(
     LABEL, "The choices, all different; only for select and multi_select.", max_items=1_000
 )
 _LABELS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
-_DEFAULT: Final[Schema] = {
-    "anyOf": [
-        flag_schema("For boolean: pre-selected for the user, who still has to confirm it."),
-        {
-            "type": "string",
-            "description": "For select, the option that is pre-selected; for text, what is pre-filled.",
-        },
-        with_description(_LABELS, "For multi_select: the options that are pre-selected."),
-    ]
-}
+_TYPED_DEFAULTS: Final[list[JsonValue]] = [
+    flag_schema("For boolean: pre-selected for the user, who still has to confirm it."),
+    {
+        "type": "string",
+        "description": "For select, the option that is pre-selected; for text, what is pre-filled.",
+    },
+    with_description(_LABELS, "For multi_select: the options that are pre-selected."),
+]
+_DEFAULT: Final[Schema] = {"anyOf": _TYPED_DEFAULTS}
+_OTHER_VALUES: Final[list[JsonValue]] = [{"type": "number"}, ANY_OBJECT]
+"""What only a schema yields. Converters for Gemini leave null without a type, so it is read but not stated."""
+_ANY_DEFAULT: Final[Schema] = {"anyOf": [*_TYPED_DEFAULTS, *_OTHER_VALUES]}
 _EXPECTED: Final[Schema] = {
-    "anyOf": [{"type": "boolean"}, {"type": "string"}, _LABELS, {"type": "number"}]
+    "anyOf": [{"type": "boolean"}, {"type": "string"}, _LABELS, *_OTHER_VALUES]
 }
 
 ASK_USER: Final = object_schema(
@@ -61,7 +66,7 @@ ASK_USER: Final = object_schema(
                     "answer_type": _answer_type(AnswerType),
                     "options": _OPTIONS,
                     "schema": JSON_SCHEMA,
-                    "default": _DEFAULT,
+                    "default": _ANY_DEFAULT,
                     "when": with_description(
                         object_schema(
                             {"question_id": LABEL, "equals": _EXPECTED}, "question_id", "equals"

@@ -25,10 +25,18 @@ from mcp_types import (
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.core.ask import Status, ToolResult
-from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
+from answerback.core.errors import (
+    CommitUnknownError,
+    InvalidCallError,
+    StoreError,
+    UnreadableRowError,
+)
 from answerback.core.too_late import describe_retry
-from answerback.dialects.call_reader import did_you_mean
-from answerback.dialects.generous_reader import read_number
+from answerback.dialects import claude
+from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
+from answerback.dialects.claude_questions import Limits
+from answerback.dialects.generous_reader import read_call, read_number
+from answerback.dialects.registry import render_refusal
 from answerback.mcp import tasks, tools
 from answerback.mcp.backend import AskBackend, AskJson, AskRefusedError, AskToolCall
 from answerback.mcp.tasks import BackendFactory, Context
@@ -218,6 +226,8 @@ class _Calls:
             tool_call_id=tool_use or _text(meta.get(CODEX_CALL)),
             clarifies=not as_task,  # a task's model only waits for the result, and cannot be asked anything meanwhile
         )
+        if tool.limits is not None:
+            _check_limits(tool.name, tool.limits, arguments)
         ask = await backend.submit(asking)
         if ask["interim_result"] is not None:
             return result_from_dialect(ToolResult.model_validate(ask["interim_result"]))
@@ -254,6 +264,20 @@ class _Calls:
             await ctx.session.report_progress(waited, seconds, message)
             await asyncio.sleep(self.progress)
             waited += self.progress
+
+
+def _check_limits(name: str, limits: Limits, arguments: dict[str, JsonValue]) -> None:
+    """Check a call against the limits that our own definition of its tool states.
+
+    Raises:
+        AskRefusedError: it is beyond them.
+    """
+    strict = read_call(name, arguments).arguments
+    problems = ProblemCollector(strict, name)
+    claude.parse_within(ArgumentNode(strict, problems), limits)
+    if problems.count:
+        error = InvalidCallError(name, problems.in_document_order())
+        raise AskRefusedError(render_refusal(error))
 
 
 def _conversation(ctx: Context, arguments: dict[str, JsonValue]) -> JsonValue:

@@ -12,6 +12,7 @@ from pydantic import JsonValue, TypeAdapter
 from answerback.core.form import MAX_TEXT
 from answerback.dialects import dialect, installed
 from answerback.dialects.call_reader import did_you_mean
+from answerback.dialects.claude_questions import PUBLISHED, Limits
 from answerback.dialects.installed import installed_tools
 from answerback.dialects.tool_schema_parts import object_schema
 
@@ -68,6 +69,8 @@ class AskingTool:
     dialects: tuple[str, ...]
     dialect: str | None = None
     """The dialect to read a call as, whatever the tool's name; None: detect it from the name and shape."""
+    limits: Limits | None = None
+    """Those that the definition states, if other hosts' calls under this tool's name have none."""
 
     def definition(self, enabled: Collection[str], wait: float = DEFAULT_WAIT) -> Tool | None:
         """The tool's definition with the shapes that are enabled; None if there are none.
@@ -103,7 +106,7 @@ class AskingTool:
 
 DEFAULT_TOOLS: Final = (
     AskingTool(ASK_USER, installed.dialects_for_tool_name(ASK_USER)),
-    AskingTool(ASK_USER_QUESTION, ("claude",)),
+    AskingTool(ASK_USER_QUESTION, ("claude",), limits=PUBLISHED),
 )
 """The tools that are offered by default."""
 
@@ -128,6 +131,8 @@ def parse_asking_tools(names: str | None) -> tuple[AskingTool, ...]:
 def _find_tool(name: str) -> AskingTool:
     shapes = installed.dialects_for_tool_name(name)
     by_dialect = {tool.dialect: tool for tool in installed_tools()}
+    if name == ASK_USER_QUESTION:
+        return DEFAULT_TOOLS[1]
     if by_dialect.keys() & set(shapes):
         return AskingTool(name, shapes)
     if name in by_dialect:

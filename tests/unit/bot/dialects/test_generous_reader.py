@@ -413,7 +413,8 @@ def test_an_option_may_say_what_comes_back_and_what_people_see(name: str, call: 
 
 @pytest.mark.rule("DIALECT-22")
 def test_an_option_with_a_misspelt_field_is_a_mistake() -> None:
-    call = {"question": "Q?", "answer_type": "select", "options": [{**VALUED[0], "labe": "x"}]}
+    option: dict[str, JsonValue] = {**VALUED[0], "labe": "x"}
+    call: dict[str, JsonValue] = {"question": "Q?", "answer_type": "select", "options": [option]}
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("ask_user", call)
     assert [each.pointer for each in refused.value.problems] == ["/options/0/labe"]

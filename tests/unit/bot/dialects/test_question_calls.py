@@ -58,3 +58,117 @@ def test_an_unknown_answer_type_is_the_only_mistake_that_it_makes() -> None:
     with pytest.raises(InvalidCallError) as caught:
         registry.parse_call("ask_user", {"questions": [question]})
     assert [each.pointer for each in caught.value.problems] == ["/questions/0/answer_type"]
+
+
+OPTIONS = [{"value": "a", "label": "A"}, {"value": "b", "label": "B (recommended)"}]
+
+
+@pytest.mark.rule("DIALECT-15")
+@pytest.mark.parametrize(("name", "other"), [("question", True), ("questionnaire", False)])
+def test_only_a_questionnaire_can_leave_out_other(name: str, other: bool) -> None:
+    asks: JsonValue = [{"id": "q", "prompt": "?", "options": [*OPTIONS], "allowOther": False}]
+    [question] = registry.parse_call(name, {"questions": asks}).form.questions
+    assert question.other is other
+
+
+LABELS: list[JsonValue] = [{"label": "A"}, {"label": "B (Recommended)"}]
+TEXTS: list[JsonValue] = ["A", "B (Recommended)"]
+RECOMMENDING: dict[str, tuple[str, dict[str, JsonValue]]] = {
+    "claude": ("AskUserQuestion", {"questions": [{"question": "?", "header": "H", "options": LABELS}]}),
+    "question": ("question", {"questions": [{"id": "q", "prompt": "?", "options": [*OPTIONS]}]}),
+    "gemini": ("ask_user", {"questions": [{"question": "?", "type": "choice", "options": LABELS}]}),
+    "copilot": ("ask_user", {"question": "?", "choices": TEXTS}),
+    "vscode": ("askQuestions", {"questions": [{"header": "H", "question": "?", "options": LABELS}]}),
+    "cline": ("ask_question", {"question": "?", "options": TEXTS}),
+    "codex": ("request_user_input", {"questions": [{"id": "q", "question": "?", "options": LABELS}]}),
+    "ask_user": (
+        "ask_user", {"questions": [{"id": "q", "text": "?", "answer_type": "select", "options": TEXTS}]}
+    ),
+    "single": ("ask_user", {"question": "?", "answer_type": "select", "options": TEXTS}),
+}  # fmt: skip
+
+
+@pytest.mark.rule("DIALECT-23")
+@pytest.mark.parametrize("dialect", RECOMMENDING)
+def test_a_recommended_option_is_the_default_in_every_dialect(dialect: str) -> None:
+    parsed = registry.parse_call(*RECOMMENDING[dialect])
+    [question] = parsed.form.questions
+    assert parsed.dialect == dialect
+    assert (question.has_default, question.default) == (True, question.options[1].value)
+
+
+@pytest.mark.rule("DIALECT-23")
+def test_a_default_that_is_given_stands_and_a_permission_has_none() -> None:
+    name, call = RECOMMENDING["single"]
+    [question] = registry.parse_call(name, {**call, "default": "A"}).form.questions
+    assert question.default == "A"
+    options: JsonValue = [{"optionId": "o", "name": "Yes (Recommended)", "kind": "allow_once"}]
+    approval: dict[str, JsonValue] = {"toolCall": {"title": "ls"}, "options": options}
+    [question] = registry.parse_call("session/request_permission", approval).form.questions
+    assert not question.has_default
+
+
+@pytest.mark.rule("HOST-4")
+def test_the_context_of_a_whole_call_is_shown_at_each_of_its_questions() -> None:
+    asks: JsonValue = [
+        {"question": f"{n}?", "header": "H", "options": LABELS, "description": f"About {n}"}
+        for n in "ab"
+    ]
+    call: dict[str, JsonValue] = {"questions": asks, "context": "Before the release"}
+    form = registry.parse_call("ask_user_question", call).form
+    assert [question.context for question in form.questions] == [
+        "Before the release\n\nAbout a",
+        "Before the release\n\nAbout b",
+    ]
+
+
+SERVER: dict[str, JsonValue] = {
+    "type": "object",
+    "properties": {"port": {"type": "integer"}, "name": {"type": "string"}},
+    "required": ["port", "name"],
+}
+
+
+@pytest.mark.rule("FORM-6")
+@pytest.mark.parametrize(
+    ("default", "pointer"),
+    [("8080", "/default"), ([], "/default"), ({"port": "x"}, "/default/port")],
+)
+def test_a_default_of_the_wrong_type_for_a_schema_is_a_mistake(
+    default: JsonValue, pointer: str
+) -> None:
+    question = {
+        "id": "s",
+        "text": "?",
+        "answer_type": "schema",
+        "schema": SERVER,
+        "default": default,
+    }
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call("ask_user", {"questions": [question]})
+    [problem] = refused.value.problems
+    assert (problem.pointer, problem.code) == (f"/questions/0{pointer}", "default_type")
+
+
+@pytest.mark.rule("FORM-6")
+@pytest.mark.parametrize(
+    ("schema", "default", "has"),
+    [
+        (SERVER, {"port": 1}, True),
+        (SERVER, None, False),
+        ({"type": ["integer", "null"]}, None, True),
+        ({"type": "integer", "minimum": 5}, 1, True),
+    ],
+)
+def test_an_incomplete_default_is_what_people_complete(
+    schema: JsonValue, default: JsonValue, has: bool
+) -> None:
+    question = {
+        "id": "s",
+        "text": "?",
+        "answer_type": "schema",
+        "schema": schema,
+        "default": default,
+    }
+    [read] = registry.parse_call("ask_user", {"questions": [question]}).form.questions
+    assert (read.has_default, read.default) == (has, default)

@@ -73,6 +73,24 @@ def spelt_out(schema: dict[str, Any], value: Any) -> Any:
     return value
 
 
+@pytest.mark.rule("DIALECT-19")
+@pytest.mark.parametrize("value", [True, "a", ["a"], 1, 2.5, {"port": 1}])
+def test_the_schema_of_ask_user_takes_any_default_and_any_expected_value(value: JsonValue) -> None:
+    [tool] = [each for each in tool_definitions.TOOLS if each.dialect == "ask_user"]
+    anything: JsonValue = {"id": "a", "text": "?", "answer_type": "schema", "schema": {}}
+    gated: JsonValue = {"id": "b", "text": "?", "answer_type": "text"}
+    assert isinstance(anything, dict)
+    assert isinstance(gated, dict)
+    asks: list[JsonValue] = [
+        {**anything, "default": value},
+        {**gated, "when": {"question_id": "a", "equals": value}},
+    ]
+    assert schemas.violations(tool.parameters, {"questions": asks}) == ()
+    [first, second] = registry.parse_call("ask_user", {"questions": asks}).form.questions
+    assert second.when is not None
+    assert (first.default, second.when.equals) == (value, value)
+
+
 @pytest.mark.rule("DIALECT-20")
 @pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
 def test_a_published_schema_is_portable(tool: Tool) -> None:

@@ -16,6 +16,7 @@ from mcp_types import CallToolResult, TextContent
 
 from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
 from answerback.service.question_routing import ToolRule
+from answerback.service.submission_request import read_submission
 from tests.mcp_clients import mcp_client
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
@@ -231,6 +232,39 @@ async def test_errors_in_a_call_are_explained_to_the_model(
     async with client(service) as mcp:
         result = await mcp.call_tool(name, arguments)
     assert result.is_error
+    assert expected in text(result)
+
+
+def limited(count: int = 1, options: int = 2, **more: Any) -> dict[str, Any]:
+    """Return a call of our own ask_user_question."""
+    labels = [{"label": f"L{n}", "description": ""} for n in range(options)]
+    return {
+        "questions": [
+            {"question": f"{n}?", "header": "H", "options": labels, **more} for n in range(count)
+        ]
+    }
+
+
+@pytest.mark.rule("DIALECT-12", "MCP-1")
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (limited(5), "at most 4 are allowed"),
+        (limited(options=1), "at least 2 are required"),
+        (limited(options=5), "at most 4 are allowed"),
+        (limited(options=0), "at least 2 are required"),
+        (limited(header=None), "questions[0].header is missing"),
+    ],
+)
+async def test_our_ask_user_question_has_the_limits_that_its_definition_states(
+    service: Served, arguments: dict[str, Any], expected: str
+) -> None:
+    submission = read_submission({"name": "ask_user_question", "arguments": arguments, "to": "web"})
+    assert (await service.running.service.submit(submission)).ask.open, "another host's"
+    async with client(service) as mcp:
+        result = await mcp.call_tool("ask_user_question", arguments)
+        asked = await mcp.call_tool("ask_user_question", {**limited(4), "wait_seconds": 0})
+    assert (result.is_error, asked.is_error) == (True, False)
     assert expected in text(result)
 
 
