@@ -29,9 +29,8 @@ def read_call(path: str) -> dict[str, JsonValue]:
         fail(f"{where} is not valid JSON: {error}.", EXIT_USAGE)
     if not isinstance(body, dict):
         fail(f'{path} is not a JSON object. A form looks like {{"questions": […]}}.', EXIT_USAGE)
-    return (
-        body if "name" in body and "arguments" in body else {"name": "ask_user", "arguments": body}
-    )
+    is_call = "name" in body and ("arguments" in body or "input" in body)
+    return body if is_call else {"name": "ask_user", "arguments": body}
 
 
 def format_problems(problems: tuple[Problem, ...]) -> list[str]:

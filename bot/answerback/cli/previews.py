@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from answerback.cli.output import fail, say, warn
 from answerback.cli.validate import validate_submission
 from answerback.core.ask import ANYONE, Ask, Request
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType, Question, When
 from answerback.core.labels import Labels
 from answerback.core.strict_json import json_equal
 from answerback.core.view import view_of
@@ -68,21 +68,29 @@ def prompt_states(submission: Submission) -> Iterator[Ask]:
         walk=start(form),
         expires_at=None if seconds is None else time.time() + seconds,
     )
-    for at in range(len(form.questions)):
-        yield replace(ask, walk=replace(ask.walk, at=at))
+    for at, question in enumerate(form.questions):
+        given = _sample_answers(form.questions[:at], question.when)
+        yield replace(ask, walk=replace(ask.walk, at=at, answers=given))
     if form.review and len(form.questions) > 1:
-        yield _at_review(ask)
+        yield replace(ask, walk=Walk(phase=Phase.REVIEW, answers=_sample_answers(form.questions)))
 
 
-def _at_review(ask: Ask) -> Ask:
-    """The ask with an answer to every question that is asked then."""
+def _sample_answers(
+    questions: Sequence[Question], wanted: When | None = None
+) -> tuple[GivenAnswer, ...]:
+    """Return answers to those of the questions that are asked then.
+
+    Args:
+        wanted: the condition of the question that comes next.
+    """
     answers: dict[str, JsonValue] = {}
-    for question in ask.form.questions:
+    for question in questions:
         when = question.when
         if when is None or json_equal(answers.get(when.question_id), when.equals):
-            answers[question.id] = _sample_answer(question)
-    given = tuple(GivenAnswer(question_id=key, value=value) for key, value in answers.items())
-    return replace(ask, walk=Walk(phase=Phase.REVIEW, answers=given))
+            is_wanted = wanted is not None and wanted.question_id == question.id
+            expected = wanted.equals if wanted is not None and is_wanted else None
+            answers[question.id] = _sample_answer(question) if expected is None else expected
+    return tuple(GivenAnswer(question_id=key, value=value) for key, value in answers.items())
 
 
 def _sample_answer(question: Question) -> JsonValue:

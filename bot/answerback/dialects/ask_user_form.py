@@ -52,7 +52,18 @@ def _as_array(question: Question, value: JsonValue) -> JsonValue:
 
 DIALECT: Final = Dialect(
     name="ask_user_form",
-    calls=(CallRule(("ask_user",), Shape(first_has=frozenset({"question"})), 60),),
+    calls=(
+        CallRule(("ask_user",), Shape(first_has=frozenset({"question"})), 60),
+        # Without its text, such a question is told from a typed one by what it lacks besides.
+        CallRule(
+            ("ask_user",),
+            Shape(
+                first_has=frozenset({"options"}),
+                first_lacks=frozenset({"answer_type", "id", "prompt", "text"}),
+            ),
+            61,
+        ),
+    ),
     parse=partial(
         choice_forms.read_form, read=_question, reply_needs_text=True, reply_is_free_text=True
     ),

@@ -99,8 +99,10 @@ def _is_one_of_a_list(name: str, arguments: Json) -> bool:
     found = detect(name, arguments) if _is_bare_question(arguments) else None
     if found is None or found.rule.lists:
         return found is not None
-    # A dialect that takes one question has its text in `question`; a text elsewhere is another dialect's.
-    listed = detect(name, _listed(arguments)) if arguments.get("question") is None else None
+    # Of the dialects that share a name, only those whose calls list questions have ids beside texts.
+    if not present_fields(arguments) >= {"id", "text"}:
+        return False
+    listed = detect(name, _listed(arguments))
     return listed is not None and listed.rule.shape is not None
 
 

@@ -129,6 +129,7 @@ class Fail:
 
 Routing = UseFixedAnswer | Inquire | AskPerson | Fail
 
+_QUESTION: Final = "question"
 WITHOUT_PEOPLE: Final = "continue without user input or explain what information is missing"
 """What a model can do if nobody can be asked."""
 
@@ -201,13 +202,16 @@ def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry:
     if inquiry and not question.exclusive:
         return Inquire()
     message = no_retry_message(
-        f"{_asking(ask, question)} cannot run because no chat surface is available", WITHOUT_PEOPLE
+        f"{_asking(ask, question)} cannot be asked because no chat surface is available",
+        WITHOUT_PEOPLE,
     )
     return Fail(Reason.NO_PROMPT_BACKEND, message)
 
 
 def _asking(ask: Ask, question: Question) -> str:
-    return f'{question.tool or ask.form.tool or ask.request.name} question "{question.id}"'
+    name = question.tool or ask.form.tool or ask.request.name
+    asking = name if name == _QUESTION else f"{name} {_QUESTION}"
+    return f'{asking} "{question.id}"'
 
 
 def answer_to_remember(ask: Ask, action: Answer) -> RememberedAnswer:

@@ -306,3 +306,15 @@ def test_a_page_shows_the_audience_the_deadline_and_asking_back(
     text = page.read_text()
     assert "For @U012, @S9 · closes 20" in text, "Slack"
     assert text.count("Ask back") >= 3, "on every surface"
+
+
+@pytest.mark.rule("CLI-6")
+def test_later_questions_have_back_as_people_see_them(tmp_path: Path) -> None:
+    file = tmp_path / "form.json"
+    gated = {"question_id": "yes", "equals": False}
+    questions = [*TYPES["questions"][:2], {**TYPES["questions"][2], "when": gated}]
+    file.write_text(json.dumps({"questions": questions}))
+    shown = CliRunner().invoke(main.app, ["preview", str(file), "--surface", "slack"])
+    steps = [json.dumps(step) for step in json.loads(shown.stdout)]
+    assert ['"Back"' in step for step in steps] == [False, True, True]
+    assert "*No*" in steps[2] or "No" in steps[2]

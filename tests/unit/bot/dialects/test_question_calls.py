@@ -60,7 +60,10 @@ def test_an_unknown_answer_type_is_the_only_mistake_that_it_makes() -> None:
     assert [each.pointer for each in caught.value.problems] == ["/questions/0/answer_type"]
 
 
-OPTIONS = [{"value": "a", "label": "A"}, {"value": "b", "label": "B (recommended)"}]
+OPTIONS: list[JsonValue] = [
+    {"value": "a", "label": "A"},
+    {"value": "b", "label": "B (recommended)"},
+]
 
 
 @pytest.mark.rule("DIALECT-15")
@@ -137,7 +140,7 @@ SERVER: dict[str, JsonValue] = {
 def test_a_default_of_the_wrong_type_for_a_schema_is_a_mistake(
     default: JsonValue, pointer: str
 ) -> None:
-    question = {
+    question: JsonValue = {
         "id": "s",
         "text": "?",
         "answer_type": "schema",
@@ -163,7 +166,7 @@ def test_a_default_of_the_wrong_type_for_a_schema_is_a_mistake(
 def test_an_incomplete_default_is_what_people_complete(
     schema: JsonValue, default: JsonValue, has: bool
 ) -> None:
-    question = {
+    question: JsonValue = {
         "id": "s",
         "text": "?",
         "answer_type": "schema",
@@ -172,3 +175,39 @@ def test_an_incomplete_default_is_what_people_complete(
     }
     [read] = registry.parse_call("ask_user", {"questions": [question]}).form.questions
     assert (read.has_default, read.default) == (has, default)
+
+
+FORMED: dict[str, JsonValue] = {"header": "H", "options": LABELS, "multiSelect": False}
+
+
+@pytest.mark.rule("DIALECT-2")
+@pytest.mark.parametrize(
+    ("name", "call", "messages"),
+    [
+        ("ask_user", {"questions": [FORMED]}, ["questions[0].question is missing: it must be a string."]),
+        (
+            "ask_user",
+            {"text": "Q?", "answer_type": "text"},
+            [
+                'The call has an unknown field "text" (did you mean "question"?); allowed are: '
+                "answer_type, context, default, options, question.",
+                "question is missing: it must be a string.",
+            ],
+        ),
+        (
+            "ask_user",
+            {"questions": [{"id": "a", "question": "Q?", "answer_type": "text"}]},
+            [
+                'questions[0] has an unknown field "question" (did you mean "text"?); allowed are: '
+                "answer_type, context, default, id, options, schema, text, when.",
+                "questions[0].text is missing: it must be a string.",
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_a_model_is_told_the_field_that_it_meant(
+    name: str, call: dict[str, JsonValue], messages: list[str]
+) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        registry.parse_call(name, call)
+    assert [each.message for each in refused.value.problems] == messages

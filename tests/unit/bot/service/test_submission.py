@@ -257,3 +257,33 @@ def test_a_route_determines_whether_the_responders_are_mentioned(mention: bool) 
         planned = plan(read_submission(CALL | {"to": to}), routes, SURFACES, None)
         assert isinstance(planned, Plan)
         assert planned.mention is expected
+
+
+@pytest.mark.rule("SUBMIT-18")
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"arguments": '{"question": "Go?", "answer_type": "boolean"}'},
+        {"input": {"question": "Go?", "answer_type": "boolean"}},
+    ],
+)
+def test_a_call_is_read_as_openai_and_as_anthropic_write_it(call: dict[str, Any]) -> None:
+    expected = {"question": "Go?", "answer_type": "boolean"}
+    assert read_submission({"name": "ask_user", **call}).arguments == expected
+
+
+@pytest.mark.rule("SUBMIT-18")
+@pytest.mark.parametrize(
+    ("call", "pointer"),
+    [
+        ({"arguments": "not JSON"}, "/arguments"),
+        ({"arguments": "[1]"}, "/arguments"),
+        ({"arguments": '{"a": 1, "a": 2}'}, "/arguments"),
+        ({"arguments": {}, "input": {}}, "/input"),
+        ({"input": "{}"}, "/arguments"),
+    ],
+)
+def test_a_call_with_two_readings_or_none_is_refused(call: dict[str, Any], pointer: str) -> None:
+    with pytest.raises(InvalidCallError) as refused:
+        read_submission({"name": "ask_user", **call})
+    assert pointer in [problem.pointer for problem in refused.value.problems]
