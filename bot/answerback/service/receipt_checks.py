@@ -127,20 +127,20 @@ def _proves(
             return [read(item) for item in value]
         return texts.get(value, _ABSENT) if is_digest(value) else value
 
-    def told(value: JsonValue) -> str:
+    def quote(value: JsonValue) -> str:
         is_absent = is_digest(value) and value not in texts
         return _ABSENT if is_absent else quoted(read(value))
 
     agent = payload.get("agent")
     asker = "an agent without a name" if agent is None else _word(agent)
     service, at = _word(payload["service_id"]), _word(payload["asked_at"])
-    yield f"The service {service} was asked by {asker} at {at}: {told(payload['headline'])}"
+    yield f"The service {service} was asked by {asker} at {at}: {quote(payload['headline'])}"
     ended, by = _word(payload["ended_at"]), _name(payload["ended_by"], read)
     yield f"It ended as {_word(payload['status'])} at {ended}{by}."
     for question, value in _object(payload["answers"]).items():
         given = _object(_object(payload["answered_by"]).get(question))
         who = _name(given.get("by"), read) or f", by no person ({_word(given.get('source'))})"
-        yield f"The answer to {quoted(question)} is {told(value)}{who}, at {_word(given.get('at'))}."
+        yield f"The answer to {quoted(question)} is {quote(value)}{who}, at {_word(given.get('at'))}."
     if grant := _object(payload.get("grant")):
         by, until = _name(grant["by"], read), _word(grant["expires_at"])
         is_made = grant["use"] is None
@@ -150,11 +150,11 @@ def _proves(
     for vote in confirmed if isinstance(confirmed, list) else ():
         yield f"It was confirmed{_name(_object(vote)['by'], read)}, at {_word(_object(vote)['at'])}."
     yield from (
-        f"The note on {quoted(question)} is: {told(note)}"
+        f"The note on {quoted(question)} is: {quote(note)}"
         for question, note in _object(payload["notes"]).items()
     )
     if payload["reply"] is not None:
-        yield f"The reply is: {told(payload['reply'])}"
+        yield f"The reply is: {quote(payload['reply'])}"
     if (shown := _shown(payload))["digest"] in texts and _is_decided_where_shown(payload):
         where = f"revision {_word(shown['revision'])} on {_word(shown['surface'])}"
         yield f"What was shown when it was decided ({where}) is as given in this file."

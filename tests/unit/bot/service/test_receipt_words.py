@@ -246,9 +246,9 @@ async def test_no_text_of_an_agent_or_a_person_looks_like_a_finding(store: Store
     for each in (ask, replied):
         verdict = check(await signed.receipt(each), signed.keys)
         assert verdict.faults == []
-        told = [*verdict.proves, *verdict.does_not_prove]
-        assert all(line.splitlines() == [line] for line in told)
-        assert any("lea on slack" in line for line in told), "it is told, but as a quotation"
+        findings = [*verdict.proves, *verdict.does_not_prove]
+        assert all(line.splitlines() == [line] for line in findings)
+        assert any("lea on slack" in line for line in findings), "it is told, but as a quotation"
 
 
 @pytest.mark.rule("RCPT-9")
