@@ -106,7 +106,8 @@ def test_a_default_that_is_given_stands_and_a_permission_has_none() -> None:
     [question] = registry.parse_call(name, {**call, "default": "A"}).form.questions
     assert question.default == "A"
     options: JsonValue = [{"optionId": "o", "name": "Yes (Recommended)", "kind": "allow_once"}]
-    approval: dict[str, JsonValue] = {"toolCall": {"title": "ls"}, "options": options}
+    tool_call: JsonValue = {"title": "ls", "kind": "execute", "rawInput": {"command": "ls"}}
+    approval: dict[str, JsonValue] = {"toolCall": tool_call, "options": options}
     [question] = registry.parse_call("session/request_permission", approval).form.questions
     assert not question.has_default
 
