@@ -136,7 +136,7 @@ chaos: venv ## Test replicas on one PostgreSQL while everything fails (ARGS=1000
 	@CHAOS_ROUNDS=$(or $(ARGS),100) CHAOS_SEED=$${CHAOS_SEED:-$$RANDOM} $(BIN)/python -m pytest -q -x -rP tests/acceptance/test_chaos.py tests/acceptance/test_chaos_deciding.py
 
 .PHONY: bench
-bench: venv ## Run the benchmarks, with baselines in the same run (ARGS=store runs one)
+bench: venv ## Run the benchmarks, with baselines in the same run (ARGS="--against COMMIT service" runs one, beside a commit)
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
 .PHONY: budgets

@@ -24,7 +24,7 @@ from answerback_slack import http_endpoint
 from answerback_storage import rows
 from answerback_storage.sqlite.writer_thread import JobThread
 from tests.benchmarks.processes import OTHERS, Process, service, slow_slack
-from tests.benchmarks.slack import CLIENTS, FORM, Clicker, hammer
+from tests.benchmarks.slack_clicks import CLIENTS, FORM, Clicker, hammer
 
 ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "30"))
 SECONDS: Final = 0.5

@@ -19,7 +19,7 @@ from answerback.core.ask import Ask, Thread
 from answerback.core.form import Form
 from answerback.ports.store import Write
 from answerback_storage.sqlite.store import SqliteStore
-from tests.benchmarks.slack import CHANNEL, CLIENTS, SECRET, ask_number
+from tests.benchmarks.slack_clicks import CHANNEL, CLIENTS, SECRET, ask_number
 
 SLACK_SECONDS: Final = 0.08
 PATIENCE: Final = 60.0
@@ -41,6 +41,12 @@ class Process:
         """Return the seconds of CPU time that it has used."""
         tasks = Path(f"/proc/{self.pid}/task").iterdir()
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+    @property
+    def resident(self) -> int:
+        """Return the bytes of memory that it uses."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
 
     async def line(self) -> str:
         """Return the last word of the next line that it prints."""

@@ -33,7 +33,7 @@ from answerback_storage.sqlite.store import SqliteStore
 from tests import postgres
 from tests.acceptance.replicas import Town, ended, town
 from tests.benchmarks.processes import SERVE, Process, environment, process, shown, slow_slack
-from tests.benchmarks.slack import FORM, Clicker, hammer
+from tests.benchmarks.slack_clicks import FORM, Clicker, hammer
 from tests.benchmarks.store import FORM as WORDS
 from tests.benchmarks.store import STATE, click
 from tests.postgres import Server, store_at

@@ -1,31 +1,35 @@
-"""The whole service, `answerback serve`, pinned to one core, against bare bolt on the same core in the same rounds.
+"""The whole service as a process on one core, measured from outside: beside baselines and another commit, in turns.
 
-Run as ``python -m tests.benchmarks.service [PART …]``; the parts are the functions in `PARTS`. Messages are updated,
-and Slack answers after 80 ms. This process plays Slack and the people, on the other cores. The table shows each figure
-next to its baseline and its target. Rates depend on the machine's other load, even within a round; the CPU time of a
-click hardly does.
+Run as ``python -m tests.benchmarks.service [--against COMMIT] [PART …]``; the parts are the functions in `PARTS`.
+People, agents and Slack, which answers after 80 ms, are on the other cores. Rates depend on the machine's other load;
+the CPU time of a click hardly does.
+
+``clicks``: signed clicks on open asks, each committed, while messages are updated. Bare bolt spends most of its time on
+parsing the copy of the message in a click, which the service skips, so that the figure depends on the message's size:
+that of a small message is the comparison, that of a whole message shows the difference.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
-from rich.console import Console
-from rich.table import Table
+from aiohttp import web
 
-from answerback.cli.main import COMMANDS
 from answerback.core.form import Form
-from tests.benchmarks import agents
+from tests.benchmarks.commits import NOW, checked_out
+from tests.benchmarks.figures import Figures
 from tests.benchmarks.processes import (
     OTHERS,
     SERVE,
@@ -33,356 +37,333 @@ from tests.benchmarks.processes import (
     Process,
     environment,
     process,
-    service,
     slow_slack,
 )
-from tests.benchmarks.slack import CHANNEL, CLIENTS, FORM, Clicker, hammer, verify_all_stored
+from tests.benchmarks.slack_clicks import CLIENTS, FORM, Clicker, hammer
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
 from tests.person_keys import bearer
 
-ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "8"))
-SECONDS: Final = 1.0
-"""The length of each burst of clicks."""
+ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "5"))
+SECONDS: Final = 2.0
+"""The length of each burst of clicks: longer than the second between two updates of a message."""
 LONG: Final = Form(
     questions=tuple(FORM.questions[0].model_copy(update={"id": f"q{n}"}) for n in range(100))
 )
-MANY: Final = 3_000
-APPROVAL: Final = {
-    "name": "PermissionRequest",
-    "dialect": "approval",
-    "arguments": {"tool_name": "Bash", "tool_input": {"command": "make deploy"}},
-    "to": "web",
-}
-ENDINGS: Final = 60
-"""Asks that are ended in one round."""
-LINKED: Final = 0.5
-"""Seconds within which their receipts are linked."""
+WAITERS: Final = tuple(
+    int(count) for count in os.environ.get("BENCH_AGENTS", "1,300,10000").split(",")
+)
+TIMED: Final = 200
+"""Answers that are timed for each number of waiting agents."""
+SECRET: Final = f"whsec_{'A' * 32}"
+BASELINES: Final = ("-m", "tests.benchmarks.baselines")
+
+Codes = Mapping[str, Mapping[str, str]]
+Json = dict[str, Any]
 
 
-# --- the parts ---------------------------------------------------------------------------------------
+def call(form: Form, to: str, **more: object) -> Json:
+    """Return a submission."""
+    questions = [
+        question.model_dump(mode="json", exclude_defaults=True) for question in form.questions
+    ]
+    return {"name": "ask_user", "arguments": {"questions": questions}, "to": to, **more}
 
 
-class Figures:
-    """The measurements, as rows of a table."""
-
-    def __init__(self) -> None:
-        self.table = Table(
-            "figure", "baseline", "measured", "target", title="Answerback as a process, on one core"
-        )
-
-    def add(self, figure: str, measured: str, target: str, floor: str = "") -> None:
-        """Add a row."""
-        self.table.add_row(figure, floor, measured, target)
+# --- clicks ------------------------------------------------------------------------------------------
 
 
-async def clicks(figures: Figures) -> None:
-    """Clicks by HTTP: 32 at once and one at a time, with 3 and with 100 questions."""
-    kinds = ("bolt", "3", "100")
-    many: dict[str, list[tuple[int, float]]] = {kind: [] for kind in kinds}
-    one: dict[str, list[float]] = {kind: [] for kind in kinds}
-    clickers = {
-        kind: [Clicker(n, LONG if kind == "100" else FORM) for n in range(CLIENTS)]
-        for kind in kinds
-    }
+async def _asked(url: str, form: Form) -> list[tuple[str, int]]:
+    """Submit asks, each in its own channel, because posts are limited in each; return ids and revisions."""
+    async with aiohttp.ClientSession(url) as http:
+
+        async def ask(number: int) -> tuple[str, int]:
+            body = call(form, f"slack:C{number:010}", responders=["anyone"])
+            async with http.post("/v1/asks", json=body) as response:
+                found: Json = await response.json()
+                assert response.status == 201, found
+                return found["id"], found["revision"]
+
+        return await asyncio.gather(*(ask(number) for number in range(CLIENTS)))
+
+
+async def _verify_counted(url: str, clickers: Sequence[Clicker]) -> None:
+    async with aiohttp.ClientSession(url) as http:
+        for clicker in clickers:
+            async with http.get(f"/v1/asks/{clicker.ask.id}") as response:
+                found = (await response.json())["revision"]
+                assert found == clicker.revision, "a click was acknowledged and did not count"
+
+
+@asynccontextmanager
+async def _clicked(codes: Codes) -> AsyncIterator[dict[str, tuple[Process, str, list[Clicker]]]]:
+    """Run bare bolt and the services, and yield each with its public address and its people."""
     async with AsyncExitStack() as stack:
         api_url = await stack.enter_async_context(slow_slack())
-        bolt = await stack.enter_async_context(
-            process("-m", "tests.benchmarks.slack", "serve", "bolt", "0", "", "")
-        )
-        servers: dict[str, tuple[Process, int]] = {"bolt": (bolt, int(await bolt.line()))}
-        folders = {}
-        for kind, form in (("3", FORM), ("100", LONG)):
-            up, _, public, folders[kind] = await stack.enter_async_context(service(form, api_url))
-            servers[kind] = up, int(public.rpartition(":")[2])
-        for number in range(ROUNDS + 1):
-            for kind, (server, port) in servers.items():
-                before = server.processor
-                times = await hammer(port, clickers[kind], SECONDS)
-                used = server.processor - before
-                alone = await hammer(port, clickers[kind][:1], SECONDS / 2)
-                if number:  # the first round warms up
-                    many[kind].append((len(times), used))
-                    one[kind].append(median(alone))
-                # Let pending updates finish, so that they do not disturb the next server.
-                await asyncio.sleep(2 * SLACK_SECONDS)
-        for kind, folder in folders.items():
-            await verify_all_stored(folder / "asks.db", clickers[kind])
-    report(figures, many, one)
-
-
-def report(
-    figures: Figures, many: Mapping[str, list[tuple[int, float]]], one: Mapping[str, list[float]]
-) -> None:
-    """Add the rows of `clicks`."""
-    rate = {kind: [count / SECONDS for count, _ in rounds] for kind, rounds in many.items()}
-    each = {
-        kind: sum(used for _, used in rounds) / sum(count for count, _ in rounds) * 1e6
-        for kind, rounds in many.items()
-    }
-
-    def ratio(of: Mapping[str, list[float]], kind: str, floor: str) -> str:
-        return f"{median(a / b for a, b in zip(of[kind], of[floor], strict=True)):.2f}"
-
-    cells = {kind: f"{median(rate[kind]):,.0f}/s, {each[kind]:.0f} µs" for kind in many}
-    late = {kind: f"{median(one[kind]) * 1e3:.2f} ms" for kind in one}
-    by_cpu_time = "  by CPU time"
-    figures.add(
-        "clicks, 32 at once, 3 questions",
-        f"{cells['3']}: {ratio(rate, '3', 'bolt')} × bolt",
-        "1.4 × bolt",
-        f"bolt {cells['bolt']}",
-    )
-    figures.add(by_cpu_time, f"{each['bolt'] / each['3']:.2f} × bolt", "1.4 × bolt")
-    figures.add(
-        "one at a time, p50",
-        f"{late['3']}: {ratio(one, '3', 'bolt')} × bolt",
-        "at most 1.8 × bolt",
-        f"bolt {late['bolt']}",
-    )
-    figures.add(
-        "clicks, 32 at once, 100 questions",
-        f"{cells['100']}: {ratio(rate, '100', '3')} × 3 questions",
-        "0.7 × 3 questions",
-        cells["3"],
-    )
-    figures.add(by_cpu_time, f"{each['3'] / each['100']:.2f} × 3 questions", "0.7 × 3 questions")
-
-
-async def endings(figures: Figures) -> None:
-    """Clicks that end an ask, one at a time, with a receipt and without one: in Slack, and by the API."""
-    await _endings_in_slack(figures)
-    await _endings_by_api(figures)
-
-
-async def _endings_in_slack(figures: Figures) -> None:
-    alone: dict[str, list[float]] = {"none": [], "receipt": []}
-    used: dict[str, list[float]] = {kind: [] for kind in alone}
-    form = Form(questions=FORM.questions[:1])
-    clickers = [Clicker(number, form) for number in range((ROUNDS + 1) * ENDINGS)]
-    async with AsyncExitStack() as stack:
-        api_url = await stack.enter_async_context(slow_slack())
-        servers: dict[str, tuple[Process, int]] = {}
-        for kind in alone:
-            enabled = str(kind == "receipt").lower()
-            running = service(
-                form, api_url, SERVE, len(clickers), ANSWERBACK_RECEIPTS__ENABLED=enabled
-            )
-            up, _, public, _ = await stack.enter_async_context(running)
-            servers[kind] = up, int(public.rpartition(":")[2])
-        for number in range(ROUNDS + 1):
-            before = {kind: up.processor for kind, (up, _) in servers.items()}
-            times: dict[str, list[float]] = {kind: [] for kind in alone}
-            for n, clicker in enumerate(clickers[number * ENDINGS : (number + 1) * ENDINGS]):
-                for kind in in_turn(n):
-                    clicker.revision = 1  # the other service has its own ask of this number
-                    times[kind] += await hammer(servers[kind][1], [clicker], 0)
-            await asyncio.sleep(LINKED + 2 * SLACK_SECONDS)
-            for kind, (up, _) in servers.items() if number else ():  # the first round warms up
-                alone[kind].append(median(times[kind]))
-                used[kind].append((up.processor - before[kind]) / ENDINGS)
-    _report_endings(figures, "in Slack", alone, used)
-
-
-async def _endings_by_api(figures: Figures) -> None:
-    alone: dict[str, list[float]] = {"none": [], "receipt": []}
-    used: dict[str, list[float]] = {kind: [] for kind in alone}
-    async with AsyncExitStack() as stack:
-        servers: dict[str, tuple[Process, aiohttp.ClientSession]] = {}
-        for kind in alone:
+        bolt = await stack.enter_async_context(process(*BASELINES, "bolt", ""))
+        found: dict[str, tuple[Process, str, list[Clicker]]] = {}
+        address = await bolt.line()
+        for name, small in (("bolt", True), ("bolt, whole message", False)):
+            found[name] = bolt, address, [Clicker(n, small=small) for n in range(CLIENTS)]
+        for name, code in codes.items():
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            settings = {
-                "ANSWERBACK_SERVER__PORT": "0",
-                "ANSWERBACK_STORAGE__URL": f"sqlite:///{folder}/asks.db",
-                "ANSWERBACK_LOG__LEVEL": "error",
-                "ANSWERBACK_RECEIPTS__ENABLED": str(kind == "receipt").lower(),
-            }
-            up = await stack.enter_async_context(
-                process("-m", "answerback.cli.main", "serve", environment=settings)
-            )
-            url = await up.line()
-            http = aiohttp.ClientSession(url, headers=bearer(folder))
-            servers[kind] = up, await stack.enter_async_context(http)
+            settings = {**environment(folder, api_url), **code}
+            up = await stack.enter_async_context(process(*SERVE, environment=settings))
+            url, public = await up.line(), await up.line()
+            kinds = {name: (FORM, True), f"{name}, 100 questions": (LONG, True)}
+            if name == NOW:
+                kinds[f"{name}, whole message"] = (FORM, False)
+            asked: list[Clicker] = []
+            for kind, (form, small) in kinds.items():
+                clickers = [
+                    Clicker(n, form, ask_id, revision, small=small)
+                    for n, (ask_id, revision) in enumerate(await _asked(url, form))
+                ]
+                asked += clickers
+                found[kind] = up, public, clickers
+            stack.push_async_callback(_verify_counted, url, asked)
+        await asyncio.sleep(2)  # the first messages are posted
+        yield found
+
+
+async def clicks(figures: Figures, codes: Codes) -> None:
+    """Clicks by HTTP, 32 at once and one at a time."""
+    rate, used, alone = (defaultdict[str, list[float]](list) for _ in range(3))
+    async with _clicked(codes) as servers:
         for number in range(ROUNDS + 1):
-            before = {kind: up.processor for kind, (up, _) in servers.items()}
-            times: dict[str, list[float]] = {kind: [] for kind in alone}
-            for n in range(ENDINGS):
-                for kind in in_turn(n):
-                    _, http = servers[kind]
-                    ask_id = await submit_approval(http)
-                    began = time.perf_counter()
-                    await allow(http, ask_id)
-                    times[kind].append(time.perf_counter() - began)
-            await asyncio.sleep(LINKED)
-            for kind, (up, _) in servers.items() if number else ():  # the first round warms up
-                alone[kind].append(median(times[kind]))
-                used[kind].append((up.processor - before[kind]) / ENDINGS)
-    _report_endings(figures, "by the API", alone, used)
+            for kind, (server, public, clickers) in servers.items():
+                port = int(public.rpartition(":")[2])
+                before = server.processor
+                times = await hammer(port, clickers, SECONDS)
+                taken = (server.processor - before) / len(times) * 1e6
+                single = await hammer(port, clickers[:1], SECONDS / 4)
+                if number:  # the first round warms up
+                    rate[kind].append(len(times) / SECONDS)
+                    used[kind].append(taken)
+                    alone[kind].append(median(single) * 1e3)
+                # Let pending updates finish, so that they do not disturb the next server.
+                await asyncio.sleep(1 + 2 * SLACK_SECONDS)
+    for kind in servers:
+        base = "bolt, whole message" if "whole" in kind else "bolt"
+        base = kind.partition(",")[0] if "100" in kind else base
+        figures.add(f"clicks, {CLIENTS} at once", kind, rate[kind], "/s", rate[base], base)
+        figures.add("  CPU time", kind, used[kind], "µs", used[base], base)
+        figures.add("  one at a time, p50", kind, alone[kind], "ms", alone[base], base)
 
 
-def in_turn(number: int) -> tuple[str, str]:
-    """Return which service is clicked first and which second.
-
-    They take turns click by click: a machine that becomes slower for a while must slow both.
-    """
-    return ("none", "receipt") if number % 2 else ("receipt", "none")
+# --- agents ------------------------------------------------------------------------------------------
 
 
-def _report_endings(
-    figures: Figures, where: str, alone: Mapping[str, list[float]], used: Mapping[str, list[float]]
-) -> None:
-    click = f"a click that ends an ask {where}, p50"
-    for figure, of in ((click, alone), ("  by CPU time, linked", used)):
-        cells = {kind: f"{median(found) * 1e6:.0f} µs" for kind, found in of.items()}
-        more = median(a / b for a, b in zip(of["receipt"], of["none"], strict=True)) - 1
-        figures.add(figure, f"{cells['receipt']}: {more:+.0%}", "at most +5%", cells["none"])
-
-
-async def submit_approval(http: aiohttp.ClientSession) -> str:
-    """Ask for permission; return the ask's id."""
-    async with http.post("/v1/asks", json=APPROVAL) as response:
-        return str((await response.json())["id"])
-
-
-async def allow(http: aiohttp.ClientSession, ask_id: str) -> None:
-    """Allow what an ask asks for."""
-    action = {"action": "answer", "value": "allow"}
-    async with http.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
-        assert response.status == 200, await response.text()
-        await response.read()
-
-
-async def waiters(figures: Figures) -> None:
-    """Memory of agents that wait by long-poll."""
-    bare = await waiting(agents.Bare, "-m", "tests.benchmarks.agents", "bare")
-    ours = await waiting(agents.Agents, "-m", "answerback.cli.main", "serve")
-    what = f"memory of a waiting long-poll, of {MANY:,}"
-    figures.add(what, f"{ours:.1f} KiB", "at most 15 kB", f"bare aiohttp {bare:.1f} KiB")
-
-
-async def waiting(kind: type[agents.Agents], *arguments: str) -> float:
-    """Return the kilobytes that each of many waiting agents takes at a server."""
-    timeout, connector = aiohttp.ClientTimeout(total=None), aiohttp.TCPConnector(limit=0)
+@asynccontextmanager
+async def served(
+    code: Mapping[str, str] | None, kind: str = "", **more: str
+) -> AsyncIterator[tuple[Process, aiohttp.ClientSession]]:
+    """Run a service without chats, or a baseline if the code is None, and yield it with a person's session."""
+    connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
     with tempfile.TemporaryDirectory() as name:
         settings = {
             "ANSWERBACK_SERVER__PORT": "0",
             "ANSWERBACK_STORAGE__URL": f"sqlite:///{name}/asks.db",
+            "ANSWERBACK_CALLBACKS__SECRET": SECRET,
+            "ANSWERBACK_CALLBACKS__ALLOW": "127.0.0.1",
             "ANSWERBACK_LOG__LEVEL": "error",
+            **more,
+            **(code or {}),
         }
-        async with (
-            aiohttp.ClientSession(connector=connector, timeout=timeout) as http,
-            process(*arguments, environment=settings) as up,
-        ):
+        arguments = SERVE if code is not None else (*BASELINES, kind, name)
+        async with process(*arguments, environment=settings) as up:
             url = await up.line()
-            person = bearer(Path(name)) if kind is agents.Agents else None
-            return await agents.memory(kind(url, http, person), up.pid, MANY)
+            person = bearer(Path(name)) if code is not None else {}
+            async with aiohttp.ClientSession(
+                url, headers=person, connector=connector, timeout=timeout
+            ) as http:
+                yield up, http
 
 
-async def start(figures: Figures) -> None:
-    """Time from process start to readiness with both chat surfaces and MCP, and the memory used then."""
-    took, used, idle = [], [], []
-    async with FakeSlack() as slack, FakeDiscord() as discord, aiohttp.ClientSession() as http:
-        for _ in range(5):
-            with tempfile.TemporaryDirectory() as name:
-                settings = {
-                    **environment(Path(name), slack.api_url),
-                    "SLACK_BOT_TOKEN": slack.bot_token,
-                    "SLACK_APP_TOKEN": slack.app_token,
-                    "SLACK_SIGNING_SECRET": slack.signing_secret,
-                    "DISCORD_BOT_TOKEN": discord.application.token,
-                    "ANSWERBACK_DISCORD__API_URL": discord.api_url,
-                }
+async def submit(http: aiohttp.ClientSession, form: Form, **more: object) -> str:
+    """Submit an ask, and return its id."""
+    async with http.post("/v1/asks", json=call(form, "web", **more)) as response:
+        assert response.status == 201, await response.text()
+        return str((await response.json())["id"])
+
+
+async def answer(http: aiohttp.ClientSession, ask_id: str) -> None:
+    """Answer an ask's current question."""
+    action = {"action": "answer", "value": True}
+    async with http.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
+        assert response.status < 300, await response.text()
+        await response.read()
+
+
+ONE: Final = Form(questions=FORM.questions[:1])
+
+
+async def waiters(figures: Figures, codes: Codes) -> None:
+    """Memory of agents that wait by long-poll, and the time from an answer to the agent that has it."""
+    floor = None
+    contestants: dict[str, Mapping[str, str] | None] = {"bare long-poll": None, **codes}
+    for name, code in contestants.items():
+        async with served(code, "long-poll") as (up, http):
+            each, first = 0.0, list[float]()
+            for count in WAITERS:
+                each, took = await _waited(up, http, count)
+                figures.add(
+                    f"answer → long-poll, {count:,} waiting",
+                    name,
+                    took,
+                    "ms",
+                    first or took,
+                    "of 1",
+                )
+                first = first or took
+            floor = floor or each
+            figures.add(f"memory a waiter, of {count:,}", name, [each], "kB", [floor], "bare")
+
+
+async def _waited(
+    up: Process, http: aiohttp.ClientSession, count: int
+) -> tuple[float, list[float]]:
+    """Return the kilobytes a waiter takes, and the milliseconds of answers to some of them."""
+    ids = [await submit(http, ONE) for _ in range(count)]
+    before, got = up.resident, dict[str, float]()
+
+    async def wait(ask_id: str) -> None:
+        async with http.get(f"/v1/asks/{ask_id}", headers={"Prefer": "wait=300"}) as response:
+            assert (await response.json())["status"] == "answered"
+            got[ask_id] = time.perf_counter()
+
+    tasks = []
+    for number, ask_id in enumerate(ids, 1):
+        tasks.append(asyncio.create_task(wait(ask_id)))
+        if number % 100 == 0:  # no kernel queues more new connections
+            await asyncio.sleep(0.1)
+    async with asyncio.timeout(60):
+        while await _counted(http) < count:  # noqa: ASYNC110 - another process signals nothing
+            await asyncio.sleep(0.1)
+    each = (up.resident - before) / count / 1_024
+    took = []
+    for ask_id in (ids * TIMED)[:TIMED] if count == 1 else ids[:: max(1, count // TIMED)]:
+        if ask_id in got:  # the only one was answered: the next one waits
+            ask_id = await submit(http, ONE)
+            tasks.append(asyncio.create_task(wait(ask_id)))
+            while await _counted(http) < 1:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.002)
+        began = time.perf_counter()
+        await answer(http, ask_id)
+        while ask_id not in got:  # noqa: ASYNC110 - this process is to notice at once
+            await asyncio.sleep(0)
+        took.append((got[ask_id] - began) * 1e3)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return each, took[len(took) // 10 :]  # the first ones warm up
+
+
+async def _counted(http: aiohttp.ClientSession) -> float:
+    """Return how many agents wait, according to the service."""
+    async with http.get("/metrics") as response:
+        lines = (await response.text()).splitlines()
+    return next(float(line.split()[-1]) for line in lines if line.startswith("answerback_waiters"))
+
+
+async def webhooks(figures: Figures, codes: Codes) -> None:
+    """The time in which an ask is created, and from its last answer to the webhook."""
+    seen: dict[str, float] = {}
+
+    async def receive(request: web.Request) -> web.Response:
+        seen[(await request.json())["data"]["id"]] = time.perf_counter()
+        return web.Response(status=204)
+
+    app = web.Application()
+    app.router.add_post("/hook", receive)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    callback = {"url": f"http://127.0.0.1:{runner.addresses[0][1]}/hook"}
+    created, hooked = (defaultdict[str, list[float]](list) for _ in range(2))
+    first: dict[str, float] = {}
+    async with AsyncExitStack() as stack:
+        up = {name: await stack.enter_async_context(served(code)) for name, code in codes.items()}
+        for _ in range(TIMED):
+            for name, (_, http) in up.items():
                 began = time.perf_counter()
-                async with process(
-                    "-m", "answerback.cli.main", "serve", environment=settings
-                ) as up:
-                    url = await up.line()
-                    while await ready(http, url) != 200:  # noqa: ASYNC110 - another process signals nothing
-                        await asyncio.sleep(0.01)
-                    took.append(time.perf_counter() - began)
-                    used.append(up.processor)
-                    await asyncio.sleep(1)
-                    idle.append(agents.resident(up.pid) / 1e6)
-    figures.add(
-        "start to ready, both chat surfaces and MCP",
-        f"{min(took):.2f} s ({min(used):.2f} s of CPU time)",
-        "at most 1.2 s",
-    )
-    figures.add("idle memory", f"{min(idle):.0f} MB", "at most 105 MB")
+                ask_id = await submit(http, FORM, callback=callback)
+                created[name].append((time.perf_counter() - began) * 1e3)
+                for _ in FORM.questions:
+                    began = time.perf_counter()
+                    await answer(http, ask_id)
+                    first.setdefault(name, (time.perf_counter() - began) * 1e3)
+                while ask_id not in seen:  # noqa: ASYNC110 - as above
+                    await asyncio.sleep(0)
+                hooked[name].append((seen.pop(ask_id) - began) * 1e3)
+    await runner.cleanup()
+    for name in codes:
+        figures.add("ask created, p50", name, created[name], "ms")
+        figures.add("last answer → webhook, p50", name, hooked[name], "ms")
+        figures.add("first answer of a process", name, [first[name]], "ms")
 
 
-async def ready(http: aiohttp.ClientSession, url: str) -> int:
-    """Return the status of /readyz."""
+# --- the start -----------------------------------------------------------------------------------------
+
+
+async def start(figures: Figures, codes: Codes) -> None:
+    """Time from process start to readiness with both chats, and the memory used then."""
+    imports = ("-c", "import slack_bolt.async_app, discord, aiohttp, pydantic")
+    took, idle = (defaultdict[str, list[float]](list) for _ in range(2))
+    async with FakeSlack() as slack, FakeDiscord() as discord, aiohttp.ClientSession() as http:
+        for _ in range(ROUNDS):
+            began = time.perf_counter()
+            async with process(*imports) as importing:
+                await importing.child.wait()
+            took["imports"].append(time.perf_counter() - began)
+            for name, code in codes.items():
+                with tempfile.TemporaryDirectory() as folder:
+                    settings = {
+                        **environment(Path(folder), slack.api_url),
+                        "SLACK_BOT_TOKEN": slack.bot_token,
+                        "SLACK_APP_TOKEN": slack.app_token,
+                        "SLACK_SIGNING_SECRET": slack.signing_secret,
+                        "DISCORD_BOT_TOKEN": discord.application.token,
+                        "ANSWERBACK_DISCORD__API_URL": discord.api_url,
+                        **code,
+                    }
+                    began = time.perf_counter()
+                    async with process(*SERVE, environment=settings) as up:
+                        url = await up.line()
+                        while await _ready(http, url) != 200:  # noqa: ASYNC110 - another process signals nothing
+                            await asyncio.sleep(0.01)
+                        took[name].append(time.perf_counter() - began)
+                        await asyncio.sleep(2)
+                        idle[name].append(up.resident / 1e6)
+    for name in codes:
+        figures.add("start to ready, both chats", name, took[name], "s", took["imports"], "imports")
+        figures.add("idle memory", name, idle[name], "MB")
+
+
+async def _ready(http: aiohttp.ClientSession, url: str) -> int:
     async with http.get(f"{url}/readyz") as response:
         return response.status
 
 
-async def commands(figures: Figures) -> None:
-    """`--help` of every command: the fastest of five runs."""
-    floor = await helped("-c", "import typer, rich.markdown, rich.console, pydantic.types")
-    slowest = {}
-    for name in ("", *COMMANDS):
-        slowest[name] = await helped(
-            "-m", "answerback.cli.main", *([name] if name else []), "--help"
-        )
-    name = max(slowest, key=lambda name: slowest[name])
-    figures.add(
-        "answerback --help",
-        f"{slowest['']:.2f} s",
-        "within 0.4 s",
-        f"imports of typer {floor:.2f} s",
-    )
-    figures.add(f"slowest command's --help ({name})", f"{slowest[name]:.2f} s", "within 0.4 s")
-
-
-async def helped(*arguments: str) -> float:
-    """Return the seconds of the fastest of five runs."""
-    took = []
-    for _ in range(5):
-        began = time.perf_counter()
-        async with process(*arguments) as up:
-            assert up.child.stdout is not None
-            await up.child.stdout.read()
-            await up.child.wait()
-        took.append(time.perf_counter() - began)
-    return min(took)
-
-
-async def socket(figures: Figures) -> None:
-    """Clicks over Socket Mode, one at a time."""
-    async with FakeSlack() as slack:
-        slack.workspace.add_channel(CHANNEL)
-        more = {"SLACK_APP_TOKEN": slack.app_token, "SLACK_BOT_TOKEN": slack.bot_token}
-        async with (
-            slow_slack(slack.api_url) as api_url,
-            service(FORM, api_url, SERVE, CLIENTS, **more) as (_, _, _, folder),
-        ):
-            await slack.socket.connected(2)
-            clicker, times = Clicker(0, FORM), []
-            end = time.perf_counter() + 3 * SECONDS
-            while time.perf_counter() < end:
-                ack = await slack.socket.send("interactive", clicker.payload(*clicker.next()))
-                assert ack.ok, ack
-                times.append(ack.seconds)
-            await verify_all_stored(folder / "asks.db", [clicker])
-    figures.add("Socket Mode, one at a time, p50", f"{median(times) * 1e3:.2f} ms", "0.8 to 1.3 ms")
-
-
-PARTS: Final[Mapping[str, Callable[[Figures], Awaitable[None]]]] = {
-    part.__name__: part for part in (clicks, endings, waiters, start, commands, socket)
+PARTS: Final[Mapping[str, Callable[[Figures, Codes], Awaitable[None]]]] = {
+    part.__name__: part for part in (start, clicks, waiters, webhooks)
 }
 
 
-async def main(requested: list[str]) -> None:
-    """Run the measurements and print one table."""
+async def main(requested: Sequence[str], commit: str | None) -> None:
+    """Run the measurements and print a table."""
     os.sched_setaffinity(0, OTHERS)
-    agents.raise_file_limit()
-    figures = Figures()
-    for name in requested or PARTS:
-        sys.stderr.write(f"  {name}\n")
-        await PARTS[name](figures)
-    Console(width=150).print(figures.table)
+    figures = Figures("Answerback as a process on one core")
+    with checked_out(commit) as codes:
+        for name in requested or PARTS:
+            sys.stderr.write(f"  {name}\n")
+            await PARTS[name](figures, codes)
+    figures.print()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    parser.add_argument("--against", metavar="COMMIT")
+    given = parser.parse_args()
+    asyncio.run(main(given.parts, given.against))

@@ -8,9 +8,10 @@ from tests.meta.project import ROOT, sources, tree
 FIXED = {
     "tests/acceptance/chaos/cluster.py": "A machine is frozen for as long as the chaos says.",
     "tests/acceptance/test_restarts.py": "A service is away for longer than a moment.",
-    "tests/benchmarks/agents.py": "An agent comes a moment after the one before.",
+    "tests/benchmarks/cycle.py": "What follows by itself shall be measured.",
     "tests/benchmarks/processes.py": "What has just started shall not be measured.",
     "tests/benchmarks/replicas.py": "A benchmark samples at intervals.",
+    "tests/benchmarks/service.py": "An agent comes a moment after the one before.",
     "tests/budgets/journeys.py": "What follows by itself shall be counted too.",
     "tests/unit/bot/workers/test_lost_claims.py": "A suspended process does nothing while time passes.",
 }
