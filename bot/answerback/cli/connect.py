@@ -155,7 +155,8 @@ def _write(targets: Sequence[Target], changes: Sequence[Change], *, remove: bool
         if remove:
             target.disconnect(change)
             if target.file.read_backup() is not None:
-                how = "was edited since it was connected" if change.after is not None else "is gone"
+                is_left = change.after is not None
+                how = "was edited or written by hand" if is_left else "is gone"
                 say(f"{path} {how}. Its original content is in {target.file.backup}.")
         else:
             target.connect(change)

@@ -12,8 +12,8 @@ from answerback.agents.connect.settings_entries import (
     ConnectError,
     Entry,
     Format,
+    as_present,
     has_entry,
-    is_ours,
 )
 
 
@@ -31,8 +31,6 @@ class Target:
     file: ConfigFile
     format: Format
     entries: Sequence[Entry]
-    variants: Sequence[Sequence[Entry]]
-    """The entries as connecting writes them with other options, apart from their texts."""
 
     def plan_connect(self) -> Change:
         """Plan the change that adds the entries.
@@ -71,47 +69,67 @@ class Target:
         return Change(before, None if remaining is None else mark + remaining)
 
     def _without(self, text: str, original: str | None) -> str | None:
-        """The text without the entries; None if the file never contained anything else."""
+        """The text without the entries; None if connecting has created the file, and nothing else is in it."""
         if not self._is_connected(text):
             return text
+        if original is not None and self._is_connected_original(text, original):
+            return original
         for entry in reversed(self.entries):
             text = self.format.remove_entry(text, entry, original)
         if text.strip().removeprefix("{").removesuffix("}").strip():
             return text
-        if original is not None and original.strip():
-            return text
-        return original
+        if original is not None and not original.strip():
+            return original
+        return None if original is None and self.file.is_created else text
+
+    def _is_connected_original(self, text: str, original: str) -> bool:
+        """Whether a text is what connecting, with any options, has made of the original, without an edit since."""
+        data = self.format.data(text)
+        try:
+            for entry in self.entries:
+                present = as_present(data, entry)
+                original = self.format.put_entry(original, present, newline_of(original))
+        except ConnectError:
+            return False
+        return original == text
 
     def _is_connected(self, text: str) -> bool:
         data = self.format.data(text)
         return any(has_entry(data, entry) for entry in self.entries)
 
-    def _is_created(self, text: str) -> bool:
-        """Whether connecting has created the file, perhaps with other options."""
-        data = self.format.data(text)
-        return self._without(text, None) is None and any(
-            all(is_ours(data, each) for each in entries) for entries in self.variants
-        )
-
     def connect(self, change: Change) -> None:
-        """Write the file, and keep a copy of its text before Answerback next to it."""
-        if change.before is not None and change.after != change.before:
-            _, text = split_bom(change.before)
-            has_backup = self.file.read_backup() is not None and self._is_connected(text)
-            if not (has_backup or self._is_created(text)):
-                self.file.write_backup(change.before)
+        """Write the file; keep a copy of its text before Answerback next to it, or mark it as created."""
+        before, after = change
+        if after is None or after == before:
+            return
+        if before is None:
+            self._write(change)
+            self.file.mark_created(after)
+            return
+        _, text = split_bom(before)
+        is_connected = self._is_connected(text)
+        if self.file.is_created and not is_connected:
+            self.file.delete_mark()  # that file is gone, and somebody has made another one
+        if not (is_connected and (self.file.is_created or self.file.read_backup() is not None)):
+            self.file.write_backup(before)
+        is_untouched = self.file.is_created and self.file.is_as_created(before)
         self._write(change)
+        if is_untouched:
+            self.file.mark_created(after)
 
     def disconnect(self, change: Change) -> None:
         """Write the file, or delete it if nothing is left; delete the copy if the file is as it was before.
 
-        If what is deleted was written by hand, a copy stays.
+        A copy stays of what has neither a copy nor a mark, and of what was edited since before it is deleted.
         """
         before, after = change
-        if before is not None and after is None and not self._is_created(split_bom(before)[1]):
-            self.file.write_backup(before)
+        if before is not None and before != after:
+            is_known = self.file.is_created or self.file.read_backup() is not None
+            if not is_known or (after is None and not self.file.is_as_created(before)):
+                self.file.write_backup(before)
         self._write(change)
-        if self.file.read_backup() == change.after:
+        self.file.delete_mark()
+        if self.file.read_backup() == after:
             self.file.delete_backup()
 
     def _write(self, change: Change) -> None:

@@ -1,8 +1,12 @@
-"""Configuration files on disk: read and replaced as a whole, keeping permissions, links and byte order mark."""
+"""Configuration files on disk: read and replaced as a whole, keeping permissions, links and byte order mark.
+
+What existed before has a copy, and what connecting has created has a mark: no text tells who wrote it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +16,8 @@ from answerback.agents.connect.settings_entries import ConnectError
 
 BACKUP: Final = ".before-answerback"
 """The suffix of the copy, which is in the same folder as its file."""
+_MARK: Final = ".created-by-answerback"
+"""The suffix of the file that says that connecting has created its file."""
 _BOM: Final = "\ufeff"
 _PRIVATE_MODE: Final = 0o600
 _BY_HAND: Final = "Fix that, or edit the file by hand."
@@ -46,6 +52,26 @@ class ConfigFile:
     def write_backup(self, text: str) -> None:
         _replace(self.backup, text, _mode(self.path))
 
+    @property
+    def is_created(self) -> bool:
+        """Whether connecting has created the file."""
+        return self._mark.exists()
+
+    @property
+    def _mark(self) -> Path:
+        return self.path.with_name(self.path.name + _MARK)
+
+    def mark_created(self, text: str) -> None:
+        """Note that connecting has created the file, with this text."""
+        _replace(self._mark, _digest(text), None)
+
+    def is_as_created(self, text: str) -> bool:
+        """Whether this is the text that connecting has written last to a file that it had created."""
+        return _read(self._mark) == _digest(text)
+
+    def delete_mark(self) -> None:
+        self._mark.unlink(missing_ok=True)
+
     def replace(self, before: str | None, after: str) -> None:
         """Replace the file atomically.
 
@@ -69,6 +95,7 @@ class ConfigFile:
             return
         self._check(before)
         self.path.unlink()
+        self.delete_mark()
         with contextlib.suppress(OSError):  # a folder is not empty
             for folder in self.path.relative_to(self.within).parents[:-1]:
                 (self.within / folder).rmdir()
@@ -86,6 +113,10 @@ class ConfigFile:
 def split_bom(text: str) -> tuple[str, str]:
     """Split a text into its byte order mark (usually empty) and the rest."""
     return (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest() + "\n"
 
 
 def newline_of(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -96,10 +96,6 @@ class ConnectableAgent:
                 ConfigFile(_first_existing(folder, place.names), folder),
                 place.format or self.format,
                 place.entries(service),
-                [
-                    place.entries(replace(service, token_env=each))
-                    for each in (None, DEFAULT_TOKEN_ENV)
-                ],
             )
             for place in self.places[scope]
         ]

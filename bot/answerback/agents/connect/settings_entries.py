@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, cast
 
 from pydantic import JsonValue
 
@@ -119,20 +119,21 @@ def our_groups_at(data: object, path: Path) -> Iterator[OurGroup]:
             yield OurGroup(i, group, ours)
 
 
-def is_ours(data: object, entry: Entry) -> bool:
-    """Whether what a configuration has at an entry's path is what connecting wrote, with this address or another."""
+def as_present(data: object, entry: Entry) -> Entry:
+    """An entry with the value that a configuration has for it.
+
+    Raises:
+        ConnectError: it has none, or several.
+    """
     if isinstance(entry, Setting):
-        return _without_texts(value_at(data, entry.path)) == _without_texts(entry.value)
-    groups = [_without_texts(group.value) for group in our_groups_at(data, entry.path)]
-    return groups == [_without_texts(entry.value)]
-
-
-def _without_texts(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {key: _without_texts(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_without_texts(each) for each in value]
-    return "" if isinstance(value, str) else value
+        found = value_at(data, entry.path)
+        if found is not None:
+            return Setting(entry.path, cast("JsonValue", found))  # it is parsed JSON, TOML or YAML
+    else:
+        groups = [*our_groups_at(data, entry.path)]
+        if len(groups) == 1 and not groups[0].ours and isinstance(groups[0].value, dict):
+            return ListItem(entry.path, groups[0].value)
+    raise ConnectError(f"There is no single entry at {'.'.join(entry.path)}.")
 
 
 def has_entry(data: object, entry: Entry) -> bool:

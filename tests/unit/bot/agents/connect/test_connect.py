@@ -131,7 +131,7 @@ def test_edits_in_between_and_the_copy_are_kept(connect: Connect, home: Path) ->
     file.write_text(file.read_text().replace("a = 1", "a = 2 # mine"))
     shown = connect("codex", "--remove", "--yes").output
     assert file.read_text() == "a = 2 # mine\n"
-    assert "was edited since" in shown
+    assert "was edited or written by hand" in shown
     connect("codex", "--yes")
     assert file.with_name("config.toml.before-answerback").read_text() == "a = 2 # mine\n"
 
@@ -152,7 +152,45 @@ def test_entries_pasted_by_hand_are_removed_too(connect: Connect, home: Path) ->
     file.parent.mkdir()
     file.write_text(pasted)
     connect("claude", "--remove", "--yes")
-    assert not file.exists()
+    assert file.read_text().strip() == "{}"  # connecting has not created it
+    assert file.with_name("settings.json.before-answerback").read_text() == pasted
+
+
+@pytest.mark.rule("CONNECT-1")
+def test_a_file_with_an_entry_of_the_same_shape_is_restored(connect: Connect, home: Path) -> None:
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    mine = connect("cursor", "--print").stdout.replace("127.0.0.1", "10.0.0.1")
+    file.write_text(mine)
+    connect("cursor", "--yes")
+    connect("cursor", "--yes", "--url", "http://127.0.0.1:9")
+    assert "10.0.0.1" not in file.read_text()
+    connect("cursor", "--remove", "--yes")
+    assert tree(home) == {str(file.parent): None, str(file): mine.encode()}
+
+
+@pytest.mark.rule("CONNECT-1")
+def test_another_file_in_place_of_the_one_that_connecting_created_is_restored(
+    connect: Connect, home: Path
+) -> None:
+    file = home / ".cursor" / "mcp.json"
+    connect("cursor", "--yes")
+    file.write_text("// mine\n{}\n")
+    connect("cursor", "--yes")
+    connect("cursor", "--remove", "--yes")
+    assert tree(home) == {str(file.parent): None, str(file): b"// mine\n{}\n"}
+
+
+@pytest.mark.rule("CONNECT-1")
+def test_a_created_file_that_was_edited_leaves_a_copy(connect: Connect, home: Path) -> None:
+    file = home / ".cursor" / "mcp.json"
+    connect("cursor", "--yes")
+    edited = file.read_text().replace("127.0.0.1", "10.0.0.1")
+    file.write_text(edited)
+    shown = connect("cursor", "--remove", "--yes").output
+    copy = file.with_name("mcp.json.before-answerback")
+    assert tree(home) == {str(file.parent): None, str(copy): edited.encode()}
+    assert f"{file} is gone. Its original content is in {copy}." in shown
 
 
 @pytest.mark.rule("CONNECT-1")
@@ -169,17 +207,17 @@ def test_an_entry_made_by_hand_is_restored_with_its_file(connect: Connect, home:
     connect("codex", "--yes", "--remove")
     assert tree(home) == {str(file.parent): None, str(file): case["content"].encode()}
     shown = connect("codex", "--yes", "--remove").output
-    assert "is gone. Its original content is in" in shown
-    assert not file.exists()
+    assert "was edited or written by hand. Its original content is in" in shown
+    assert file.read_text() == ""
     assert copy.read_text() == case["content"]
 
 
 def test_a_file_behind_a_link_is_emptied_and_its_link_kept(connect: Connect, home: Path) -> None:
     real = home / "dotfiles" / "mcp.json"
     real.parent.mkdir()
-    real.write_text(connect("cursor", "--print").stdout)
     link = home / ".cursor" / "mcp.json"
-    link.parent.mkdir()
+    connect("cursor", "--yes")
+    link.rename(real)
     link.symlink_to(real)
     connect("cursor", "--remove", "--yes")
     assert link.is_symlink()
@@ -201,7 +239,8 @@ def test_what_a_killed_call_left_is_replaced(connect: Connect, home: Path) -> No
     left.parent.mkdir()
     left.write_text("half of")
     connect("claude", "--yes")
-    assert [path.name for path in left.parent.iterdir()] == ["settings.json"]
+    names = sorted(path.name for path in left.parent.iterdir())
+    assert names == ["settings.json", "settings.json.created-by-answerback"]
 
 
 def test_links_permissions_byte_order_marks_and_line_endings_are_kept(

@@ -31,6 +31,10 @@ _GAPS = ("", "", " ", "\n", "\n\t", "\n    ", " // mine\n", "/* x, } */", " /* t
 _OWN = {"type": "command", "command": "my-own-hook"}
 _NESTED: list[JsonValue] = [*_WORDS]
 _VALUES: list[JsonValue] = [*_WORDS, 1, None, True, [], {}, {"b": [{"c": _NESTED}]}]
+_HAND_MADE: list[JsonValue] = [{"url": "http://mine/mcp"}, {"type": "http", "url": "x"}, {}]
+"""Entries of the same name as Answerback's."""
+_BARE = ("", "\n", "{}", "{ }\n", "// only a comment\n", "/* a */\n{}\n", "{\n  // none\n}")
+"""Files in which nothing is set."""
 _TOML_TOP = (
     'model = "x" # quick\n',
     "a=1\n\n\n",
@@ -88,9 +92,15 @@ def _own(random: Random, target: Target) -> Json:
         for table in tables:
             at = at.setdefault(table, {})  # type: ignore[assignment]  # an object, as all above are
         if isinstance(entry, ListItem):
-            at[last] = [{"matcher": "Bash", "hooks": [dict(_OWN)]}] * random.randint(0, 2)
+            hand_made: Json = {"type": "command", "command": "answerback hook x"}
+            at[last] = [
+                *[{"matcher": "Bash", "hooks": [dict(_OWN)]}] * random.randint(0, 2),
+                *[{"hooks": [hand_made]}] * (random.random() < 0.3),
+            ]
         elif random.random() < 0.5:
             at["mine"] = {"url": "http://elsewhere/"}
+        elif random.random() < 0.5:
+            at[last] = random.choice(_HAND_MADE)
     items = [*data.items()]
     random.shuffle(items)
     return dict(items)
@@ -141,6 +151,8 @@ def _text(random: Random, target: Target) -> str:
         is_toml = isinstance(target.format, TomlFormat)
         text = _toml(random, target) if is_toml else _yaml(random)
         return text if random.random() < 0.7 else text.rstrip("\n")
+    if random.random() < 0.2:
+        return random.choice(_BARE)
     own = _own(random, target)
     if random.random() < 0.4:
         return json.dumps(own, indent=random.choice([None, 0, 2, 4, "\t"]))
