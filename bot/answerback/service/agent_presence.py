@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 GRACE: Final = 30.0
 """Seconds for which an agent may be away before people are notified: between two calls, or while its model thinks."""
-CUT_OFF_GRACE: Final = 5.0
+CUT_OFF_GRACE: Final = 1.5
 """The same for an agent whose call was cancelled or cut off: it says so itself, but may call again at once."""
 LEASE: Final = 300.0
 """Seconds for which the stored presence of an agent is valid; it is renewed halfway through."""

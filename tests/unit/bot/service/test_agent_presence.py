@@ -17,6 +17,7 @@ from answerback.core.view import view_of
 from answerback.ports.surface import Acted
 from answerback.presentation import wording
 from answerback.service.agent_presence import CUT_OFF_GRACE, GRACE, LEASE, AgentPresence
+from answerback.service.ask_wire import ask_json
 from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
@@ -115,10 +116,10 @@ async def test_a_call_that_is_cut_off_before_it_waits_counts_as_left_soon(
         call.cancel()
         with suppress(asyncio.CancelledError):
             await call
-    await parts.clock.advance(CUT_OFF_GRACE - 1)
+    await parts.clock.advance(CUT_OFF_GRACE - 0.5)
     await service.presence.run_once()
     assert not (await now(service, ask)).unattended
-    await parts.clock.advance(1)
+    await parts.clock.advance(0.5)
     await service.presence.run_once()
     assert (await now(service, ask)).unattended
 
@@ -162,15 +163,28 @@ async def test_a_call_that_is_cut_off_counts_as_left_soon_unless_the_agent_waits
     for _ in range(2):
         async with cut_off(service, ask):
             pass
-        await parts.clock.advance(CUT_OFF_GRACE - 1)
+        await parts.clock.advance(CUT_OFF_GRACE - 0.5)
         await service.presence.run_once()
     assert changes.made == []
     await service.presence.record_poll(await now(service, ask))
-    await parts.clock.advance(1)
+    await parts.clock.advance(0.5)
     await service.presence.run_once()
     assert changes.made == [False], "a poll does not prove that a call waits"
     async with waiting(service, ask):
         assert not (await now(service, ask)).unattended
+
+
+@pytest.mark.rule("WAITING-2")
+async def test_two_seconds_after_its_call_was_cancelled_an_agent_is_not_said_to_wait(
+    parts: Parts,
+) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    async with cut_off(service, ask):
+        assert ask_json(await now(service, ask))["waiting"] is True
+    await parts.clock.advance(2)
+    await service.presence.run_once()
+    assert ask_json(await now(service, ask))["waiting"] is False
 
 
 @pytest.mark.rule("WAITING-2")
