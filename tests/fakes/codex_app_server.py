@@ -11,7 +11,7 @@ for raw in sys.stdin:
     received = json.loads(raw)
     replies = []
     if received.get("method") == "initialize":
-        replies = [{"id": received["id"], "result": {"userAgent": "codex/0.169.0"}}, *opening]
+        replies = [{"id": received["id"], "result": {"userAgent": "codex/0.171.0"}}, *opening]
     elif received.get("method") == "turn/interrupt":
         replies = [{"id": received["id"], "result": {}}]
     elif later:

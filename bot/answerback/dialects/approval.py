@@ -74,6 +74,8 @@ def read_tool_call(name: str, arguments: dict[str, JsonValue]) -> ToolCall | Non
     if requests[0].nothing_known:
         return None
     [one] = requests
+    if not one.takes_grants:
+        return None
     once = [option for option in one.options if option.kind is OptionKind.ALLOW_ONCE]
     if len(once) != 1 or any(
         more.when and more.when.equals == once[0].value for more in one.further

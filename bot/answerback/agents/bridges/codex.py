@@ -1,7 +1,7 @@
 """The bridge between a client and ``codex app-server``: people get what Codex asks, everything else passes through.
 
 Messages are lines of JSON without a ``jsonrpc`` key. Shapes: the output of ``codex app-server generate-json-schema``
-in release 0.169.0. Codex only asks questions of clients that announce ``experimentalApi``, so the bridge announces it.
+in release 0.171.0. Codex only asks what its client announces that it can ask, so the bridge announces that.
 """
 
 from __future__ import annotations
@@ -21,9 +21,15 @@ from answerback.agents.bridges.ask_people import (
     Request,
     RequestAsker,
     is_needed_by_its_run,
-    reason_for_no_answer,
-    structured_result,
 )
+from answerback.agents.bridges.codex_answers import (
+    ELICITATION,
+    PERMISSIONS,
+    QUESTION,
+    answer_of,
+    refusal,
+)
+from answerback.agents.bridges.codex_capabilities import ClientCapabilities
 from answerback.agents.bridges.codex_mcp_calls import MCP_TOOL_CALL, McpCalls, approval_kind
 from answerback.agents.bridges.frame import Report
 from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
@@ -35,22 +41,14 @@ from answerback_client import Ask, ClientError
 
 Json = dict[str, JsonValue]
 
-_QUESTION: Final = "item/tool/requestUserInput"
-_ELICITATION: Final = "mcpServer/elicitation/request"
-_PERMISSIONS: Final = "item/permissions/requestApproval"
 _DIALECTS: Final = {
-    _QUESTION: "codex",
-    _ELICITATION: "elicitation",
-    _PERMISSIONS: "approval",
+    QUESTION: "codex",
+    ELICITATION: "elicitation",
+    PERMISSIONS: "approval",
     "item/commandExecution/requestApproval": "approval",
     "item/fileChange/requestApproval": "approval",
 }
 """The requests that go to people, and their dialects."""
-_DECLINED: Final[dict[str, Json]] = {
-    _ELICITATION: {"action": "cancel"},
-    _PERMISSIONS: {"permissions": {}, "scope": "turn"},
-}
-_FAILED: Final = -32000
 _CONTEXT_SOURCE: Final = "answerback"
 """The source of the additional context of a turn."""
 
@@ -85,6 +83,7 @@ class CodexBridge:
         self._unresolved: dict[str, Ask] = {}
         """The answered questions, by request, until Codex reports that it has the answer."""
         self._mcp_calls = McpCalls()
+        self._capabilities = ClientCapabilities()
         self._folders = Folders()
         self._interrupts = 0
 
@@ -112,9 +111,8 @@ class CodexBridge:
         async for line in lines:
             match message := parse_message(line):
                 case {"method": "initialize", "params": dict() as params}:
-                    known = as_object(params.get("capabilities"))
-                    changed: Json = {**params, "capabilities": {**known, "experimentalApi": True}}
-                    self.to_server(_encode_line({**message, "params": changed}))
+                    announced = self._capabilities.announce(params)
+                    self.to_server(_encode_line({**message, "params": announced}))
                 case {"method": "turn/start" | "turn/steer", "params": {"threadId": str(thread)}}:
                     late_answers = None
                     with suppress(ServiceUnavailableError):  # the next turn fetches them
@@ -159,7 +157,7 @@ class CodexBridge:
 
     def _call(self, method: str, params: Json) -> _Call | None:
         """Read a request of Codex; None if it is left to Codex's own client."""
-        if method == _ELICITATION and (kind := approval_kind(params)) is not None:
+        if method == ELICITATION and (kind := approval_kind(params)) is not None:
             if kind != MCP_TOOL_CALL:
                 return None  # the client does what it stands for, such as to install a plug-in
             if (approval := self._mcp_calls.take_approval(params)) is not None:
@@ -185,12 +183,16 @@ class CodexBridge:
         async def answer(ask: Ask) -> None:
             if ask.end_turn and params.get("turnId") is not None:
                 self._interrupt(params)
-            self.to_server(_encode_line({"id": request_id, **_answer(method, ask)}))
-            if method == _QUESTION:
+            self.to_server(_encode_line({"id": request_id, **answer_of(method, ask)}))
+            if method == QUESTION:
                 self._unresolved[key] = ask
 
         def refused(error: ClientError) -> None:
             self._pending.mark_gone(key)  # what follows about it is for the client
+            if not self._capabilities.has_asked_for(params):
+                self.report(f"Refused {method}, which Codex's own client cannot ask: {error}")
+                self.to_server(_encode_line({"id": request_id, "result": refusal(method)}))
+                return
             self.report(f"Passed {method} on to Codex's own client: {error}")
             self.to_client(line)
 
@@ -210,7 +212,7 @@ class CodexBridge:
             turn=turn,
             tool_call_id=item,
             folder=self._folders.folder(thread),
-            process=None if method == _QUESTION else os.getpid(),
+            process=None if method == QUESTION else os.getpid(),
         )
 
     def _interrupt(self, params: Json) -> None:
@@ -223,21 +225,6 @@ class CodexBridge:
             "params": {**turn},
         }
         self.to_server(_encode_line(message))
-
-
-def _answer(method: str, ask: Ask) -> Json:
-    """The response that reports to Codex how an ask ended."""
-    structured = structured_result(ask)
-    if method == _QUESTION:
-        if structured is not None:
-            return {"result": {"answers": structured.get("answers")}}
-        if ask.end_turn:
-            return {"result": {"answers": {}}}
-        return {"error": {"code": _FAILED, "message": reason_for_no_answer(ask)}}
-    if structured is not None:
-        return {"result": structured}
-    decision = "cancel" if ask.end_turn else "decline"
-    return {"result": _DECLINED.get(method, {"decision": decision})}
 
 
 def _encode_line(message: Json) -> bytes:

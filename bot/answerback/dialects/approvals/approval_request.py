@@ -56,6 +56,8 @@ class ApprovalRequest:
     """The parts of the call that a grant compares on their own, above all the arguments."""
     nothing_known: bool = False
     """Whether the host did not say what would happen."""
+    takes_grants: bool = True
+    """Whether it may be allowed by what a person has allowed before."""
 
     def questions(self) -> tuple[Question, ...]:
         """Return the approval question and its follow-up questions."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -127,7 +128,7 @@ def _amendment_kind(sent: Json) -> OptionKind:
 def _read_command(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     arguments = call.value if isinstance(call.value, dict) else {}
     if _is_human_command(arguments):
-        yield _request(call, "commandExecution", _HUMAN)
+        yield replace(_request(call, "commandExecution", _HUMAN), takes_grants=False)
         return
     for node in optional_items(call, "availableDecisions", "decisions"):
         if not isinstance(node.value, str) and not (

@@ -217,6 +217,7 @@ def test_a_field_of_the_option_that_droid_is_told_counts() -> None:
 
 
 NOT_TO_BE_GIVEN: Final[Mapping[str, Json]] = {
+    "item/commandExecution/requestApproval": {"kind": "humanCommand"},
     "session/request_permission": {"options": [ONCE, ONCE | {"optionId": "twice"}]},
     "adk_request_confirmation": {"toolConfirmation": {"hint": "Sure?", "payload": {"n": 1}}},
 }

@@ -105,8 +105,14 @@ class Talk:
 
 
 @asynccontextmanager
-async def run_bridge(service: Served, opening: list[Any], *later: Json) -> AsyncIterator[Talk]:
-    """Run the command between this test and the fake, both initialised."""
+async def run_bridge(
+    service: Served, opening: list[Any], *later: Json, **own: Any
+) -> AsyncIterator[Talk]:
+    """Run the command between this test and the fake, both initialised.
+
+    Args:
+        own: what else the client itself can do.
+    """
     fake = str(ROOT / "tests" / "fakes" / "codex_app_server.py")
     arguments = ("bridge", "codex", "--url", service.url, "--to", "web", "--")
     child = await forked(
@@ -115,13 +121,19 @@ async def run_bridge(service: Served, opening: list[Any], *later: Json) -> Async
     )
     talk = Talk(child)
     try:
-        capabilities: Json = {"optOutNotificationMethods": []}
+        capabilities: Json = {"optOutNotificationMethods": [], **own}
         client = {"clientInfo": {"name": "test", "version": "1"}, "capabilities": capabilities}
         talk.say({"id": 7, "method": "initialize", "params": client})
         introduced = await talk.read()
-        capabilities = {**capabilities, "experimentalApi": True}
+        extensions: Json = {"openai/form": {}, "openai/standard-form-input": {}}
+        more: Json = {"experimentalApi": True, "requiredHumanApproval": True}
+        capabilities = {
+            **capabilities,
+            **more,
+            "extensions": extensions | own.get("extensions", {}),
+        }
         assert introduced["params"] == {**client, "capabilities": capabilities}
-        assert await talk.receive() == {"id": 7, "result": {"userAgent": "codex/0.169.0"}}
+        assert await talk.receive() == {"id": 7, "result": {"userAgent": "codex/0.171.0"}}
         yield talk
     finally:
         assert child.stdin is not None
@@ -306,3 +318,64 @@ async def withdrawn(service: Served, ask_id: str) -> None:
             if found.status is Status.WITHDRAWN:
                 return
             await asyncio.sleep(0.005)
+
+
+FORM: Json = {
+    "id": 9,
+    "method": "mcpServer/elicitation/request",
+    "params": {
+        "threadId": THREAD,
+        "turnId": None,
+        "serverName": "travel",
+        "mode": "openai/form",
+        "message": "Which seat?",
+        "requestedSchema": {"type": "object", "properties": {}},
+    },
+}
+HUMAN: Json = {**COMMAND, "params": {**COMMAND["params"], "kind": "humanCommand"}}
+UNREADABLE: Json = {"requestedSchema": 7}
+CASE = json.loads(
+    (ROOT / "tests" / "data" / "cases" / "codex-openai-form-not-announced.json").read_text()
+)
+
+
+@pytest.mark.rule("CONNECT-11")
+async def test_codex_reads_that_its_client_can_ask_what_people_answer(service: Served) -> None:
+    expected = CASE["expected"]["extensions"]
+    ui: Json = {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html"]}, "openai/form": {"v": 1}}
+    for own in ({}, {"extensions": ui}):
+        async with run_bridge(service, [FORM, HUMAN], **own):  # which compares what Codex reads
+            await service.newest(2)
+    assert expected == {"openai/form": {}}
+
+
+@pytest.mark.rule("CONNECT-11")
+@pytest.mark.parametrize(
+    ("request_", "action", "result"),
+    [
+        (FORM, answer(True), {"action": "accept", "content": {}}),
+        (HUMAN, answer("accept"), {"decision": "accept"}),
+        (HUMAN, REPLY, {"decision": "decline"}),
+    ],
+)
+async def test_people_answer_what_only_the_bridge_has_announced(
+    service: Served, request_: Json, action: Json, result: Json
+) -> None:
+    async with run_bridge(service, [request_]) as talk:
+        await service.act(await service.newest(), **action)
+        assert (await talk.read())["result"] == result
+
+
+@pytest.mark.rule("CONNECT-11")
+@pytest.mark.parametrize("announced", [False, True])
+async def test_what_cannot_be_asked_goes_to_the_client_only_if_it_can_ask_that(
+    service: Served, announced: bool
+) -> None:
+    wrong: Json = {**FORM, "params": {**FORM["params"], **UNREADABLE}}
+    own: Json = {"extensions": {"openai/form": {}}} if announced else {}
+    async with run_bridge(service, [wrong], **own) as talk:
+        received = await talk.receive()
+        if announced:
+            assert received == wrong
+        else:
+            assert received["params"] == {"id": 9, "result": {"action": "cancel"}}

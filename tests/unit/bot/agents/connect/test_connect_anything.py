@@ -92,11 +92,11 @@ def _own(random: Random, target: Target) -> Json:
         for table in tables:
             at = at.setdefault(table, {})  # type: ignore[assignment]  # an object, as all above are
         if isinstance(entry, ListItem):
-            hand_made: Json = {"type": "command", "command": "answerback hook x"}
-            at[last] = [
-                *[{"matcher": "Bash", "hooks": [dict(_OWN)]}] * random.randint(0, 2),
-                *[{"hooks": [hand_made]}] * (random.random() < 0.3),
-            ]
+            theirs: Json = {"matcher": "Bash", "hooks": [{**_OWN}]}
+            groups: list[JsonValue] = [theirs] * random.randint(0, 2)
+            if random.random() < 0.3:
+                groups.append({"hooks": [{"type": "command", "command": "answerback hook x"}]})
+            at[last] = groups
         elif random.random() < 0.5:
             at["mine"] = {"url": "http://elsewhere/"}
         elif random.random() < 0.5:

@@ -34,14 +34,14 @@ from tests.unit.bot.mcp_proxy_support import (
     response,
     run_client,
 )
+from tests.unit.cases import CASES
 
 __all__ = ["client", "service", "trusting"]
-LINK = {
-    "mode": "url",
-    "elicitationId": "e7",
-    "url": "https://mcp.example.com/connect?e=e7",
-    "message": "Authorize the files",
-}
+WITHOUT = json.loads((CASES / "mcp-proxy-client-without-elicitation.json").read_text())
+ERROR: Json = json.loads((CASES / "mcp-proxy-url-required-error.json").read_text())["input"][
+    "error"
+]
+LINK: Json = ERROR["data"]["elicitations"][0]
 COMPLETE = {
     "jsonrpc": "2.0",
     "method": "notifications/elicitation/complete",
@@ -54,11 +54,7 @@ CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 def required(request_id: object = 7, *links: Json) -> Json:
     """The error of a server that needs links to be opened."""
-    error = {
-        "code": -32042,
-        "message": "This request requires more information.",
-        "data": {"elicitations": [*(links or [LINK])]},
-    }
+    error = {**ERROR, "data": {"elicitations": [*(links or [LINK])]}}
     return {"jsonrpc": "2.0", "id": request_id, "error": error}
 
 
@@ -76,6 +72,7 @@ def required(request_id: object = 7, *links: Json) -> Json:
 async def test_every_client_can_elicit_as_far_as_the_server_knows(
     client: Client, declared: Json, changed: Json | None
 ) -> None:
+    assert "declares elicitation {form,url} to the server" in WITHOUT["expected"]
     initialize = request("initialize", 0, capabilities=declared, protocolVersion="2025-11-25")
     modern = request("tools/list", 1, _meta={**VERSION, CAPABILITIES: declared})
     for sent, at in ((initialize, ("capabilities",)), (modern, ("_meta", CAPABILITIES))):
