@@ -55,10 +55,13 @@ CORE = (
                 "self.created_at - self.set_back + escalation.after",
                 "self.created_at + escalation.after",
             ),
-            ("began = self.created_at - self.set_back", "began = self.created_at"),
             (
-                "self.created_at - self.set_back + reminders[number]",
-                "self.created_at + reminders[number]",
+                "return None if self.attended_for is None else began",
+                "return None if self.attended_for is None else self.created_at",
+            ),
+            (
+                "return began + reminders[number] if",
+                "return self.created_at + reminders[number] if",
             ),
             (
                 "if status in {Status.CANCELLED, Status.TURN_ENDED} else",
@@ -75,8 +78,8 @@ CORE = (
     ),
     Mutant(
         f"{_CORE}/ask.py",
-        "times.append(self.created_at - self.set_back)",
-        "times.append(self.created_at)",
+        "            return began",
+        "            return self.created_at",
         (f"{_UNIT}/webhooks/test_clock_set.py",),
     ),
     # Grants: what is certainly the same, and for how long.

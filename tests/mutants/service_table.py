@@ -36,10 +36,41 @@ SERVICE = (
     ),
     # Reminding: one that hangs delays no other.
     Mutant(
-        "bot/answerback/workers/scheduler.py",
-        "async with asyncio.timeout(self.reminder_timeout):",
+        "bot/answerback/workers/reminders.py",
+        "async with asyncio.timeout(timeout):",
         "async with asyncio.timeout(None):",
         (f"{_UNIT}/workers/test_deadlines.py",),
+    ),
+    # Deadlines that crash: an ask ends all the same, and none before its deadline.
+    *(
+        Mutant(f"bot/answerback/{file}", line, mutant, (f"{_UNIT}/workers/test_crashes.py",))
+        for file, line, mutant in (
+            ("workers/scheduler.py", "if times < MAX_DEADLINE_CRASHES:", "if True:"),
+            ("service/expiry.py", "or at < ask.expires_at:", "or False:"),
+            ("workers/crashes.py", "now >= crashed.again and not", "not"),
+            ("workers/crashes.py", "crashed.times >= MAX_CRASHES and", "False and"),
+        )
+    ),
+    # Moves: an ask returns from where nobody can be reached.
+    Mutant(
+        f"{_SERVICE}/service.py",
+        "if latest.before is not None:",
+        "if False:",
+        (f"{_UNIT}/workers/test_undone_moves.py",),
+    ),
+    # Confirming what was answered in a direct message: everybody who may is told, and nobody twice.
+    *(
+        Mutant(
+            f"bot/answerback/core/{file}",
+            line,
+            mutant,
+            (f"{_UNIT}/service/test_direct_messages.py",),
+        )
+        for file, line, mutant in (
+            ("confirmer_copies.py", "and each != place.user)", ")"),
+            ("confirmer_copies.py", "not is_collective(each)", "True"),
+            ("confirmer_copies.py", "if number == ask.reminded_before:", "if False:"),
+        )
     ),
     # Notifying: an ask that moves leaves a surface.
     Mutant(

@@ -192,11 +192,17 @@ class Ask(StrictDataclass):
         if self.outcome is not None:
             return None
         times = [self.expires_at, self.presence_lapses_at, self.escalates_at]
-        if self.inquiring:
-            times.append(self.created_at - self.set_back)
-        if (number := self.reminded - self.reminded_before) < len(reminders := self.reminders):
-            times.append(self.created_at - self.set_back + reminders[number])
+        times.append(self.slow_work_at)
         return min((at for at in times if at is not None), default=None)
+
+    @property
+    def slow_work_at(self) -> float | None:
+        """When work is due that depends on others: an inquiry, or the next reminder; None: there is none left."""
+        began = self.created_at - self.set_back
+        if self.inquiring:
+            return began
+        number, reminders = self.reminded - self.reminded_before, self.reminders
+        return began + reminders[number] if number < len(reminders) else None
 
     @property
     def escalates_at(self) -> float | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pydantic import JsonValue
+
 from answerback.core import ask as asks
 from answerback.core import walker
 from answerback.core.actions import Action, Answer, Submit
-from answerback.core.ask import Ask, Change, Reason, Status
+from answerback.core.ask import Ask, Change, Reason, RecordEntry, Status
 from answerback.core.walker import Refused, Source
 from answerback.service.act_or_refuse import ChangeCommitter
 
@@ -33,3 +35,12 @@ def expire_change(commits: ChangeCommitter, ask: Ask, at: float) -> Change:
         if not change.ask.open:
             return Change(replace(change.ask, revision=ask.revision + 1), change.entries)
     return asks.end_ask(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED)
+
+
+def expire_after_crashes(ask: Ask, at: float, *, crashes: int) -> Change | None:
+    """End an expired ask without its defaults, and say in the record why; None: its deadline has not come."""
+    if ask.expires_at is None or at < ask.expires_at:
+        return None
+    body: dict[str, JsonValue] = {"crashed_at_deadline": crashes}
+    ended = asks.end_ask(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED)
+    return Change(ended.ask, (RecordEntry(at=at, kind="note", body=body), *ended.entries))

@@ -30,7 +30,7 @@ from answerback.service import batches, question_routing
 from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
 from answerback.service.approval_leases import ApprovalLeases
-from answerback.service.expiry import expire_change
+from answerback.service.expiry import expire_after_crashes, expire_change
 from answerback.service.grants import CredentialOf, Grants, need_no_credential
 from answerback.service.inbox import Inbox
 from answerback.service.late_answers import LateAnswerTracker
@@ -154,6 +154,10 @@ class Service(AskActions, ShownAsks):
     async def expire(self, ask_id: str) -> Acted | Rejected:
         """End an ask that nobody answered in time, with the defaults if the ask allows them and all exist."""
         return await self.update(ask_id, partial(expire_change, self._commits))
+
+    async def expire_plainly(self, ask_id: str, crashes: int) -> Acted | Rejected:
+        """End an ask whose time is up without its defaults, because taking them has crashed so many times."""
+        return await self.update(ask_id, partial(expire_after_crashes, crashes=crashes))
 
     async def answer_by_inquiry(self, ask_id: str, value: JsonValue) -> Acted | Rejected:
         """Answer the open question with the inquiry backend's answer; an invalid answer fails the ask."""

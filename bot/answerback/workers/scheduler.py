@@ -8,32 +8,28 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Change, Reason, RecordEntry
-from answerback.core.confirmer_copies import places_to_remind
+from answerback.core.ask import Ask, Reason
 from answerback.core.errors import (
-    DestinationGoneError,
     InquiryError,
-    PayloadRejectedError,
-    PlatformError,
     StoreError,
-    UnauthorizedError,
     UnreadableRowError,
 )
 from answerback.core.escalation import escalate, skip_escalation
 from answerback.core.form import Question
 from answerback.ports.claims import MIN_REMAINING_FRACTION
 from answerback.ports.clock import MIN_CLOCK_STEP, ClockStepDetector, sleep_until_woken
-from answerback.ports.surface import SupportsReminders
 from answerback.service import question_routing
 from answerback.service.claim_renewal import STOP_WITHIN
 from answerback.service.service import Service
+from answerback.workers.crashes import MAX_DEADLINE_CRASHES, Crashes, Work
 from answerback.workers.message_sync import MessageSync
+from answerback.workers.reminders import RETRY_DELAY, remind
 from answerback.workers.retention import RetentionPolicy
 
 logger = logging.getLogger(__name__)
@@ -44,7 +40,7 @@ _SWEEP_INTERVAL: Final = 60.0
 _PRUNE_INTERVAL: Final = 3_600.0
 _KEEP_SECONDS: Final = 7 * 86_400.0
 """Seconds for which delivery ids, idempotency keys, remembered answers and drafts are kept."""
-_RETRY_DELAY: Final = 30.0
+_CRASHED: Final = "Scheduled work for an ask crashed"
 _UNREADABLE_DELAY: Final = 600.0
 """Seconds until an ask is tried again that cannot be read."""
 _MAX_CONCURRENT_REMINDERS: Final = 8
@@ -76,7 +72,8 @@ class Scheduler:
     _postponed: dict[str, float] = field(default_factory=dict)
     """When to retry an inquiry or a reminder that failed."""
     _set_aside: dict[str, float] = field(default_factory=dict)
-    """When to retry an ask that cannot be read or whose scheduled work crashed."""
+    """When to retry an ask that cannot be read."""
+    _crashes: Crashes = field(default_factory=Crashes)
     _set_backs: list[tuple[float, float]] = field(default_factory=list)
     """How far the clock was set back, and when: steps that the store does not know of yet."""
     _next_deadline: float | None = None
@@ -121,7 +118,8 @@ class Scheduler:
                     extra={"action": "upkeep_failed"},
                 )
                 due = now + 1.0
-            postponed = (*self._postponed.values(), *self._set_aside.values())
+            crashed = [at for at in self._crashes.next_attempts() if at > now]
+            postponed = (*self._postponed.values(), *self._set_aside.values(), *crashed)
             self._sleeping_until = min(
                 [now + _SWEEP_INTERVAL, *postponed, *filter(None, (due, self._next_deadline))]
             )
@@ -139,6 +137,7 @@ class Scheduler:
             self._set_backs.append((set_back, self.service.clock.now()))
             self._postponed.clear()
             self._set_aside.clear()
+            self._crashes.clear()
             self._swept = self._pruned = float("-inf")
         while self._set_backs:
             set_back, at = self._set_backs[0]
@@ -177,6 +176,7 @@ class Scheduler:
         self._postponed = {ask_id: at for ask_id, at in self._postponed.items() if at > now}
         self._set_aside = {ask_id: at for ask_id, at in self._set_aside.items() if at > now}
         waiting = self._postponed.keys() | self._in_progress.keys() | self._set_aside.keys()
+        waiting |= self._crashes.ask_ids
         claim, since = self.service.claim, asyncio.get_running_loop().time()
         due_ids = await self.service.store.claims.claim_due(claim, now, _BATCH + len(waiting))
         until = since + claim.seconds * MIN_REMAINING_FRACTION
@@ -195,6 +195,7 @@ class Scheduler:
         try:
             ask = await self.service.get(ask_id)
             if ask is None or not ask.open:
+                self._crashes.forget(ask_id)
                 return True  # it ended meanwhile, and is no longer due
             if await self._handle_due(ask, now, until):
                 return True
@@ -204,15 +205,11 @@ class Scheduler:
                 ask.presence_lapses_at,
                 _escalates_at(ask),
             )
-            self._next_deadline = min((at for at in times if at is not None), default=None)
+            later = (at for at in times if at is not None and at > now)
+            self._next_deadline = min(later, default=None)
         except UnreadableRowError as error:
             logger.error("The scheduler cannot read an ask: %s", error, extra=extra)  # noqa: TRY400 the trace quotes it
             self._set_aside[ask_id] = now + _UNREADABLE_DELAY
-        except StoreError:
-            raise
-        except Exception:  # a defect with one ask must not delay the others
-            logger.exception("Scheduled work for an ask crashed", extra=extra)
-            self._set_aside[ask_id] = now + _RETRY_DELAY
         return False
 
     async def _handle_due(self, ask: Ask, now: float, until: float) -> bool:
@@ -221,18 +218,47 @@ class Scheduler:
         Args:
             until: when the claim may expire, by the event loop's time.
         """
-        escalates_at = _escalates_at(ask)
+        escalates_at, lapses_at = _escalates_at(ask), ask.presence_lapses_at
+        may_try = partial(self._crashes.may_try, ask.id, now=now)
         if ask.expires_at is not None and ask.expires_at <= now:
-            await self.service.expire(ask.id)
-        elif escalates_at is not None and escalates_at <= now:
-            await self._escalate(ask)
-        elif ask.presence_lapses_at is not None and ask.presence_lapses_at <= now:
-            await self._handle_lapse(ask)
-        elif ask.id not in self._in_progress and ask.id not in self._postponed:
-            self._start_slow_work(ask, until)
-        else:
+            is_allowed = may_try(Work.DEADLINE)
+            return is_allowed and await self._attempt(ask, Work.DEADLINE, self._expire)
+        if escalates_at is not None and escalates_at <= now and may_try(Work.ESCALATION):
+            return await self._attempt(ask, Work.ESCALATION, self._escalate)
+        if lapses_at is not None and lapses_at <= now and may_try(Work.PRESENCE):
+            return await self._attempt(ask, Work.PRESENCE, self._handle_lapse)
+        is_busy = ask.id in self._in_progress or ask.id in self._postponed
+        slow_at = ask.slow_work_at
+        if is_busy or slow_at is None or slow_at > now or not may_try(_slow_work_of(ask)):
+            return False
+        self._start_slow_work(ask, until)
+        return True
+
+    async def _attempt(self, ask: Ask, work: Work, do: Callable[[Ask], Awaitable[object]]) -> bool:
+        """Do something for an ask; return whether that did not crash. A defect with one must not delay the others."""
+        try:
+            await do(ask)
+        except StoreError:
+            raise
+        except Exception:
+            logger.exception(_CRASHED, extra=self._record_crash(ask.id, work))
             return False
         return True
+
+    def _record_crash(self, ask_id: str, work: Work) -> dict[str, object]:
+        """Note a crash, and return what the log says of it."""
+        times = self._crashes.record(ask_id, work, self.service.clock.now())
+        return {"action": "upkeep_failed", "ask_id": ask_id, "work": work.value, "times": times}
+
+    async def _expire(self, ask: Ask) -> None:
+        """End an ask whose time is up; plainly, if what its end has to do crashes again and again."""
+        times = self._crashes.count(ask.id, Work.DEADLINE)
+        if times < MAX_DEADLINE_CRASHES:
+            await self.service.expire(ask.id)
+            return
+        await self.service.expire_plainly(ask.id, times)
+        extra = {"action": "expired_plainly", "ask_id": ask.id, "times": times}
+        logger.error("An ask has ended without its defaults, because they crash", extra=extra)
 
     async def _escalate(self, ask: Ask) -> None:
         """Escalate an ask, unless that would take it to where nobody could ever be reached."""
@@ -276,8 +302,10 @@ class Scheduler:
         except StoreError as error:
             logger.warning("Scheduled work for an ask will be retried: %s", error, extra=extra)
         except Exception:  # a defect with one ask must not delay the others
-            logger.exception("Scheduled work for an ask failed", extra=extra)
-        self._postpone(ask)
+            logger.exception(_CRASHED, extra=self._record_crash(ask.id, _slow_work_of(ask)))
+            return
+        # By the clock as it is now: it may have been set meanwhile.
+        self._postponed[ask.id] = self.service.clock.now() + RETRY_DELAY
 
     async def _remind_while_claimed(self, ask_id: str, until: float) -> None:
         """Send a reminder while its claim is held; `run_once` renews the claim."""
@@ -292,42 +320,10 @@ class Scheduler:
         finally:
             del self._reminder_timeouts[ask_id]
 
-    def _postpone(self, ask: Ask, seconds: float = _RETRY_DELAY) -> None:
-        """Retry after this many seconds, by the clock as it is now: it may have been set meanwhile."""
-        self._postponed[ask.id] = self.service.clock.now() + seconds
-
     async def _remind(self, ask_id: str) -> None:
-        """Ping the responders once for the latest due reminder; earlier ones that could not be sent are dropped."""
-        now, ask = self.service.clock.now(), await self.service.get(ask_id)
-        if ask is None or not ask.open:
-            return
-        due_now = sum(1 for after in ask.reminders if _created_at(ask) + after <= now)
-        due_count = ask.reminded_before + due_now
-        if due_count <= ask.reminded:
-            return
-        surface = self.service.surfaces.get(ask.destination.surface)
-        extra = {"action": "remind", "ask_id": ask.id}
-        if surface is None or (surface.live and ask.message is None):
-            self._postpone(ask)
-            return
-        try:
-            if isinstance(surface, SupportsReminders):
-                async with asyncio.timeout(self.reminder_timeout):
-                    for each in places_to_remind(ask, due_count - 1):
-                        await surface.remind(each, due_count - 1)
-        except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
-            logger.warning("Gave up on a reminder: %s", error, extra=extra)
-        except (PlatformError, TimeoutError) as error:
-            reason = str(error) or "it timed out"
-            logger.warning("A reminder will be retried: %s", reason, extra=extra)
-            self._postpone(ask, getattr(error, "retry_after", _RETRY_DELAY))
-            return
-
-        def reminded(latest: Ask, at: float) -> Change | None:
-            entry = RecordEntry(at=at, kind="note", body={"reminded": due_count})
-            return Change(replace(latest, reminded=max(due_count, latest.reminded)), (entry,))
-
-        await self.service.update(ask.id, reminded)
+        again = await remind(self.service, ask_id, self.reminder_timeout)
+        if again is not None:
+            self._postponed[ask_id] = self.service.clock.now() + again
 
     async def _ask_backend(self, ask: Ask) -> None:
         question = ask.question
@@ -367,9 +363,9 @@ class Scheduler:
         return ended
 
 
-def _created_at(ask: Ask) -> float:
-    """When an ask was created, by the clock as it is set now."""
-    return ask.created_at - ask.set_back
+def _slow_work_of(ask: Ask) -> Work:
+    """The work that depends on others: the inquiry backend, or the platform that reminds people."""
+    return Work.INQUIRY if ask.inquiring else Work.REMINDER
 
 
 def _escalates_at(ask: Ask) -> float | None:

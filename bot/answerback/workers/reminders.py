@@ -1,0 +1,63 @@
+"""Sends the reminder of an ask that is due."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+from typing import Final
+
+from answerback.core.ask import Ask, Change, RecordEntry
+from answerback.core.confirmer_copies import places_to_remind
+from answerback.core.errors import (
+    DestinationGoneError,
+    PayloadRejectedError,
+    PlatformError,
+    UnauthorizedError,
+)
+from answerback.ports.surface import SupportsReminders
+from answerback.service.service import Service
+
+logger = logging.getLogger(__name__)
+
+RETRY_DELAY: Final = 30.0
+"""Seconds until what could not be done is tried again."""
+
+
+async def remind(service: Service, ask_id: str, timeout: float) -> float | None:
+    """Ping people once for the latest due reminder; earlier ones that could not be sent are dropped.
+
+    Returns in how many seconds to try again, None if that is not necessary.
+
+    Args:
+        timeout: the seconds until a reminder that hangs is abandoned.
+    """
+    now, ask = service.clock.now(), await service.get(ask_id)
+    if ask is None or not ask.open:
+        return None
+    created_at = ask.created_at - ask.set_back  # by the clock as it is set now
+    due_count = ask.reminded_before + sum(created_at + after <= now for after in ask.reminders)
+    if due_count <= ask.reminded:
+        return None
+    surface = service.surfaces.get(ask.destination.surface)
+    extra = {"action": "remind", "ask_id": ask.id}
+    if surface is None or (surface.live and ask.message is None):
+        return RETRY_DELAY
+    try:
+        if isinstance(surface, SupportsReminders):
+            async with asyncio.timeout(timeout):
+                for each in places_to_remind(ask, due_count - 1):
+                    await surface.remind(each, due_count - 1)
+    except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
+        logger.warning("Gave up on a reminder: %s", error, extra=extra)
+    except (PlatformError, TimeoutError) as error:
+        reason = str(error) or "it timed out"
+        logger.warning("A reminder will be retried: %s", reason, extra=extra)
+        return float(getattr(error, "retry_after", RETRY_DELAY))
+
+    def reminded(latest: Ask, at: float) -> Change | None:
+        entry = RecordEntry(at=at, kind="note", body={"reminded": due_count})
+        return Change(replace(latest, reminded=max(due_count, latest.reminded)), (entry,))
+
+    await service.update(ask.id, reminded)
+    return None
