@@ -10,11 +10,14 @@ import pytest
 
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
+from answerback.core.escalation import escalate
 from answerback.service import service as service_module
+from answerback.service.expiry import expire_change
 from answerback.service.service import Service
 from answerback.workers import scheduler as scheduler_module
 from answerback.workers.crashes import MAX_CRASHES, Crashes, Work
 from answerback.workers.message_sync import MessageSync
+from answerback.workers.reminders import remind
 from answerback.workers.scheduler import Scheduler
 from tests.service_support import boolean
 from tests.unit.bot.background_support import escalating_routes, submit
@@ -37,7 +40,7 @@ class Crashing:
 
 
 def crash_at_deadlines(monkeypatch: pytest.MonkeyPatch, *errors: Exception) -> Crashing:
-    crashing = Crashing(service_module.expire_change, list(errors))
+    crashing = Crashing(expire_change, list(errors))
     monkeypatch.setattr(service_module, "expire_change", crashing)
     return crashing
 
@@ -128,13 +131,13 @@ async def test_no_ask_ends_before_its_deadline_however_often_it_crashed(parts: P
 
 
 def crash_escalation(monkeypatch: pytest.MonkeyPatch, _: Service) -> Crashing:
-    crashing = Crashing(scheduler_module.escalate, [DEFECT] * 99)
+    crashing = Crashing(escalate, [DEFECT] * 99)
     monkeypatch.setattr(scheduler_module, "escalate", crashing)
     return crashing
 
 
 def crash_reminders(monkeypatch: pytest.MonkeyPatch, _: Service) -> Crashing:
-    crashing = Crashing(scheduler_module.remind, [DEFECT] * 99)
+    crashing = Crashing(remind, [DEFECT] * 99)
     monkeypatch.setattr(scheduler_module, "remind", crashing)
     return crashing
 
