@@ -7,7 +7,7 @@ sequences in texts from an agent are made visible before printing, so that none 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from pydantic import JsonValue
@@ -179,19 +179,25 @@ class TerminalPrompter:
         all_keys = {**keys, **self._control_keys(prompt)}
         while True:
             self._print_choices(all_keys, default)
-            done = await self._follow(prompt, await self._read_choice(all_keys, default, moves))
+            words = answer_keys.plain_words(prompt)
+            chosen = await self._read_choice(all_keys, default, moves, words)
+            done = await self._follow(prompt, chosen)
             if done is not _AGAIN:
                 return done
 
     async def _read_choice(
-        self, keys: Keys, default: str | None = None, moves: Moves | None = None
+        self,
+        keys: Keys,
+        default: str | None = None,
+        moves: Moves | None = None,
+        words: Mapping[str, str] | None = None,
     ) -> Action | str:
         """Read a line, or a key that moves, and return its choice; a line that matches none is reported."""
         while True:
             entered = await self._lines.read_line(moves or ())
             if isinstance(entered, PressedKey):
                 return (moves or {}).get(entered, _MENU)
-            key = match_key(entered.strip() or default or "", keys)
+            key = match_key(entered.strip() or default or "", keys, words)
             if key in keys:
                 return keys[key].to
             self.print_error(key)

@@ -80,6 +80,38 @@ async def test_a_line_means_the_same_as_a_typed_message(
     assert done.answers == {"q": expected}
 
 
+PERMISSION = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+
+
+@pytest.mark.rule("TYPED-15")
+@pytest.mark.parametrize("line", ["no", "No.", "nope", "STOP", "cancel"])
+async def test_a_plain_word_denies_a_permission(terminal: Terminal, line: str) -> None:
+    ask = await terminal.client.submit("PermissionRequest", {**PERMISSION})
+    done = await terminal.walked(ask, f"yes\rok\r{line}\r")
+    assert done.answers == {"decision": "deny"}
+    assert "yes is not one of the choices" in terminal.screen.text
+
+
+@pytest.mark.rule("TYPED-2")
+@pytest.mark.parametrize(("line", "value"), [("yes.", True), ("Y.", True), ("No.", False)])
+async def test_yes_and_no_may_end_in_a_full_stop(
+    terminal: Terminal, line: str, value: bool
+) -> None:
+    done = await terminal.walked(await terminal.asked(question("boolean")), f"{line}\r")
+    assert done.answers == {"q": value}
+
+
+@pytest.mark.rule("TYPED-11")
+@pytest.mark.parametrize("kind", ["select", "multi_select"])
+async def test_where_a_label_and_a_number_disagree_nothing_is_taken(
+    terminal: Terminal, kind: str
+) -> None:
+    ask = await terminal.asked(question(kind, options=["2", "4", "8"]))
+    done = await terminal.walked(ask, "2\r8\r\r" if kind == "multi_select" else "2\r8\r")
+    assert done.answers == {"q": ["8"] if kind == "multi_select" else "8"}
+    assert "2 is ambiguous: it is a choice, and the number of another" in terminal.screen.text
+
+
 async def test_words_that_two_choices_share_match_neither(terminal: Terminal) -> None:
     ask = await terminal.asked(question("select", options=["Dev", "dev"]))
     assert (await terminal.walked(ask, "DEV\r2\r")).answers == {"q": "dev"}
