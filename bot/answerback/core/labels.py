@@ -313,7 +313,9 @@ class Labels(DecisionLabels, MessageLabels):
         "Not everything you wrote matches an option, so nothing was changed. Write labels or numbers, "
         "separated by commas, or use the controls."
     )
-    text_ambiguous: str = "{text} is ambiguous: it can mean more than one thing here. Nothing was chosen; use the controls."
+    text_ambiguous: str = (
+        "{text} is ambiguous: it can mean more than one thing here. Nothing was chosen."
+    )
     text_for_schema: str = (
         "You cannot answer this question by typing. Press {fill_in} below the question."
     )

@@ -186,7 +186,7 @@ def plain_words(prompt: Json) -> Mapping[str, str]:
     return dict.fromkeys(DENIALS, str(kinds.index(OptionKind.DENY) + 1)) if is_certain else {}
 
 
-def match_key(line: str, keys: Keys, words: Mapping[str, str] | None = None) -> str:
+def match_key(line: str, keys: Keys, synonyms: Mapping[str, str] | None = None) -> str:
     """Match a line to a choice's full words, a key or a plain word; return the key, or what is wrong with the line."""
     named = [key for key, choice in keys.items() if fold(choice.text) == fold(line)]
     named = [key for key in named if keys[key].text == line] or named
@@ -200,7 +200,7 @@ def match_key(line: str, keys: Keys, words: Mapping[str, str] | None = None) -> 
         return named[0] if len(named) == 1 else _wrong(line, keys)
     key = number if number in keys else line
     if key not in keys:
-        key = (words or {}).get(plain_word(line), key)
+        key = (synonyms or {}).get(plain_word(line), key)
     return key if key in keys else _wrong(line, keys)
 
 
