@@ -1,8 +1,8 @@
 """Claims: work that a second process could also do is claimed in the store for the length of a lease.
 
 A claim has a holder and expires: when a holder dies, another can take over. Leases are measured by the store's own
-clock if it has one. SQLite and the in-memory store belong to one process, so they use its monotonic clock: setting
-the machine's clock makes no lease longer or shorter.
+clock if it has one. An SQLite file belongs to one process, so it uses that process's monotonic clock: setting the
+machine's clock makes no lease longer or shorter.
 """
 
 from __future__ import annotations

@@ -14,13 +14,12 @@ from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
 from answerback_discord.plugin import DiscordPlugin, DiscordSettings
 from answerback_slack.plugin import SlackPlugin, SlackSettings
+from answerback_storage.sqlite.store import SqliteStore
 from answerback_web.plugin import WebPlugin, WebSettings
-from tests.stores.memory.database import Tables
-from tests.stores.memory.store import MemoryStore
 from tests.surface_setups import create_host
 
 KEY = "0" * 64
-ASKS = Service(MemoryStore(Tables()), SystemClock(), {}, known_surfaces=frozenset())
+ASKS = Service(SqliteStore("never opened"), SystemClock(), {}, known_surfaces=frozenset())
 
 
 @pytest.fixture

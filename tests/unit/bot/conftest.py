@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,7 @@ from answerback.service.submission_request import NO_ROUTES, Routes
 from answerback.testing.manual_timers import ManualTimers
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_support import FakePage, FakeSurface, ManualClock
-from tests.stores.memory.database import Tables
-from tests.stores.memory.store import MemoryStore
+from tests.stores.shared_file import SharedFile, SharedStore
 from tests.unit.bot.receipt_support import Signed
 
 
@@ -71,10 +71,10 @@ def signals() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """A store of either kind, used by one process."""
-    made: Store = SqliteStore(tmp_path / "a.db") if request.param == "sqlite" else MemoryStore()
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """A store, used by one process."""
+    made = SqliteStore(tmp_path / "a.db")
     await made.open()
     yield made
     await made.close()
@@ -86,26 +86,20 @@ def service(parts: Parts) -> Service:
 
 
 @pytest.fixture
-async def tables() -> Tables:
-    return Tables()
+async def open_store(tmp_path: Path) -> AsyncIterator[Callable[[], Any]]:
+    """Open one more process's store on a file that all share."""
+    file = SharedFile(tmp_path / "shared.db")
+    async with AsyncExitStack() as opened:
+
+        async def another() -> Store:
+            store = SharedStore(file)
+            await store.open()
+            opened.push_async_callback(store.close)
+            return store
+
+        yield another
 
 
 @pytest.fixture
-async def open_store(tables: Tables) -> AsyncIterator[Callable[[], Any]]:
-    """Open one more process's view of the tables."""
-    opened: list[MemoryStore] = []
-
-    async def another() -> MemoryStore:
-        store = MemoryStore(tables)
-        await store.open()
-        opened.append(store)
-        return store
-
-    yield another
-    for store in opened:
-        await store.close()
-
-
-@pytest.fixture
-async def signed(open_store: Callable[[], Any]) -> Signed:
-    return Signed(await open_store())
+async def signed(store: Store) -> Signed:
+    return Signed(store)

@@ -12,8 +12,6 @@ from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
 from tests.stores.claims import SharedStoreContract
 from tests.stores.contract import StoreContract
-from tests.stores.memory.database import Tables
-from tests.stores.memory.store import MemoryStore
 
 
 class TestSqliteStore(StoreContract):
@@ -22,15 +20,6 @@ class TestSqliteStore(StoreContract):
     @pytest.fixture
     def make_store(self, tmp_path: Path) -> Callable[[], Store]:
         return lambda: SqliteStore(tmp_path / "answerback.db")
-
-
-class TestMemoryStore(SharedStoreContract, StoreContract):
-    """`StoreContract` in memory: the tables outlive a store."""
-
-    @pytest.fixture
-    def make_store(self) -> Callable[[], Store]:
-        tables = Tables()
-        return lambda: MemoryStore(tables)
 
 
 class TestPostgresStore(SharedStoreContract, StoreContract):

@@ -13,9 +13,9 @@ from answerback.core.errors import LeaseLostError, StoreError
 from answerback.core.intents import Intent
 from answerback.ports.claims import Claim, Fence, SharedLeases
 from answerback_chat.leader_lease import LeaderLease
+from answerback_storage.sqlite.claims import SqliteLeases
+from answerback_storage.sqlite.database import SqliteDatabase
 from tests.service_support import WAIT, actor, ask_user, boolean
-from tests.stores.memory.claims import MemoryLeases
-from tests.stores.memory.database import MemoryDatabase, Tables
 from tests.unit.bot.conftest import Parts, parts
 from tests.unit.bot.replica_support import LASTING
 
@@ -24,13 +24,13 @@ LEASE = "socket"
 SHORT_LEASE = 0.4
 
 
-class FaultyLeases(MemoryLeases):
+class FaultyLeases(SqliteLeases):
     """Leases that fail or hang on demand."""
 
     failing = False
     hanging = False
 
-    def __init__(self, database: MemoryDatabase) -> None:
+    def __init__(self, database: SqliteDatabase) -> None:
         super().__init__(database)
         self.gate = asyncio.Event()
         """While it is not set, no lease is taken or renewed."""
@@ -62,7 +62,7 @@ class FaultyLeases(MemoryLeases):
 class Holder:
     """A process that wants the lease, and the callbacks that it received."""
 
-    def __init__(self, leases: MemoryLeases, name: str, seconds: float = SHORT_LEASE) -> None:
+    def __init__(self, leases: FaultyLeases, name: str, seconds: float = SHORT_LEASE) -> None:
         self.calls: list[str] = []
         self.changed = asyncio.Event()
         self.leading = LeaderLease(
@@ -88,10 +88,8 @@ class Holder:
 
 
 @pytest.fixture
-def leases() -> FaultyLeases:
-    database = MemoryDatabase(Tables())
-    database.is_open = True
-    return FaultyLeases(database)
+def leases(parts: Parts) -> FaultyLeases:
+    return FaultyLeases(parts.store.database)
 
 
 @pytest.fixture

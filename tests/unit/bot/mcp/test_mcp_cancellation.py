@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from answerback.mcp import cancellation
 from answerback.mcp.cancellation import CancellableCall, CancellableCalls, call_key
-from tests.stores.memory.store import MemoryStore
+from answerback_storage.sqlite.store import SqliteStore
+
+CHANGES: Final = SqliteStore("never opened").changes
+"""Those of a process that has its store to itself."""
 
 
 @pytest.mark.rule("MCP-14")
 async def test_a_call_that_was_answered_a_while_ago_is_not_cancelled() -> None:
-    calls = CancellableCalls(MemoryStore().changes, crossing=0.0)
+    calls = CancellableCalls(CHANGES, crossing=0.0)
     first, second = CancellableCall(None), CancellableCall(None)
     key = call_key(None, "session", 1)
     with calls.track(key, first):
@@ -38,9 +41,9 @@ async def test_a_call_that_was_answered_a_while_ago_is_not_cancelled() -> None:
 async def test_a_cancellation_that_overtakes_its_call_cancels_it(
     monkeypatch: pytest.MonkeyPatch, *, elsewhere: bool
 ) -> None:
-    changes, listeners = MemoryStore().changes, list[Callable[[str | None], None]]()
-    monkeypatch.setattr(changes, "listen", listeners.append)
-    calls, call = CancellableCalls(changes), CancellableCall(None)
+    listeners = list[Callable[[str | None], None]]()
+    monkeypatch.setattr(CHANGES, "listen", listeners.append)
+    calls, call = CancellableCalls(CHANGES), CancellableCall(None)
     key = call_key(None, "session", 1)
     if elsewhere:
         listeners[0](key)
@@ -52,7 +55,7 @@ async def test_a_cancellation_that_overtakes_its_call_cancels_it(
 
 
 async def test_a_thousand_cancellations_without_a_call_are_remembered() -> None:
-    calls = CancellableCalls(MemoryStore().changes)
+    calls = CancellableCalls(CHANGES)
     keys = [call_key(None, "session", number) for number in range(1_001)]
     for key in keys:
         await calls.cancel(key)
@@ -78,7 +81,7 @@ async def test_a_call_without_a_session_or_a_number_is_not_tracked(
 ) -> None:
     key = call_key("agent", session, request_id)
     assert key is None
-    calls, call = CancellableCalls(MemoryStore().changes), CancellableCall(None)
+    calls, call = CancellableCalls(CHANGES), CancellableCall(None)
     with calls.track(key, call):
         await calls.cancel(key)
     assert not call.scope.cancel_called

@@ -20,23 +20,22 @@ from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from tests.service_support import WAIT, FakePage, ManualClock, ask_user
-from tests.stores.memory.database import Tables
-from tests.stores.memory.store import MemoryStore
+from tests.stores.shared_file import SharedFile, SharedStore
 from tests.unit.bot.service.test_agent_presence import StoredPresence, waiting
 
 
 class Pair:
     """Two processes that share a store and a clock."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         self.clock = ManualClock()
-        self._tables = Tables()
+        self._file = SharedFile(folder / "a.db")
         self.schedulers: list[Scheduler] = []
 
     @asynccontextmanager
     async def process(self, name: str) -> AsyncIterator[Service]:
         """One process, which listens to the other."""
-        store = MemoryStore(self._tables)
+        store = SharedStore(self._file)
         await store.open()
         page = FakePage("web", responders=("anyone",))
         service = Service(
@@ -57,15 +56,18 @@ class Pair:
         await self.clock.advance(seconds)
         for service in services:
             await service.presence.run_once()
-        for _ in range(20):  # each hears what the other has stored
-            await asyncio.sleep(0)
+        for _ in range(4):  # what one hears makes it read, and perhaps write, which the other hears
+            for service in services:
+                await asyncio.sleep(0)
+                await service.store.changes.revisions(["any"])
+                await service.store.drafts.save("any", None, 0.0)
         for scheduler in self.schedulers:
             await scheduler.run_once()
 
 
 @pytest.fixture
-async def pair() -> AsyncIterator[tuple[Pair, Service, Service]]:
-    made = Pair()
+async def pair(tmp_path: Path) -> AsyncIterator[tuple[Pair, Service, Service]]:
+    made = Pair(tmp_path)
     async with AsyncExitStack() as stack:
         ann, ben = [await stack.enter_async_context(made.process(name)) for name in ("ann", "ben")]
         yield made, ann, ben

@@ -14,13 +14,11 @@ from answerback.core.ask import Status
 from answerback.core.handing_over import HandOver
 from answerback.core.person import Person
 from answerback.ports.claims import SOLE_CLAIM, Claim
-from answerback.ports.store import Store
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
 from tests.postgres import database_of, store_at
 from tests.service_support import FakeSurface, ManualClock, ask_user
-from tests.stores.memory.store import MemoryStore
 
 ROUNDS = 30
 ROUTES = Routes(
@@ -37,17 +35,14 @@ def who(name: str) -> Actor:
     return Actor(Person(surface="chat", user_id=name))
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "memory"])
+@pytest.fixture(params=["sqlite", "postgresql"])
 async def services(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> AsyncIterator[tuple[Service, Service]]:
     """Two processes on one PostgreSQL database; a store of one process has two names for one service."""
     async with AsyncExitStack() as up:
-        if request.param == "memory":
-            stores: list[Store] = [MemoryStore()]
-        else:
-            url = up.enter_context(database_of(request, tmp_path))
-            stores = [store_at(url) for _ in range(1 if request.param == "sqlite" else 2)]
+        url = up.enter_context(database_of(request, tmp_path))
+        stores = [store_at(url) for _ in range(1 if request.param == "sqlite" else 2)]
         made = []
         for number, store in enumerate(stores):
             await store.open()

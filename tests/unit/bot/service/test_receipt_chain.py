@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
+from answerback.core.ask import Ask
 from answerback.core.canonical_json import canonical
 from answerback.core.errors import UnreadableRowError
 from answerback.ports.receipts import StoredReceipt
 from answerback.service import receipt_checks
 from answerback.service.receipt_checks import ChainVerdict, check, check_store, parse
 from answerback.service.receipt_payload import VERSION
-from tests.stores.memory.database import Tables
+from answerback_storage.sqlite.database import SqliteDatabase
+from answerback_storage.sqlite.store import SqliteStore
 from tests.unit.bot.receipt_support import Signed, chain_of
 
 
@@ -32,12 +34,39 @@ async def test_each_link_names_the_one_before(signed: Signed) -> None:
     assert (verdict.lines, verdict.unlinked, verdict.fault) == (4, 0, None)
 
 
-def spoil(tables: Tables, line: StoredReceipt, **changes: Any) -> None:
-    tables.receipts[line.ask_id] = line._replace(**changes)
+def database(signed: Signed) -> SqliteDatabase:
+    """The file, for whoever changes what is in it."""
+    assert isinstance(signed.store, SqliteStore)
+    return signed.store.database
+
+
+async def spoil(signed: Signed, line: StoredReceipt, **changes: Any) -> None:
+    """Store a line as it was, but for these changes."""
+    _, *values = line._replace(**changes)
+    statement = """INSERT OR REPLACE INTO receipts (seq, receipt, beside, n, link)
+        SELECT seq, $2, $3, $4, $5 FROM asks WHERE id = $1"""
+    await database(signed).execute(statement, line.ask_id, *values)
+
+
+async def remove(signed: Signed, ask_id: str) -> None:
+    """Remove the receipt of an ask."""
+    statement = "DELETE FROM receipts WHERE seq = (SELECT seq FROM asks WHERE id = $1)"
+    await database(signed).execute(statement, ask_id)
+
+
+async def get(signed: Signed, ask_id: str) -> Ask:
+    found = await signed.store.asks.get(ask_id)
+    assert found is not None
+    return found
+
+
+async def rewrite(signed: Signed, ask: Ask, **changes: Any) -> None:
+    """Store an ask as it is, but for these changes."""
+    await database(signed).transact(lambda tx: tx.update(ask, replace(ask, **changes)))
 
 
 @pytest.mark.rule("RCPT-8")
-async def test_the_first_line_that_was_changed_is_named(signed: Signed, tables: Tables) -> None:
+async def test_the_first_line_that_was_changed_is_named(signed: Signed) -> None:
     lines = await chain_of(signed)
 
     async def fault() -> str:
@@ -46,15 +75,15 @@ async def test_the_first_line_that_was_changed_is_named(signed: Signed, tables: 
         return verdict.fault
 
     second, third = lines[1], lines[2]
-    spoil(tables, second, receipt=second.receipt.replace('"allow"', '"deny"'))
+    await spoil(signed, second, receipt=second.receipt.replace('"allow"', '"deny"'))
     assert "Line 2 (" in await fault()
     assert "was changed" in await fault()
-    spoil(tables, second, receipt=third.receipt)
+    await spoil(signed, second, receipt=third.receipt)
     assert "Line 2 (" in await fault()
-    spoil(tables, second, link=(second.link or "").replace('"n":2', '"n":3'))
+    await spoil(signed, second, link=(second.link or "").replace('"n":2', '"n":3'))
     assert "was moved: it was signed as line 3" in await fault()
     digest = json.loads(third.link or "")["digest"]
-    spoil(tables, second, link=json.dumps(json.loads(second.link or "") | {"digest": digest}))
+    await spoil(signed, second, link=json.dumps(json.loads(second.link or "") | {"digest": digest}))
     assert "another receipt's" in await fault()
     huge = second.receipt.replace('"payload":{', '"payload":{"more":1' + "0" * 400 + ",")
     infinite = second.receipt.replace('"payload":{', '"payload":{"more":1e999,')
@@ -63,53 +92,51 @@ async def test_the_first_line_that_was_changed_is_named(signed: Signed, tables: 
         *({"link": "{"}, {"link": "{}"}, {"link": f'{{"n":9,{(second.link or "")[1:]}'}),
         *({"receipt": text} for text in ("{", "[]", huge, infinite, twice)),
     ):
-        spoil(tables, second, **garbage)
+        await spoil(signed, second, **garbage)
         assert await fault() == (
             f"Line 2 ({second.ask_id}) was changed. It is no longer a receipt with a link."
         )
     for beside in ("x", "{}", "[]", '{"salt":5}', '{"salt":"!"}', f'{{"salt":"{"A" * 200}"}}'):
-        spoil(tables, second, beside=beside)
+        await spoil(signed, second, beside=beside)
         assert "was changed. What is stored of the ask, or its salt," in await fault()
-    spoil(tables, second)
-    stored = tables.asks[second.ask_id]
-    for changed in (
-        {"outcome": None},
-        {"walk": replace(stored.walk, at=99)},
-        {"walk": replace(stored.walk, reply="\ud800")},
-    ):
-        tables.asks[second.ask_id] = replace(stored, **changed)
+    await spoil(signed, second)
+    stored = await get(signed, second.ask_id)
+    for changed in ({"outcome": None}, {"walk": replace(stored.walk, at=99)}):
+        await rewrite(signed, stored, **changed)
         assert f"Line 2 ({second.ask_id}) was changed. " in await fault()
-    tables.asks[second.ask_id] = stored
-    spoil(tables, second, beside=None)
+    await rewrite(signed, stored)
+    surrogate = "UPDATE asks SET state = replace(state, $2, $2 || $3) WHERE id = $1"
+    await database(signed).execute(surrogate, stored.id, '"walk":{', r'"reply":"\ud800",')
+    assert f"Line 2 ({second.ask_id}) was changed. " in await fault()
+    await rewrite(signed, stored)
+    await spoil(signed, second, beside=None)
     assert "was changed. Its salt is gone, but its ask was not erased." in await fault()
-    spoil(tables, second, link=third.link, n=3)
-    spoil(tables, third, link=second.link, n=2)
+    await spoil(signed, second, link=third.link, n=3)
+    await spoil(signed, third, link=second.link, n=2)
     assert "Line 2 (" in await fault()
-    spoil(tables, second)
-    spoil(tables, third)
+    await spoil(signed, second)
+    await spoil(signed, third)
     await_fine = await check_store(signed.store, signed.keys)
     assert await_fine.fault is None
-    del tables.receipts[second.ask_id]
+    await remove(signed, second.ask_id)
     assert await fault() == "Line 2 is missing: line 3 comes after line 1."
-    spoil(tables, second)
-    ask = tables.asks[third.ask_id]
-    tables.asks[third.ask_id] = replace(ask, responders=("U9",))
+    await spoil(signed, second)
+    ask = await get(signed, third.ask_id)
+    await rewrite(signed, ask, responders=("U9",))
     assert (await check_store(signed.store, signed.keys)).fault is None
     given = replace(ask.walk.answers[0], value="allow")
-    tables.asks[third.ask_id] = replace(ask, walk=replace(ask.walk, answers=(given,)))
+    await rewrite(signed, ask, walk=replace(ask.walk, answers=(given,)))
     assert "Line 3" in await fault()
     assert "not what was signed: answers, decisions" in await fault()
 
 
 @pytest.mark.rule("RCPT-8")
-async def test_a_chain_that_was_cut_and_goes_on_elsewhere_is_found(
-    signed: Signed, tables: Tables
-) -> None:
+async def test_a_chain_that_was_cut_and_goes_on_elsewhere_is_found(signed: Signed) -> None:
     lines = await chain_of(signed)
     second, third = lines[1], lines[2]
     link = json.loads(third.link or "")
     link["previous"] = json.loads(second.link or "")["previous"]
-    spoil(tables, third, link=json.dumps(link))
+    await spoil(signed, third, link=json.dumps(link))
     fault = (await check_store(signed.store, signed.keys)).fault
     assert fault is not None
     assert fault.endswith(
@@ -117,24 +144,23 @@ async def test_a_chain_that_was_cut_and_goes_on_elsewhere_is_found(
     )
     link = json.loads(third.link or "")
     link["signature"] = link["signature"][::-1]
-    spoil(tables, third, link=json.dumps(link))
+    await spoil(signed, third, link=json.dumps(link))
     fault = (await check_store(signed.store, signed.keys)).fault
     assert fault is not None
     assert fault.endswith("was changed. The signature of its link is wrong.")
 
 
 @pytest.mark.rule("RCPT-8")
-async def test_an_old_backup_is_found_by_a_receipt_that_was_kept(
-    signed: Signed, tables: Tables
-) -> None:
-    await chain_of(signed, 2)
-    backup = {**tables.receipts}
+async def test_an_old_backup_is_found_by_a_receipt_that_was_kept(signed: Signed) -> None:
+    backup = await chain_of(signed, 2)
     lost = await signed.decided()
     await signed.linker.link_all()
     kept = await signed.receipt(lost)
     fine = await check_store(signed.store, signed.keys, kept)
     assert (fine.lines, fine.fault) == (3, None)
-    tables.receipts = backup
+    await remove(signed, lost.id)
+    for line in backup:
+        await spoil(signed, line)
     short = await check_store(signed.store, signed.keys, kept)
     assert (await check_store(signed.store, signed.keys)).fault is None, "alone it looks whole"
     restored = Signed(signed.store, key=signed.key)
@@ -149,7 +175,7 @@ async def test_an_old_backup_is_found_by_a_receipt_that_was_kept(
 
 @pytest.mark.rule("RCPT-8")
 async def test_an_old_backup_is_found_by_a_receipt_that_was_kept_before_it_was_linked(
-    signed: Signed, tables: Tables
+    signed: Signed,
 ) -> None:
     await chain_of(signed, 2)
     ask = await signed.decided()
@@ -159,41 +185,39 @@ async def test_an_old_backup_is_found_by_a_receipt_that_was_kept_before_it_was_l
     await signed.linker.link_all()
     assert (await check_store(signed.store, signed.keys, kept)).fault is None
     line = await signed.stored(ask)
-    spoil(tables, line, receipt=signed.receipts.make(ask).receipt, n=None, link=None)
+    await spoil(signed, line, receipt=signed.receipts.make(ask).receipt, n=None, link=None)
     for _ in range(2):
         fault = (await check_store(signed.store, signed.keys, kept)).fault
         assert fault is not None
         assert fault.startswith(f"The store does not have the receipt of {ask.id} that was kept")
-        tables.receipts.pop(ask.id, None)
+        await remove(signed, ask.id)
 
 
 @pytest.mark.rule("RCPT-8")
 async def test_all_receipts_that_are_not_in_the_chain_yet_are_checked(
-    signed: Signed, tables: Tables, monkeypatch: pytest.MonkeyPatch
+    signed: Signed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receipt_checks, "_BATCH", 2)
     *_, last = [await signed.decided() for _ in range(5)]
     assert (await check_store(signed.store, signed.keys)).unlinked == 5
     for garbage in ("{", "[]", '{"payload": {}}'):
-        spoil(tables, await signed.stored(last), receipt=garbage)
+        await spoil(signed, await signed.stored(last), receipt=garbage)
         fault = (await check_store(signed.store, signed.keys)).fault
         assert fault is not None
         assert fault.endswith("which is not in the chain yet: It is no longer a receipt.")
 
 
 @pytest.mark.rule("RCPT-8")
-async def test_receipts_that_are_not_in_the_chain_yet_are_checked_too(
-    signed: Signed, tables: Tables
-) -> None:
+async def test_receipts_that_are_not_in_the_chain_yet_are_checked_too(signed: Signed) -> None:
     ask = await signed.decided()
     assert (await check_store(signed.store, signed.keys)).unlinked == 1
     line = await signed.stored(ask)
-    spoil(tables, line, receipt=line.receipt.replace('"allow"', '"deny"'))
+    await spoil(signed, line, receipt=line.receipt.replace('"allow"', '"deny"'))
     fault = (await check_store(signed.store, signed.keys)).fault
     assert fault is not None
     assert fault.startswith(f"The receipt of {ask.id}, which is not in the chain yet: ")
-    spoil(tables, line)
-    del tables.asks[ask.id]
+    await spoil(signed, line)
+    await database(signed).execute("UPDATE asks SET state = '{' WHERE id = $1", ask.id)
     fault = (await check_store(signed.store, signed.keys)).fault
     assert fault is not None
     assert fault.endswith("Its ask cannot be read.")
@@ -201,7 +225,7 @@ async def test_receipts_that_are_not_in_the_chain_yet_are_checked_too(
 
 @pytest.mark.rule("RCPT-8")
 async def test_an_ask_that_cannot_be_read_is_named(
-    signed: Signed, tables: Tables, monkeypatch: pytest.MonkeyPatch
+    signed: Signed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = await chain_of(signed, 1)
 
@@ -212,7 +236,7 @@ async def test_an_ask_that_cannot_be_read_is_named(
     fault = (await check_store(signed.store, signed.keys)).fault
     assert fault == f"Line 1 ({lines[0].ask_id}) was changed. Its ask cannot be read."
     line = lines[0]
-    spoil(tables, line, n=None, link=None)
+    await spoil(signed, line, n=None, link=None)
     fault = (await check_store(signed.store, signed.keys)).fault
     assert fault is not None
     assert fault.endswith("which is not in the chain yet: Its ask cannot be read.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,15 +18,13 @@ from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync, SyncPace
 from tests.service_support import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
-from tests.stores.memory.claims import MemoryRemoteChanges
-from tests.stores.memory.database import Tables
-from tests.stores.memory.store import MemoryStore
+from tests.stores.shared_file import SharedChanges, SharedFile, SharedStore
 
 AT_ONCE = 0.01
 SELDOM = 1_000.0
 
 
-class LossyChanges(MemoryRemoteChanges):
+class LossyChanges(SharedChanges):
     """Changes whose notifications are lost while a test says so."""
 
     deaf = False
@@ -37,21 +36,21 @@ class LossyChanges(MemoryRemoteChanges):
         super().listen(lambda ask_id: None if self.deaf else received(ask_id))
 
 
-class LossyStore(MemoryStore):
+class LossyStore(SharedStore):
     """A store that loses its notifications while a test says so."""
 
     changes: LossyChanges
 
-    def __init__(self, tables: Tables) -> None:
-        super().__init__(tables)
-        self.changes = LossyChanges(self.database)
+    def __init__(self, file: SharedFile) -> None:
+        super().__init__(file)
+        self.changes = LossyChanges(self)
 
 
 class Process:
-    """A service with its own store, on tables that it shares with others."""
+    """A service with its own store, on a file that it shares with others."""
 
-    def __init__(self, tables: Tables, name: str, chat: FakeSurface) -> None:
-        self.store = LossyStore(tables)
+    def __init__(self, file: SharedFile, name: str, chat: FakeSurface) -> None:
+        self.store = LossyStore(file)
         surfaces = {"chat": chat, "web": FakePage("web", responders=("anyone",))}
         self.service = Service(
             self.store,
@@ -103,9 +102,9 @@ def chat() -> FakeSurface:
 
 
 @pytest.fixture
-async def pair(chat: FakeSurface) -> AsyncIterator[tuple[Process, Process]]:
-    tables = Tables()
-    both = Process(tables, "ann", chat), Process(tables, "ben", chat)
+async def pair(chat: FakeSurface, tmp_path: Path) -> AsyncIterator[tuple[Process, Process]]:
+    file = SharedFile(tmp_path / "a.db")
+    both = Process(file, "ann", chat), Process(file, "ben", chat)
     for one in both:
         await one.store.open()
     yield both

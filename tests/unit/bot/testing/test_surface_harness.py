@@ -6,29 +6,27 @@ import pytest
 
 from answerback.core.ask import Destination
 from answerback.core.errors import RateLimitedError
+from answerback.ports.store import Store
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
 from answerback.testing.example_asks import FORM, new_ask
 from answerback.testing.surface_harness import SurfaceHarness
 from answerback.workers.message_sync import MessageSync
 from tests.service_support import FakeSurface
-from tests.stores.memory.store import MemoryStore
 
 
 @pytest.mark.rule("SURFACE-13")
-async def test_a_reminder_waits_until_the_platform_accepts_calls() -> None:
+async def test_a_reminder_waits_until_the_platform_accepts_calls(store: Store) -> None:
     chat = FakeSurface()
     chat.failures.append(RateLimitedError("slow down", retry_after=0.001))
-    service = Service(MemoryStore(), SystemClock(), {"chat": chat}, known_surfaces=frozenset())
+    service = Service(store, SystemClock(), {"chat": chat}, known_surfaces=frozenset())
     await SurfaceHarness(service, MessageSync(service)).remind(new_ask(), 0)
     assert chat.reminders == [("ask_1", 0)]
 
 
-async def test_what_is_not_shown_in_time_fails_with_what_is_known_of_it() -> None:
+async def test_what_is_not_shown_in_time_fails_with_what_is_known_of_it(store: Store) -> None:
     chat = FakeSurface()
     chat.failures.append(RateLimitedError("slow down", retry_after=300))
-    store = MemoryStore()
-    await store.open()
     service = Service(store, SystemClock(), {"chat": chat}, known_surfaces=frozenset())
     harness = SurfaceHarness(service, MessageSync(service), patience=0.05)
     with pytest.raises(AssertionError, match=r"limited.*ask_0"):
