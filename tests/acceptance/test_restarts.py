@@ -16,11 +16,19 @@ import pytest
 from tests.acceptance.agents import eventually
 from tests.acceptance.forked_process import Child
 from tests.acceptance.process import PATIENCE, serving
+from tests.fakes.opencode import Opencode
 from tests.person_keys import bearer
 from tests.ports import free_port
 from tests.unit.bot.acp_support import permission, run_editor
 from tests.unit.bot.agent_support import Json
 from tests.unit.bot.agents.bridges.test_bridge_codex import COMMAND, run_bridge
+from tests.unit.bot.agents.bridges.test_bridge_opencode import (
+    PERMISSION,
+    PERMISSION_ID,
+    bridging,
+    faked,
+    next_answer,
+)
 from tests.unit.bot.agents.hooks.test_command_hooks_in_trouble import spawned
 from tests.unit.bot.hook_support import (
     CLAUDE_PERMISSION,
@@ -88,9 +96,13 @@ async def test_what_waits_when_the_service_ends_is_allowed_once_it_is_back(
         at: Any = SimpleNamespace(url=url)
         codex = await stack.enter_async_context(run_bridge(at, [COMMAND]))
 
+        opencode = await stack.enter_async_context(faked(Opencode()))
+        await stack.enter_async_context(bridging(at, opencode))
+        await opencode.ask(PERMISSION)
+
         async def all_wait() -> bool:
             async with http.get("/metrics") as response:
-                return f"\nanswerback_waiters {len(HOOKS) + 3}" in await response.text()
+                return f"\nanswerback_waiters {len(HOOKS) + 4}" in await response.text()
 
         await eventually(all_wait)
         first.signal(number)
@@ -98,10 +110,12 @@ async def test_what_waits_when_the_service_ends_is_allowed_once_it_is_back(
         late = await spawned(json.dumps(COPILOT).encode(), "copilot", "--url", url)
         await asyncio.sleep(AWAY)  # nothing may happen in this time
         await stack.enter_async_context(serving(tmp_path, environment))
-        await allow_all(http, len(HOOKS) + 4)
+        await allow_all(http, len(HOOKS) + 5)
         for name, (_, answer) in HOOKS.items():
             assert await printed(hooks[name]) == answer
         assert await printed(late) == HOOKS["copilot"][1]
         assert (await editor.agent_received())["result"]["outcome"]["optionId"] == "yes"
         assert await client.received_line() == encode(json.loads(line))
         assert (await codex.read())["result"] == {"decision": "accept"}
+        path, reply = await next_answer(opencode)
+        assert (path, reply["reply"]) == (f"/permission/{PERMISSION_ID}/reply", "once")

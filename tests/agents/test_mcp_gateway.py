@@ -7,6 +7,8 @@ import json
 import sys
 from typing import Any
 
+from pydantic import JsonValue
+
 from tests.agents.conftest import Home
 from tests.agents.model import Calls, Says, scripted
 from tests.agents.test_gemini import environment as gemini_environment
@@ -16,9 +18,13 @@ from tests.recipes.conftest import Person
 from tests.unit.bot.mcp_proxy_support import OFFICE
 
 POLICY = '[servers.office]\nrules = [{ tool = "*", do = "pass" }]\n'
-TOOLS = (("move", {"thing": "Lamp"}), ("pay", {}), ("open_files", {"name": "a"}))
+TOOLS: tuple[tuple[str, dict[str, JsonValue]], ...] = (
+    ("move", {"thing": "Lamp"}),
+    ("pay", {}),
+    ("open_files", {"name": "a"}),
+)
 """Tools that need a form, a link, and a link before they are called again (error -32042)."""
-ANSWERS = ({"floor": 3}, True, True)
+ANSWERS: tuple[JsonValue, ...] = ({"floor": 3}, True, True)
 RESULTS = ("Lamp is on floor 3.", "accept", "The files a.")
 
 
@@ -32,7 +38,7 @@ def gateway(home: Home) -> tuple[list[str], dict[str, str]]:
 
 
 async def test_people_answer_what_a_server_asks_geminis_user(home: Home, person: Person) -> None:
-    calls = [Calls(f"mcp_office_{name}", arguments) for name, arguments in TOOLS]
+    calls = [Calls(f"mcp_office_{name}", arguments) for name, arguments in TOOLS.items()]
     async with scripted(*calls, Says("Done.")) as model:
         (program, *arguments), environment = gateway(home)
         office = {"command": program, "args": arguments, "env": environment, "trust": True}
@@ -51,7 +57,7 @@ async def test_people_answer_what_a_server_asks_geminis_user(home: Home, person:
 
 
 async def test_people_answer_what_a_server_asks_opencodes_user(home: Home, person: Person) -> None:
-    calls = [Calls(f"office_{name}", arguments) for name, arguments in TOOLS]
+    calls = [Calls(f"office_{name}", arguments) for name, arguments in TOOLS.items()]
     opencode = Program("opencode")
     async with scripted(*calls, Says("Done.")) as model:
         command, environment = gateway(home)
