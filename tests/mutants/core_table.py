@@ -15,6 +15,7 @@ _DECIDING = (
     "::test_people_decide_together_while_processes_are_killed[sqlite]",
 )
 _GRANTS = (f"{_UNIT}/core/test_grants.py",)
+_GRANTS_OF_HOSTS = (f"{_UNIT}/core/test_grants_of_hosts.py",)
 _GRANTS_SERVED = (f"{_UNIT}/api/test_grants.py", f"{_UNIT}/api/test_grants_end.py")
 _STORED = "tests/unit/storage/test_store_contract.py::TestSqliteStore"
 _GRANTS_STORED = (
@@ -82,7 +83,24 @@ CORE = (
         "            return self.created_at",
         (f"{_UNIT}/webhooks/test_clock_set.py",),
     ),
+    # Plain words: what they deny, and that none allows.
+    *(
+        Mutant(f"{_CORE}/typed_answers.py", line, mutant, (f"{_UNIT}/core/test_typed_answers.py",))
+        for line, mutant in (
+            ("deny = question.sole_option(OptionKind.DENY)", "deny = question.options[0]"),
+            ("and plain_word(text) in DENIALS:", ":"),
+        )
+    ),
     # Grants: what is certainly the same, and for how long.
+    *(
+        Mutant(f"bot/answerback/dialects/{file}", line, mutant, _GRANTS_OF_HOSTS)
+        for file, line, mutant in (
+            ("approval.py", "option.description, *sent]", "option.description]"),
+            ("approvals/unseen_fields.py", "and (*path, key) not in compared", ""),
+        )
+    ),
+    Mutant(f"{_CORE}/grants.py", "if has_rewritten_numbers([", "if not ([", _GRANTS),
+    Mutant(f"{_SERVICE}/grants.py", "if body.is_rewritten:", "if False:", _GRANTS_SERVED),
     *(
         Mutant(f"{_CORE}/grants.py", line, mutant, _GRANTS)
         for line, mutant in (

@@ -54,7 +54,7 @@ class ConfigFile:
 
     @property
     def is_created(self) -> bool:
-        """Whether connecting has created the file."""
+        """Whether connecting has created the file, as a mark beside it says."""
         return self._mark.exists()
 
     @property
