@@ -38,7 +38,7 @@ def gateway(home: Home) -> tuple[list[str], dict[str, str]]:
 
 
 async def test_people_answer_what_a_server_asks_geminis_user(home: Home, person: Person) -> None:
-    calls = [Calls(f"mcp_office_{name}", arguments) for name, arguments in TOOLS.items()]
+    calls = [Calls(f"mcp_office_{name}", arguments) for name, arguments in TOOLS]
     async with scripted(*calls, Says("Done.")) as model:
         (program, *arguments), environment = gateway(home)
         office = {"command": program, "args": arguments, "env": environment, "trust": True}
@@ -57,7 +57,7 @@ async def test_people_answer_what_a_server_asks_geminis_user(home: Home, person:
 
 
 async def test_people_answer_what_a_server_asks_opencodes_user(home: Home, person: Person) -> None:
-    calls = [Calls(f"office_{name}", arguments) for name, arguments in TOOLS.items()]
+    calls = [Calls(f"office_{name}", arguments) for name, arguments in TOOLS]
     opencode = Program("opencode")
     async with scripted(*calls, Says("Done.")) as model:
         command, environment = gateway(home)
