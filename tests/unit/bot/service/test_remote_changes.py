@@ -113,6 +113,11 @@ async def pair(chat: FakeSurface, tmp_path: Path) -> AsyncIterator[tuple[Process
         await one.store.close()
 
 
+def is_at(found: Ask | None, ask: Ask) -> bool:
+    """Whether it is this ask at its revision; by now it may have been shown."""
+    return found is not None and (found.id, found.revision) == (ask.id, ask.revision)
+
+
 async def answered(process: Process, ask: Ask) -> None:
     await process.service.act(ask.id, Answer(value=True), actor())
 
@@ -174,7 +179,7 @@ async def test_a_follower_of_a_surface_is_woken_by_every_change_and_after_a_loss
         with ben.service.follow("chat") as follower:
             ask = (await ann.service.submit(ask_user())).ask
             async with asyncio.timeout(WAIT):
-                assert await follower.next_commit() == ask
+                assert is_at(await follower.next_commit(), ask)
             ben.store.changes.deaf = True
             await answered(ann, ask)
             ben.store.changes.said(None)
@@ -250,7 +255,7 @@ async def test_a_follower_of_a_surface_is_woken_although_the_store_fails_at_firs
                 ben.store.changes.said(None)
             async with asyncio.timeout(WAIT):
                 result = await follower.next_commit()
-    assert result == ask
+    assert is_at(result, ask)
     assert not failures
 
 
@@ -261,4 +266,4 @@ async def test_a_change_of_an_unknown_ask_wakes_nobody(pair: tuple[Process, Proc
             hearing.handle_notification("ask_none")
             ask = (await ann.service.submit(ask_user())).ask
             async with asyncio.timeout(WAIT):
-                assert await follower.next_commit() == ask
+                assert is_at(await follower.next_commit(), ask)
