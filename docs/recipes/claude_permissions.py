@@ -11,6 +11,7 @@ from claude_agent_sdk import (
     PermissionResult,
     PermissionResultAllow,
     PermissionResultDeny,
+    PermissionUpdate,
     ResultMessage,
     ToolPermissionContext,
 )
@@ -29,7 +30,15 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
     ) -> PermissionResult:
         asks = tool == "AskUserQuestion"
         suggested = [suggestion.to_dict() for suggestion in context.suggestions]
-        request = {"tool_name": tool, "tool_input": given, "permission_suggestions": suggested}
+        request = {
+            "tool_name": tool,
+            "tool_input": given,
+            "permission_suggestions": suggested,
+            "title": context.title,
+            "description": context.description,
+            "decision_reason": context.decision_reason,
+            "blocked_path": context.blocked_path,
+        }
         try:
             ask = await answerback.ask(
                 tool if asks else "PermissionRequest",
@@ -53,9 +62,10 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
         decision = result.structured["hookSpecificOutput"]["decision"]
         if decision["behavior"] == "deny":
             return PermissionResultDeny(message=f"The user does not allow this use of {tool}.")
-        taken = decision.get("updatedPermissions", [])
-        updates = [one for one in context.suggestions if one.to_dict() in taken]
-        return PermissionResultAllow(updated_permissions=updates)
+        updates = [
+            PermissionUpdate.from_dict(one) for one in decision.get("updatedPermissions", [])
+        ]
+        return PermissionResultAllow(decision.get("updatedInput"), updated_permissions=updates)
 
     return can_use_tool
 

@@ -22,6 +22,8 @@ class Opencode:
         self._port = free_port()
         self.url = f"http://127.0.0.1:{self._port}"
         self.pending: dict[str, dict[str, Json]] = {"question": {}, "permission": {}}
+        self.has_v2 = False
+        """Whether its requests are those of the second version."""
         self.received: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
         """The path with its query, and the body, of every answer, prompt and abort that was accepted."""
         self.refused: list[str] = []
@@ -50,6 +52,9 @@ class Opencode:
         app.router.add_get("/event", self._event)
         app.router.add_get("/{kind:question|permission}", self._list)
         app.router.add_post("/{kind}/{id}/{verb}", self._reply)
+        if self.has_v2:
+            app.router.add_get("/api/{kind}/request", self._list)
+            app.router.add_post("/api/session/{session}/{kind}/{id}/{verb}", self._reply)
         app.router.add_post("/session/{id}/abort", self._abort)
         app.router.add_get("/session", self._sessions)
         app.router.add_get("/session/status", self._status)
@@ -136,7 +141,10 @@ class Opencode:
 
     async def _list(self, request: web.Request) -> web.Response:
         self._check(request)
-        return web.json_response([*self.pending[request.match_info["kind"]].values()])
+        rows = [*self.pending[request.match_info["kind"]].values()]
+        if request.path.startswith("/api/"):
+            return web.json_response({"location": {}, "data": rows})
+        return web.json_response([] if self.has_v2 else rows)
 
     async def _reply(self, request: web.Request) -> web.Response:
         self._check(request)
@@ -149,7 +157,13 @@ class Opencode:
             return web.json_response(problem, status=404)
         verb = "rejected" if request.match_info["verb"] == "reject" else "replied"
         properties = {"sessionID": pending["sessionID"], "requestID": request_id, **(body or {})}
-        await self.send({"id": "evt_2", "type": f"{kind}.{verb}", "properties": properties})
+        await self.send(
+            {
+                "id": "evt_2",
+                "type": f"{kind}{'.v2' if self.has_v2 else ''}.{verb}",
+                "properties": properties,
+            }
+        )
         self.received.put_nowait((request.path_qs, body))
         return web.json_response(True)
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -28,9 +28,14 @@ class Release(NamedTuple):
 
     version: str
     file: Path
+    printed: Path | None = None
+    """A folder with the definitions that its program has printed."""
 
     def read(self, name: str) -> str | None:
-        """The text of a file in it; None if it has none of that name."""
+        """The text of a file in it, or of one that was printed; None if it has none of that name."""
+        if self.printed is not None:
+            found = next(iter(self.printed.rglob(name)), None)
+            return None if found is None else found.read_text()
         if self.file.suffix == ".whl":
             with zipfile.ZipFile(self.file) as wheel:
                 return wheel.read(name).decode() if name in wheel.namelist() else None
@@ -46,6 +51,7 @@ def fetch(source: Mapping[str, Any], folder: Path) -> Release | None:
     if (name := source.get("npm")) is not None:
         # Asked for by its number: without one, npm takes a release that suits the Node of this machine.
         viewed = _run("npm", "view", name, "version")
+        viewed = f"{viewed}-{source['build']}" if "build" in source else viewed
         command = [
             "npm",
             "pack",
@@ -60,7 +66,28 @@ def fetch(source: Mapping[str, Any], folder: Path) -> Release | None:
         command += ["--python-version", "3.13", *_PLATFORMS, "--dest", str(folder), source["pypi"]]
     _run(*command)
     files = [*folder.iterdir()]
-    return Release(_version(files[0].name), files[0]) if files else None
+    if not files:
+        return None
+    version = _version(files[0].name.replace(f"-{source.get('build')}.", "."))
+    printed = print_definitions(files[0], source["prints"]) if "prints" in source else None
+    return Release(version, files[0], printed)
+
+
+def print_definitions(package: Path, command: Sequence[str]) -> Path:
+    """Let the program in a package print its definitions into a folder; it starts with an empty home."""
+    home = package.parent / "home"
+    with tarfile.open(package) as archive:
+        archive.extractall(home, filter="data")
+    program = next(path for path in home.rglob(command[0]) if path.is_file())
+    printed = home / "printed"
+    subprocess.run(
+        [program, *command[1:], printed],
+        check=False,
+        timeout=_PATIENCE,
+        capture_output=True,
+        env={"HOME": str(home), "PATH": "/usr/bin:/bin"},
+    )
+    return printed
 
 
 def _run(*command: str) -> str:
@@ -84,7 +111,7 @@ def definitions(source: Mapping[str, Any], release: Release) -> dict[str, list[s
     return {
         name: read_names(release.read(where[0]), where[1])
         for name, where in source.items()
-        if isinstance(where, list)
+        if isinstance(where, list) and name != "prints"
     }
 
 

@@ -9,7 +9,13 @@ import tomllib
 import zipfile
 from pathlib import Path
 
-from tests.frontier.compare import Release, definitions, differences, read_names
+from tests.frontier.compare import (
+    Release,
+    definitions,
+    differences,
+    print_definitions,
+    read_names,
+)
 from tests.meta.project import ROOT
 
 FRONTIER = ROOT / "tests" / "frontier"
@@ -38,6 +44,21 @@ def test_the_names_of_a_definition_are_read_from_a_package_of_each_kind(tmp_path
         assert definitions(source, Release("1.2.0", file)) == {"Ask": NAMES, "Gone": None}
 
 
+def test_a_program_prints_the_definitions_that_its_package_has_no_text_of(tmp_path: Path) -> None:
+    script = b'#!/bin/sh\nmkdir -p "$3" && echo \'{"question": "x", "home": "\'$HOME\'"}\' > "$3/Ask.json"\n'
+    archive = tmp_path / "ask-1.2.0-linux-x64.tgz"
+    with tarfile.open(archive, "w:gz") as made:
+        member = tarfile.TarInfo("package/vendor/bin/ask")
+        member.size, member.mode = len(script), 0o755
+        made.addfile(member, io.BytesIO(script))
+    printed = print_definitions(archive, ["bin/ask", "schema", "--out"])
+    names = definitions(
+        {"Ask": ["Ask.json", ".*"], "Gone": ["Gone.json", ".*"]}, Release("1.2.0", archive, printed)
+    )
+    assert {"question", "home"} <= {*(names["Ask"] or [])}
+    assert names["Gone"] is None
+
+
 def test_descriptions_and_comments_are_not_part_of_a_definition() -> None:
     schema = '{"title": "A b", "description": "An \\"odd\\" one", "kind": "approval"}'
     assert read_names(schema, ".*") == ["approval", "kind"]
@@ -63,6 +84,6 @@ def test_every_source_is_recorded_with_all_its_definitions() -> None:
     recorded = json.loads((FRONTIER / "recorded.json").read_text())
     assert recorded.keys() == sources.keys()
     for host, source in sources.items():
-        names = {name for name, where in source.items() if isinstance(where, list)}
+        names = {name for name, where in source.items() if isinstance(where, list)} - {"prints"}
         assert recorded[host]["definitions"].keys() == names
         assert all(recorded[host]["definitions"].values())

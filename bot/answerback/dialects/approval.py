@@ -42,6 +42,7 @@ VARIANTS: Final[dict[str, Variant]] = {
     "DeferredToolRequests": frameworks.PYDANTIC_AI,
     "adk_request_confirmation": frameworks.ADK,
     "permission.asked": agents.OPENCODE,
+    "permission.v2.asked": agents.OPENCODE_V2,
     "tools/call": gateways.MCP_PROXY,
     "exec.approval.requested": gateways.OPENCLAW_COMMAND,
     "plugin.approval.requested": gateways.OPENCLAW_PLUGIN,

@@ -343,6 +343,7 @@ _HOSTS: Final = {
     "item/fileChange/requestApproval": "Codex",
     "item/permissions/requestApproval": "Codex",
     "permission.asked": "opencode",
+    "permission.v2.asked": "opencode",
     "exec.approval.requested": "OpenClaw",
     "plugin.approval.requested": "OpenClaw",
 }

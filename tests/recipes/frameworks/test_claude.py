@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
-from answerback_client import Ask
+from answerback_client import Ask, AsyncClient
 from tests.documentation.blocks import block_with
-from tests.recipes.conftest import PATIENCE, Person
+from tests.recipes.conftest import PATIENCE, Person, Served
 from tests.recipes.frameworks.messages_api import (
     CLAUDE_SETTINGS,
     START,
@@ -83,6 +83,34 @@ async def test_an_answer_that_no_person_gave_allows_nothing(
     decide = recipe("claude_permissions").permissions(Fixed())
     given = await decide(tool, {"command": "ls"}, ToolPermissionContext(tool_use_id="t1"))
     assert given == PermissionResultDeny(message="No person decided.")
+
+
+async def test_people_read_what_claude_code_says_of_a_permission(
+    recipe: Callable[[str], ModuleType], environment: None, person: Person, served: Served
+) -> None:
+    context = ToolPermissionContext(
+        tool_use_id="t9",
+        title="Claude wants to read secrets.env",
+        description="It lies outside of the project.",
+        decision_reason="A rule asks about it",
+    )
+    async with AsyncClient(served.url, served.token) as answerback:
+        decide = recipe("claude_permissions").permissions(answerback)
+        given = {"file_path": "/srv/secrets.env"}
+        result, ask = await asyncio.gather(decide("Read", given, context), decides(person))
+    assert isinstance(result, PermissionResultAllow)
+    assert ask.prompt is not None
+    assert ask.prompt["text"] == "Read /srv/secrets.env"
+    said = str(ask.prompt["context"])
+    assert said.startswith("Claude wants to read secrets.env\n\nIt lies outside of the project.")
+    assert "decision_reason: A rule asks about it" in said
+
+
+async def decides(person: Person) -> Ask:
+    """Allow it; return what was asked."""
+    ask = await person.sees()
+    await person.answers("allow")
+    return ask
 
 
 async def test_claudes_questions_are_answered_or_replied_to_by_a_person(

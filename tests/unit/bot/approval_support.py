@@ -52,6 +52,9 @@ CALLS: dict[str, Json] = {
     "permission.asked": {
         "permission": "bash", "patterns": ["ls *"], "always": ["ls *"], "metadata": {"command": "ls -la"}
     },
+    "permission.v2.asked": {
+        "action": "bash", "resources": ["ls -la"], "save": ["ls *"], "metadata": {"command": "ls -la"}
+    },
     "tools/call": {"server": "shop", "name": "delete", "arguments": ARGS},
     "exec.approval.requested": {"command": "ls", "cwd": "/w", "allowedDecisions": ["allow-once", "deny"]},
     "plugin.approval.requested": {"title": "Send it", "description": "A newsletter.", "toolName": "mail"},
@@ -68,6 +71,7 @@ HEADLINES = {
     "item/permissions/requestApproval": "Allow network access and writing to /w",
     "adk_request_confirmation": "Use reimburse",
     "permission.asked": "Run ls -la",
+    "permission.v2.asked": "Run ls -la",
     "exec.approval.requested": "Run ls",
     "plugin.approval.requested": "Allow: Send it",
 }

@@ -86,6 +86,11 @@ def tool_call_of(request_params: Json) -> Json:
     return as_object(request_params.get("toolCall") or subject.get("toolCall"))
 
 
+def says_what(tool_call: Json) -> bool:
+    """Whether a tool call holds more than its name."""
+    return bool(tool_call.get("rawInput") or tool_call.get("content"))
+
+
 def _with_tool_call(request_params: Json, tool_call: Json) -> Json:
     if request_params.get("toolCall"):
         return {**request_params, "toolCall": tool_call}

@@ -23,6 +23,8 @@ from answerback.agents.pipe.origins import MAX_FOLDERS, Folders
 
 _MAX_TOOL_CALLS: Final = 200
 """Tool calls in progress that are remembered, those that changed last."""
+_ARGUMENTS_TIMEOUT: Final = 0.5
+"""Seconds for which people are not asked yet, while an agent has not said what it wants to do."""
 _WITHDRAW_TIMEOUT: Final = 2.0
 """Seconds for which an editor's answer waits until its ask is withdrawn; after that, it counts."""
 
@@ -61,6 +63,8 @@ class Proxy:
     editor: LineWriter
     warn: Callable[[str], None]
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _updated: threading.Condition = field(default_factory=threading.Condition)
+    """Guards what is known of tool calls, and tells when an agent has said more."""
     _elicits: frozenset[str] = frozenset()
     """The elicitation modes that the editor itself supports."""
     _races: list[_Race] = field(default_factory=list)
@@ -88,15 +92,12 @@ class Proxy:
 
     def _start_race(self, request: Json, line: bytes) -> None:
         race = _Race(request, messages.is_for_editor(request, self._elicits))
-        params = json_rpc.params(request)
-        tool_call = messages.tool_call_key(params, messages.tool_call_of(params))
-        call = messages.call_from_request(request, self._tool_calls.get(tool_call, {}))
-        call = call._replace(origin=self._folders.origin(race.session))
         with self._lock:
             self._races.append(race)
         if race.editor_has_it:
             self.editor.write_line(line)
-        threading.Thread(target=self._ask, args=[race, call], daemon=True).start()
+        origin = self._folders.origin(race.session)
+        threading.Thread(target=self._ask, args=[race, origin], daemon=True).start()
 
     def _track(self, message: Json) -> None:
         if "method" not in message:
@@ -104,11 +105,13 @@ class Proxy:
             self._folders.remember(messages.new_session(message), requested)
         if (update := messages.parse_tool_call_update(message)) is not None:
             tool_call, fields, is_over = update
-            known = self._tool_calls.pop(tool_call, {})
-            if not is_over:
-                self._tool_calls[tool_call] = tool_calls.merge(known, fields)
-            if len(self._tool_calls) > _MAX_TOOL_CALLS:
-                del self._tool_calls[next(iter(self._tool_calls))]
+            with self._updated:
+                known = self._tool_calls.pop(tool_call, {})
+                if not is_over:
+                    self._tool_calls[tool_call] = tool_calls.merge(known, fields)
+                if len(self._tool_calls) > _MAX_TOOL_CALLS:
+                    del self._tool_calls[next(iter(self._tool_calls))]
+                self._updated.notify_all()
         elif message.get("method") == messages.CANCEL_REQUEST:
             cancelled = json_rpc.id_key(json_rpc.params(message).get("requestId"))
             for race in self._end_matching(lambda race: race.id_key == cancelled):
@@ -197,11 +200,31 @@ class Proxy:
 
     # --- from people ---------------------------------------------------------------------------
 
-    def _ask(self, race: _Race, call: Call) -> None:
+    def _ask(self, race: _Race, origin: Json) -> None:
+        call = self._call(race.request)._replace(origin=origin)
         outcome = self.people.ask(race, call)
         self._answer(race, outcome)
         if outcome.ask is None:
             self.warn(outcome.message)
+
+    def _call(self, request: Json) -> Call:
+        """Return what people are asked; waits a moment for the arguments, where nothing is known of the tool call.
+
+        opencode 1.18.33 sends the arguments of an MCP tool just after it has requested the permission.
+        """
+        params = json_rpc.params(request)
+        own = messages.tool_call_of(params)
+        tool_call = messages.tool_call_key(params, own)
+
+        def is_known() -> bool:
+            return messages.says_what(own) or messages.says_what(
+                self._tool_calls.get(tool_call, {})
+            )
+
+        with self._updated:
+            if request["method"] == messages.PERMISSION and own:
+                self._updated.wait_for(is_known, _ARGUMENTS_TIMEOUT)
+            return messages.call_from_request(request, self._tool_calls.get(tool_call, {}))
 
     def _answer(self, race: _Race, outcome: AskOutcome) -> None:
         waits_for_editor = race.editor_has_it or race.is_answered

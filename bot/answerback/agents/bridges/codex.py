@@ -85,7 +85,8 @@ class CodexBridge:
         self._mcp_calls = McpCalls()
         self._capabilities = ClientCapabilities()
         self._folders = Folders()
-        self._interrupts = 0
+        self._requests = 0
+        """How many requests of our own were sent."""
 
     async def run(self, client: AsyncIterator[bytes], server: AsyncIterator[bytes]) -> None:
         """Relay until the server ends.
@@ -145,7 +146,7 @@ class CodexBridge:
             ):
                 pass
             case {"id": str(request_id)} if request_id.startswith(self._run):
-                pass  # the response to our own interrupt
+                pass  # the response to a request of our own
             case {"id": request_id}:
                 self._settle_receipt(request_id, message)
                 self._note_folder(message.get("result"))
@@ -186,6 +187,8 @@ class CodexBridge:
             self.to_server(_encode_line({"id": request_id, **answer_of(method, ask)}))
             if method == QUESTION:
                 self._unresolved[key] = ask
+            elif ask.json.get("reply") and params.get("turnId") is not None:
+                self._steer(params, ask)
 
         def refused(error: ClientError) -> None:
             self._pending.mark_gone(key)  # what follows about it is for the client
@@ -217,13 +220,19 @@ class CodexBridge:
 
     def _interrupt(self, params: Json) -> None:
         """End the turn."""
-        self._interrupts += 1
-        turn = {key: params.get(key) for key in ("threadId", "turnId")}
-        message: Json = {
-            "id": f"{self._run}:{self._interrupts}",
-            "method": "turn/interrupt",
-            "params": {**turn},
-        }
+        self._send("turn/interrupt", {key: params.get(key) for key in ("threadId", "turnId")})
+
+    def _steer(self, params: Json, ask: Ask) -> None:
+        """Tell the model what a person replied: an answer to a request for permission has no place for it."""
+        text = f'The user was asked "{ask.json["headline"]}" and replied: {ask.json["reply"]}'
+        thread, turn = params.get("threadId"), params.get("turnId")
+        said: Json = {"type": "text", "text": text}
+        self._send("turn/steer", {"threadId": thread, "expectedTurnId": turn, "input": [said]})
+
+    def _send(self, method: str, params: Json) -> None:
+        """Send a request of our own, whose response is not awaited."""
+        self._requests += 1
+        message: Json = {"id": f"{self._run}:{self._requests}", "method": method, "params": params}
         self.to_server(_encode_line(message))
 
 

@@ -25,11 +25,17 @@ from answerback.ports.backoff import Backoff
 from answerback_client import Ask
 
 _QUESTION: Final = "question"
+_QUESTION_V2: Final = "question.v2"
+_PERMISSION_V2: Final = "permission.v2"
 _SHOWN: Final = {
     _QUESTION: ("questions",),
     "permission": ("permission", "patterns", "always", "metadata"),
+    _QUESTION_V2: ("questions",),
+    _PERMISSION_V2: ("action", "resources", "save", "metadata"),
 }
-"""The kinds of requests, and the fields that people see."""
+"""The kinds of requests, and the fields that people see. Those of the second version are in the package
+@opencode-ai/sdk 1.19.3, before any server that sends them.
+"""
 _NO_PERSON: Final = "[no answer: no person answered]"
 
 
@@ -56,14 +62,13 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
 
     def handle_event(self, event: Json) -> None:
         match event:
-            case {"type": "question.asked", "properties": dict() as asked}:
-                self.ask("question", asked)
-            case {"type": "permission.asked", "properties": dict() as asked}:
-                self.ask("permission", asked)
-            case {
-                "type": "question.replied" | "question.rejected" | "permission.replied",
-                "properties": {"requestID": str(request_id)},
-            }:
+            case {"type": str(name), "properties": dict() as asked} if (
+                kind := name.removesuffix(".asked")
+            ) in _SHOWN and kind != name:
+                self.ask(kind, asked)
+            case {"type": str(name), "properties": {"requestID": str(request_id)}} if (
+                name.removesuffix(".replied").removesuffix(".rejected") in _SHOWN
+            ):
                 self.pending.mark_gone(request_id)
             case _:
                 pass
@@ -85,20 +90,23 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
     def parse(self, kind: str, record: Json) -> Request | None:
         if (request_id := id_text(record.get("id"))) is None:
             return None
-        is_question = kind == _QUESTION
+        is_question = kind in {_QUESTION, _QUESTION_V2}
+        source = as_object(record.get("tool")) or as_object(record.get("source"))
         return Request(
             id=request_id,
-            name=_QUESTION if is_question else "permission.asked",
+            name=_QUESTION if is_question else f"{kind}.asked",
             dialect="opencode" if is_question else "approval",
             arguments={key: record[key] for key in _SHOWN[kind] if key in record},
             conversation=id_text(record.get("sessionID")),
-            tool_call_id=id_text(as_object(record.get("tool")).get("callID")),
+            tool_call_id=id_text(source.get("callID")),
         )
 
     def answers(self, kind: str, request: Request, ask: Ask) -> list[Call]:
-        at = f"/{kind}/{quote(request.id, safe='')}"
+        at, session = quote(request.id, safe=""), quote(request.conversation or "", safe="")
+        word, _, is_v2 = kind.partition(".")
+        at = f"/api/session/{session}/{word}/{at}" if is_v2 else f"/{word}/{at}"
         structured = structured_result(ask)
-        if kind == _QUESTION:
+        if word == _QUESTION:
             if structured is not None:
                 return [(f"{at}/reply", {"answers": structured.get("answers")})]
             if is_machine_made(ask):
@@ -111,5 +119,4 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
         refused: Json = {"reply": "reject"}
         if not ask.end_turn:
             return [(f"{at}/reply", {**refused, "message": reason_for_no_answer(ask)})]
-        session = quote(request.conversation or "", safe="")
         return [(f"{at}/reply", refused), (f"/session/{session}/abort", None)]

@@ -64,8 +64,15 @@ class OpencodeServer(EventServer):
             yield self._events(response.content)
 
     async def pending(self, kind: str) -> list[Json]:
-        """The pending questions (``question``) or permission prompts (``permission``)."""
-        return await self._rows(f"/{kind}")
+        """The pending questions (``question``) or permission prompts (``permission``), of either version."""
+        word, _, is_v2 = kind.partition(".")
+        if not is_v2:
+            return await self._rows(f"/{word}")
+        try:
+            listed = await self._read(f"/api/{word}/request")
+        except ForeignServerError:  # a server without the second version
+            return []
+        return objects(as_object(listed).get("data"))
 
     async def sessions(self) -> list[str]:
         rows = await self._rows(f"/session?limit={_MAX_SESSIONS}")

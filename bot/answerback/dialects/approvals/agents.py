@@ -77,6 +77,11 @@ _IN_ITS_OWN_WINDOW: Final = (
 """Of a tool whose server marks it as `anthropic/requiresUserInteraction`, it takes no permission from a hook, and
 suggests no rule that would allow it: what release 2.1.332 does.
 """
+_SENTENCES: Final = ("title", "description")
+_NO_RULES: Final = ("suppress_always_allow_rule", "suppressAlwaysAllowRule")
+_DEFAULT_NO: Final = ("default_to_no", "defaultToNo")
+"""What a program that uses the SDK can pass on of the context of a permission, as its language writes it."""
+_DENIAL_SUGGESTED: Final = "**Claude Code suggests to deny this.**"
 _ACCEPT_EDITS: Final = "accept_edits"
 _PLAN_MODES: Final = {_ACCEPT_EDITS: "acceptEdits", "allow": "default"}
 """The modes in which Claude Code goes on after a plan, by what people choose. Without one, it would be the mode of
@@ -90,28 +95,37 @@ def _read_claude(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         for i, node in enumerate(optional_items(call, _SUGGESTIONS, "suggestions"), 1)
         if node.is_object()
     ]
+    if _is_set(call, _NO_RULES):
+        suggested = [each for each in suggested if each.kind is not OptionKind.ALLOW_ALWAYS]
     tool, arguments = read_tool_name((call, "tool_name")), call.at("tool_input").value
     [allow, deny] = options(allow="Allow once", deny="Deny")
     offered, nothing_known = (allow, *suggested, deny), False
-    lead: tuple[Block, ...] = ()
+    lead = [Block("", _DENIAL_SUGGESTED, None)] if _is_set(call, _DEFAULT_NO) else []
     if tool == _PLAN_TOOL:
         offered = _plan_options(suggested)
         plan = arguments.get("plan") if isinstance(arguments, dict) else None
         nothing_known = not (isinstance(plan, str) and plan.strip())
-        is_guess = call.at(_PLAN_SOURCE).value == _FROM_TRANSCRIPT
-        lead = (Block("", _LAST_MESSAGE, None),) if is_guess and not nothing_known else ()
+        if call.at(_PLAN_SOURCE).value == _FROM_TRANSCRIPT and not nothing_known:
+            lead.append(Block("", _LAST_MESSAGE, None))
     elif headline.mcp_tool(tool) is not None and call.at(_SUGGESTIONS).value == []:
-        lead = (Block("", _IN_ITS_OWN_WINDOW, None),)
-    known = ("tool_name", "tool_input", _SUGGESTIONS, _PLAN_SOURCE, *_EVENT_FIELDS)
+        lead.append(Block("", _IN_ITS_OWN_WINDOW, None))
+    known = ("tool_name", "tool_input", _SUGGESTIONS, _PLAN_SOURCE, *_NO_RULES, *_DEFAULT_NO)
+    title, said = (call.at(key).value for key in _SENTENCES)
     yield ApprovalRequest(
         tool=tool,
         arguments=arguments,
         compared=(call.at("tool_input"),),
-        notes=others(call, *known),
+        notes=others(call, *known, *_SENTENCES, *_EVENT_FIELDS),
         options=offered,
-        lead=lead,
+        lead=tuple(lead),
+        title=title if isinstance(title, str) else None,
+        said=(said,) if isinstance(said, str) else (),
         nothing_known=nothing_known,
     )
+
+
+def _is_set(call: ArgumentNode, names: Sequence[str]) -> bool:
+    return any(call.at(name).value is True for name in names)
 
 
 def _plan_options(suggested: Sequence[Option]) -> tuple[Option, ...]:
@@ -234,6 +248,20 @@ def _read_opencode(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     )
 
 
+def _read_opencode_v2(call: ArgumentNode) -> Iterator[ApprovalRequest]:
+    [once, reject] = options(once="Allow once", reject="Deny")
+    saved = [node.value for node in optional_items(call, "save", "rules")]
+    label = f"Always allow {', '.join(map(str, saved))}"
+    always = option_for("always", label, saved, OptionKind.ALLOW_ALWAYS, whole=True)
+    yield ApprovalRequest(
+        tool=read_tool_name((call, "action")),
+        arguments=call.at("metadata").value,
+        compared=(call.at("metadata"),),
+        notes=others(call, "action", "metadata", "save", "id", "sessionID", "source"),
+        options=(once, always, reject) if saved else (once, reject),
+    )
+
+
 # --- Factory Droid --------------------------------------------------------------------------------
 
 
@@ -272,3 +300,4 @@ DROID: Final = one_field(_read_droid, "selectedOption", "cancel", reason="commen
 CLAUDE: Final = Variant(_read_claude, _claude_decision, _claude_no_decision)
 COPILOT: Final = one_field(_read_copilot, "behavior", "deny", reason="message")
 OPENCODE: Final = one_field(_read_opencode, "reply", "reject", reason="message")
+OPENCODE_V2: Final = one_field(_read_opencode_v2, "reply", "reject", reason="message")

@@ -44,6 +44,10 @@ HOSTS: Final[Mapping[str, Json]] = {
     "permission.asked": {
         "permission": "bash", "patterns": ["make"], "metadata": MAKE, "tool": {"callID": "c1", "messageID": "m1"},
     },
+    "permission.v2.asked": {
+        "action": "bash", "resources": ["make"], "metadata": MAKE,
+        "source": {"type": "tool", "callID": "c1", "messageID": "m1"},
+    },
     "tools/call": {"server": "shop", "name": "make", "arguments": {"n": 1}},
     "exec.approval.requested": {"command": "make", "cwd": "/w", "allowedDecisions": ["allow-once", "deny"]},
 }  # fmt: skip

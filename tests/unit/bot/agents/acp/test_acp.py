@@ -371,3 +371,18 @@ async def test_what_a_person_replies_goes_with_the_editors_next_prompt(
         await editor.send({"id": 9, "method": "session/prompt", "params": params})
         prompted = await editor.next()
         assert (prompted["method"], prompted["params"]["prompt"]) == ("_prompted", blocks)
+
+
+@pytest.mark.rule("ACP-7")
+async def test_arguments_that_follow_the_request_at_once_are_shown(
+    service: Served, editor: Editor
+) -> None:
+    tool_call = {"toolCallId": "call_1", "title": "shop_drop_rows", "rawInput": {}}
+    update = {**tool_call, "sessionUpdate": "tool_call_update", "rawInput": {"table": "orders"}}
+    await editor.prompt(
+        permission(toolCall=tool_call), notice("session/update", sessionId="s1", update=update)
+    )
+    ask = await service.newest()
+    assert ask.question is not None
+    assert not ask.question.nothing_known
+    assert ask.question.text == "Use shop_drop_rows: orders"

@@ -205,6 +205,21 @@ async def test_end_turn_interrupts_the_turn(
         assert await talk.read() == {"id": request_["id"], "result": expected}
 
 
+@pytest.mark.rule("CONNECT-5")
+async def test_what_a_person_replies_to_an_approval_steers_the_turn(service: Served) -> None:
+    async with run_bridge(service, [COMMAND]) as talk:
+        ask = await service.newest()
+        await service.act(ask, action="reply", text="Use the other one.")
+        assert await talk.read() == {"id": COMMAND["id"], "result": {"decision": "decline"}}
+        steered = await talk.read()
+    assert steered["method"] == "turn/steer"
+    headline = ask.form.questions[0].text
+    text = f'The user was asked "{headline}" and replied: Use the other one.'
+    thread, turn = TURN["threadId"], TURN["turnId"]
+    said = [{"type": "text", "text": text}]
+    assert steered["params"] == {"threadId": thread, "expectedTurnId": turn, "input": said}
+
+
 async def test_a_failed_ask_is_answered_with_an_error_or_declined(service: Served) -> None:
     async with run_bridge(service, [QUESTION], COMMAND) as talk:
         fail = service.running.service.fail

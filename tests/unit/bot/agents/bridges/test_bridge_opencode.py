@@ -398,3 +398,42 @@ async def refusal(client: AsyncClient, url: str) -> str:
             ).run()
     (error,) = raised.value.exceptions
     return str(error)
+
+
+@pytest.mark.rule("CONNECT-4")
+@pytest.mark.parametrize("how", ["event", "listed"])
+async def test_requests_of_the_second_version_are_answered_where_they_are(
+    service: Served, how: str
+) -> None:
+    asked = {key: QUESTION["properties"][key] for key in ("id", "sessionID", "questions", "tool")}
+    permission = {
+        "id": "per_2",
+        "sessionID": SESSION,
+        "action": "bash",
+        "resources": ["git push origin"],
+        "save": ["git push *"],
+        "metadata": {"command": "git push origin"},
+        "source": {"type": "tool", "messageID": "msg_1", "callID": "call_9"},
+    }
+    opencode = Opencode()
+    opencode.has_v2 = True
+    async with faked(opencode):
+        for count, (kind, record, said) in enumerate(
+            (("permission", permission, "Run git push origin"), ("question", asked, None)), 1
+        ):
+            if how == "listed":
+                opencode.pending[kind][record["id"]] = record
+            async with bridging(service, opencode):
+                if how == "event":
+                    await opencode.ask({"type": f"{kind}.v2.asked", "properties": record})
+                ask = await service.newest(count)
+                assert ask.question is not None
+                assert ask.question.text == (said or ask.question.text)
+                assert (
+                    ask.request.tool_call_id == record.get("tool", {"callID": "call_9"})["callID"]
+                )
+                answer = ask.question.options[0].value
+                await service.act(ask, action="answer", value=answer)
+                path, body = await opencode.received.get()
+            assert path == f"/api/session/{SESSION}/{kind}/{record['id']}/reply"
+            assert body == ({"reply": "once"} if said else {"answers": [[answer]]})

@@ -13,6 +13,7 @@ import pytest
 from answerback.core.ask import Status
 from answerback.core.giving_up import GaveUp
 from answerback.core.view import view_of
+from answerback.dialects import registry
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.agents.hooks.test_claude_hooks import QUESTIONS, asking, hook
@@ -278,3 +279,24 @@ async def test_what_is_no_strict_json_is_denied_and_nothing_else_fails(
         assert ("its JSON is not valid" in answer and '"deny"' in answer) is answers
         assert answers or answer == "{}"
     assert not (await service.running.service.store.asks.page(limit=1)).rows
+
+
+@pytest.mark.rule("HOOK-7")
+@pytest.mark.parametrize(
+    "names",
+    [("default_to_no", "suppress_always_allow_rule"), ("defaultToNo", "suppressAlwaysAllowRule")],
+)
+def test_what_a_program_passes_on_of_a_permissions_context_is_used(names: tuple[str, str]) -> None:
+    arguments = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "touch a"},
+        "permission_suggestions": SUGGESTED,
+    }
+    plain, told = (
+        registry.parse_call("PermissionRequest", {**arguments, **more}).form.questions[0]
+        for more in ({}, dict.fromkeys(names, True))
+    )
+    assert len(plain.options) == 4
+    assert [option.value for option in told.options] == ["allow", "deny"]
+    assert "suggests to deny" not in (plain.context or "")
+    assert (told.context or "").startswith("**Claude Code suggests to deny this.**")

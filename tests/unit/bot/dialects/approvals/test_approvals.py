@@ -75,6 +75,7 @@ DECISIONS: dict[str, dict[str, Any]] = {
     },
     "adk_request_confirmation": {"approve": {"confirmed": True}, "reject": {"confirmed": False}},
     "permission.asked": {each: {"reply": each} for each in ("once", "always", "reject")},
+    "permission.v2.asked": {each: {"reply": each} for each in ("once", "always", "reject")},
     **{key: {each: {"decision": each} for each in ("allow-once", "deny")} for key in OPENCLAW},
     "tools/call": {each: {"behavior": each} for each in ("allow", "deny")},
 }
@@ -101,6 +102,7 @@ REFUSED: dict[str, Any] = {
     },
     "adk_request_confirmation": {"confirmed": False},
     "permission.asked": {"reply": "reject", "message": WORDS},
+    "permission.v2.asked": {"reply": "reject", "message": WORDS},
     **{key: {"decision": "deny"} for key in OPENCLAW},
     "tools/call": {"behavior": "deny", "message": WORDS},
 }

@@ -78,6 +78,7 @@ MORE: Final[dict[str, Json]] = {
         "originalFunctionCall": FUNCTION, "toolConfirmation": {"hint": "Sure?", "payload": {"days": "3"}}
     },
     "permission.asked": {"id": "p", "sessionID": "s", "tool": {"messageID": "m", "callID": "c"}},
+    "permission.v2.asked": {"id": "p", "sessionID": "s", "source": {"type": "tool", "callID": "c"}},
     "tools/call": {"changed": "-a\n+b"},
     "exec.approval.requested": {
         "host": "gateway", "nodeId": "n", "resolvedPath": "/bin/ls", "warningText": "Careful.", "env": {"A": "b"},
@@ -122,6 +123,7 @@ HIDDEN: Final[dict[str, dict[str, str]]] = {
     "DeferredToolRequests": {"approvals/0/tool_call_id": _ID, "approvals/0/part_kind": _ID},
     "adk_request_confirmation": {"originalFunctionCall/id": _ID},
     "permission.asked": {"id": _ID, "sessionID": _ID, "tool/messageID": _ID, "tool/callID": _ID},
+    "permission.v2.asked": {"id": _ID, "sessionID": _ID, "source/type": _ID, "source/callID": _ID},
     "tools/call": {},
     "exec.approval.requested": {
         "sessionKey": _ID, "security": "why it asks", "allowedDecisions/0": _OFFERED, "allowedDecisions/1": _OFFERED,
@@ -154,6 +156,7 @@ UNREAD: Final[dict[str, dict[str, str]]] = {
     "hitl_request": {"review_configs/0": _OFFERED},
     "DeferredToolRequests": {"metadata": "it is about no call that is asked about"},
     "permission.asked": {"tool": _ID},
+    "permission.v2.asked": {"source": _ID},
 }
 """The objects whose unknown fields nobody reads, and why."""
 
