@@ -34,8 +34,8 @@ class Release(NamedTuple):
     def read(self, name: str) -> str | None:
         """The text of a file in it, or of one that was printed; None if it has none of that name."""
         if self.printed is not None:
-            found = next(iter(self.printed.rglob(name)), None)
-            return None if found is None else found.read_text()
+            printed = next(iter(self.printed.rglob(name)), None)
+            return None if printed is None else printed.read_text()
         if self.file.suffix == ".whl":
             with zipfile.ZipFile(self.file) as wheel:
                 return wheel.read(name).decode() if name in wheel.namelist() else None

@@ -194,6 +194,11 @@ def structured_result(ask: Ask) -> Json | None:
     return result.structured if isinstance(result.structured, dict) else None
 
 
+def reply_text(ask: Ask) -> str:
+    """Tell a model what a person replied, where the answer to its host has no place for it."""
+    return f'The user was asked "{ask.json["headline"]}" and replied: {ask.json["reply"]}'
+
+
 def reason_for_no_answer(ask: Ask) -> str:
     """Explain to the model why there is no answer for it."""
     content = ask.tool_result.content if ask.tool_result else ""

@@ -21,6 +21,7 @@ from answerback.agents.bridges.ask_people import (
     Request,
     RequestAsker,
     is_needed_by_its_run,
+    reply_text,
 )
 from answerback.agents.bridges.codex_answers import (
     ELICITATION,
@@ -30,6 +31,7 @@ from answerback.agents.bridges.codex_answers import (
     refusal,
 )
 from answerback.agents.bridges.codex_capabilities import ClientCapabilities
+from answerback.agents.bridges.codex_file_changes import FileChanges
 from answerback.agents.bridges.codex_mcp_calls import MCP_TOOL_CALL, McpCalls, approval_kind
 from answerback.agents.bridges.frame import Report
 from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
@@ -82,11 +84,10 @@ class CodexBridge:
         """Receipts for the client's requests that carry late answers, until Codex has accepted them."""
         self._unresolved: dict[str, Ask] = {}
         """The answered questions, by request, until Codex reports that it has the answer."""
-        self._mcp_calls = McpCalls()
+        self._mcp_calls, self._file_changes = McpCalls(), FileChanges()
         self._capabilities = ClientCapabilities()
         self._folders = Folders()
         self._requests = 0
-        """How many requests of our own were sent."""
 
     async def run(self, client: AsyncIterator[bytes], server: AsyncIterator[bytes]) -> None:
         """Relay until the server ends.
@@ -153,6 +154,7 @@ class CodexBridge:
                 self.to_client(line)
             case _:
                 self._mcp_calls.follow(message)
+                self._file_changes.follow(message)
                 self._note_folder(message.get("params"))
                 self.to_client(line)
 
@@ -164,7 +166,7 @@ class CodexBridge:
             if (approval := self._mcp_calls.take_approval(params)) is not None:
                 return _Call("approval", approval)
         dialect = _DIALECTS.get(method)
-        return None if dialect is None else _Call(dialect, params)
+        return None if dialect is None else _Call(dialect, self._file_changes.describe(params))
 
     def _note_folder(self, result: JsonValue) -> None:
         """Note the folder of a thread that was started or resumed."""
@@ -223,17 +225,15 @@ class CodexBridge:
         self._send("turn/interrupt", {key: params.get(key) for key in ("threadId", "turnId")})
 
     def _steer(self, params: Json, ask: Ask) -> None:
-        """Tell the model what a person replied: an answer to a request for permission has no place for it."""
-        text = f'The user was asked "{ask.json["headline"]}" and replied: {ask.json["reply"]}'
-        thread, turn = params.get("threadId"), params.get("turnId")
-        said: Json = {"type": "text", "text": text}
-        self._send("turn/steer", {"threadId": thread, "expectedTurnId": turn, "input": [said]})
+        """Tell the model what a person replied to a request for permission."""
+        turn: Json = {"threadId": params.get("threadId"), "expectedTurnId": params.get("turnId")}
+        self._send("turn/steer", turn | {"input": [{"type": "text", "text": reply_text(ask)}]})
 
     def _send(self, method: str, params: Json) -> None:
         """Send a request of our own, whose response is not awaited."""
         self._requests += 1
-        message: Json = {"id": f"{self._run}:{self._requests}", "method": method, "params": params}
-        self.to_server(_encode_line(message))
+        own_id = f"{self._run}:{self._requests}"
+        self.to_server(_encode_line({"id": own_id, "method": method, "params": params}))
 
 
 def _encode_line(message: Json) -> bytes:

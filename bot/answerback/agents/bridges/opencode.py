@@ -80,12 +80,25 @@ class OpencodeBridge(ServerBridge[OpencodeServer]):
         backoff = Backoff()
         while not pending.gone.is_set():
             try:
-                return pending.request._replace(folder=await self.server.folder(session))
+                return await self._with_arguments(pending.request, session)
             except ServerUnavailableError:
                 await backoff.wait()
             except ForeignServerError:
                 break
         return pending.request
+
+    async def _with_arguments(self, request: Request, session: str) -> Request:
+        """Add the folder of a request's session, and the arguments of its tool call, if it has none.
+
+        A permission for an MCP tool has none (1.18.33); its tool call in the session has them.
+        """
+        request = request._replace(folder=await self.server.folder(session))
+        call_id, arguments = request.tool_call_id, request.arguments
+        if request.dialect != "approval" or call_id is None or arguments.get("metadata"):
+            return request
+        if (found := await self.server.arguments(session, call_id)) is None:
+            return request
+        return request._replace(arguments={**arguments, "metadata": found})
 
     def parse(self, kind: str, record: Json) -> Request | None:
         if (request_id := id_text(record.get("id"))) is None:

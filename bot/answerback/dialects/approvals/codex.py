@@ -170,7 +170,8 @@ def _command_decision(answers: AnswersById, arguments: Json) -> JsonValue:
 
 
 def _read_file_change(call: ArgumentNode) -> Iterator[ApprovalRequest]:
-    yield _request(call, "fileChange", _FILE_CHANGE)
+    request = _request(call, "fileChange", _FILE_CHANGE)
+    yield replace(request, nothing_known=not request.notes)
 
 
 # --- tools of MCP servers -------------------------------------------------------------------------

@@ -287,16 +287,16 @@ async def test_what_is_no_strict_json_is_denied_and_nothing_else_fails(
     [("default_to_no", "suppress_always_allow_rule"), ("defaultToNo", "suppressAlwaysAllowRule")],
 )
 def test_what_a_program_passes_on_of_a_permissions_context_is_used(names: tuple[str, str]) -> None:
-    arguments = {
+    arguments: Json = {
         "tool_name": "Bash",
         "tool_input": {"command": "touch a"},
         "permission_suggestions": SUGGESTED,
     }
-    plain, told = (
+    plain, advised = (
         registry.parse_call("PermissionRequest", {**arguments, **more}).form.questions[0]
         for more in ({}, dict.fromkeys(names, True))
     )
     assert len(plain.options) == 4
-    assert [option.value for option in told.options] == ["allow", "deny"]
+    assert [option.value for option in advised.options] == ["allow", "deny"]
     assert "suggests to deny" not in (plain.context or "")
-    assert (told.context or "").startswith("**Claude Code suggests to deny this.**")
+    assert (advised.context or "").startswith("**Claude Code suggests to deny this.**")
