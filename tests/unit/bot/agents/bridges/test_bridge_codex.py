@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from answerback.agents.bridges import codex
 from answerback.agents.bridges.ask_people import Request, RequestAsker
+from answerback.agents.bridges.codex_capabilities import ClientCapabilities
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.cli import bridged_server, main
 from answerback.core.ask import Reason, Status
@@ -394,3 +395,23 @@ async def test_what_cannot_be_asked_goes_to_the_client_only_if_it_can_ask_that(
             assert received == wrong
         else:
             assert received["params"] == {"id": 9, "result": {"action": "cancel"}}
+
+
+@pytest.mark.rule("CONNECT-11")
+@pytest.mark.parametrize(
+    ("own", "params", "expected"),
+    [
+        ({}, {"kind": "humanCommand"}, False),
+        ({"requiredHumanApproval": True}, {"kind": "humanCommand"}, True),
+        ({}, {"mode": "openaiForm"}, False),
+        ({"mcpServerOpenaiFormElicitation": True}, {"mode": "openaiForm"}, True),
+        ({"extensions": {"openai/form": {}}}, {"mode": "openai/form"}, True),
+        ({}, {"mode": "form"}, True),
+    ],
+)
+def test_a_client_is_asked_what_it_has_announced_itself(
+    own: Json, params: Json, expected: bool
+) -> None:
+    capabilities = ClientCapabilities()
+    capabilities.announce({"capabilities": own})
+    assert capabilities.has_asked_for(params) is expected

@@ -107,6 +107,24 @@ async def test_a_bridge_sends_its_token_to_the_service_and_hears_that_it_is_wron
         async with open_session(service.url, TOKEN, "MINE") as http:
             with pytest.raises(UnauthorizedError, match="No agent has the token in MINE"):
                 await AsyncClient(service.url, http=http).open_asks(1)
+        wrong = ServiceCalls(service.url, TOKEN, "MINE")
+        answer = await asyncio.to_thread(answer_event, "codex", CODEX_PERMISSION, wrong)
+        assert "the environment variable MINE holds a different one" in str(answer.output)
+
+
+@pytest.mark.rule("AUTH-18")
+@pytest.mark.parametrize("proof", ["", "[]", '{"proof": 5}', "[" * 4_000, "<html>"])
+async def test_what_is_no_proof_proves_nothing(proof: str) -> None:
+    async def handle(_request: web.Request) -> web.Response:
+        return web.Response(text=proof)
+
+    app = web.Application()
+    app.router.add_get("/v1/proof", handle)
+    async with listening(app) as url:
+        service = ServiceCalls(url, TOKEN)
+        answer = await asyncio.to_thread(answer_event, "copilot", COPILOT, service)
+    assert answer.output is not None
+    assert "did not prove that it knows the token" in answer.output["message"]
 
 
 @pytest.mark.rule("AUTH-18", "CONNECT-2")

@@ -13,12 +13,20 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.mcp_proxy import definitions, gateway, messages, open_rounds, unanswered
+from answerback.agents.mcp_proxy import (
+    definitions,
+    gateway,
+    messages,
+    open_rounds,
+    progress,
+    unanswered,
+)
 from answerback.agents.mcp_proxy.definitions import Definitions, DefinitionsError
 from answerback.agents.mcp_proxy.gateway import Gateway
 from answerback.agents.mcp_proxy.messages import RefusedLineError
 from answerback.agents.mcp_proxy.pending_asks import PendingAsks
 from answerback.agents.mcp_proxy.policy import named_server
+from answerback.agents.mcp_proxy.progress import Progress
 from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
 from answerback.agents.pipe.lines import LineWriter
 from answerback.agents.pipe.service_calls import Response, ServiceCalls
@@ -329,3 +337,53 @@ def test_a_huge_definition_is_compared_in_time(tmp_path: Path) -> None:
     assert change is not None
     assert change.startswith('@@ line 4 @@\n+    "')
     assert change.endswith("characters are not shown here]")
+
+
+@pytest.mark.rule("GATEWAY-10")
+def test_odd_progress_counts_for_nothing_and_little_is_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(progress, "_MAX_TOKENS", 2)
+    kept = Progress(LineWriter(Pipe()), 0.01)
+    for token, value in ((1, "half"), (1, None), (2, 3), (3, 4), (4, 5), (4, 1)):
+        kept.note({"params": {"progressToken": token, "progress": value}})
+    assert kept._last == {"3": 4.0, "4": 5.0}
+
+
+@pytest.mark.rule("GATEWAY-10")
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [("https://Me@Example.COM:8/x", "example.com"), ("http://[", "nowhere"), (7, "nowhere")],
+)
+def test_people_read_the_host_of_a_link_as_far_as_it_can_be_told(
+    tmp_path: Path, url: object, host: str
+) -> None:
+    asked: list[Call] = []
+
+    def ask(_asking: Asking, call: Call) -> AskOutcome:
+        asked.append(call)
+        return AskOutcome(None, "")
+
+    parts = Parts(tmp_path, ask=ask, withdraw_in_background=lambda _: None)
+    parts.server_says(request("elicitation/create", 5, mode="url", url=url, message="Open"))
+    assert parts.got_one.wait(WAIT)
+    assert asked[0].arguments["message"] == f"The server github asks, with a link to {host}: Open"
+
+
+@pytest.mark.rule("GATEWAY-6")
+def test_a_notification_with_answers_is_dropped_and_tasks_are_remembered_within_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_rounds, "MAX_REMEMBERED", 2)
+    parts = Parts(tmp_path)
+    parts.client_says({"method": "notifications/x", "params": {"inputResponses": {"a": {}}}})
+    assert parts.sent == []
+    assert len(parts.warnings) == 1
+    roots = {"method": "roots/list"}
+    for task in "abc":
+        shown = {"taskId": task, "inputRequests": {"r": roots}}
+        parts.server_says({"method": "notifications/tasks", "params": shown})
+    for number, task in enumerate("abc"):
+        given: Json = {"r": {"roots": []}}
+        parts.client_says(request("tasks/update", number, taskId=task, inputResponses=given))
+    assert [each["params"]["taskId"] for each in parts.sent] == ["b", "c"]
