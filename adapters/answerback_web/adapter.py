@@ -134,10 +134,15 @@ class WebSurface:
         return self._routes(self._public)
 
     def _routes(self, visitors: Visitors) -> list[web.RouteDef]:
-        inbox = Inbox(
-            self._site, visitors, tokens=self._tokens, desk=self._desk, sign_ins=self._sign_ins
-        )
         asks = AskPages(self._site, visitors, self._desk)
+        inbox = Inbox(
+            self._site,
+            visitors,
+            tokens=self._tokens,
+            asks=asks,
+            desk=self._desk,
+            sign_ins=self._sign_ins,
+        )
         routes = [
             web.get("/", inbox.sign_in_page),
             web.post("/", inbox.sign_in),

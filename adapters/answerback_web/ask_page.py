@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 
 from aiohttp import web
@@ -38,6 +38,8 @@ from answerback_web.visitors import Visitor, Visitors
 
 logger = logging.getLogger(__name__)
 
+_LISTED: Final = 30
+"""How many of those that wait are looked through for the next one."""
 _STATUS: Final = {
     RejectReason.NOT_FOUND: 404,
     RejectReason.NOT_ALLOWED: 403,
@@ -243,9 +245,21 @@ class AskPages:
             return (
                 await self._ask_page(visit, result.ask, post=rest)
                 if rest
-                else responses.see_other(visit.here)
+                else responses.see_other(await self._after(visit, result.ask, post))
             )
         return await self._rejected(visit, post, result)
+
+    async def _after(self, visit: _Visit, ask: Ask, post: Post) -> str:
+        """Return the address that follows an action: in an inbox, the next ask is open as soon as one is done."""
+        if "listed" not in post.fields or visit.home is None or visit.person is None:
+            return visit.here
+        if ask.open and not ask.confirming:
+            return f"{visit.home}?open={ask.id}"
+        waiting = await self._site.service.list_waiting_for(Actor(visit.person), None, _LISTED)
+        left = [each for each in waiting.rows if each.id != ask.id]
+        later = (each for each in left if (each.created_at, each.id) > (ask.created_at, ask.id))
+        following = next(later, left[0] if left else None)
+        return visit.home if following is None else f"{visit.home}?open={following.id}"
 
     async def _rejected(self, visit: _Visit, post: Post, rejected: Rejected) -> web.StreamResponse:
         ask = rejected.ask
@@ -279,42 +293,66 @@ class AskPages:
     ) -> web.Response:
         # Agents have this link, too.
         is_secret = visit.person is None and keeps_secret(ask)
-        build_page = partial(
-            render.ask_page,
+        page = await self._rendered(
+            visit,
             without_unconfirmed(ask) if is_secret else ask,
-            self._site.labels,
             post=post,
             problems=problems,
             notice=notice,
             unsaved_texts=unsaved_texts,
             hidden=is_secret and ask.open,
         )
+        body = self._site.render_template(
+            "ask",
+            root="../",
+            home=visit.home,
+            events=self._site.watching.token(f"/a/{visit.here}/events?state={quote(page.state)}"),
+            you=render.visitor_line(visit.person, self._site.labels),
+            share=self._site.access.url(ask.id) if visit.person is not None else None,
+            listed=post is not None and "listed" in post.fields,
+            **await self._article(visit, ask, page, key_error),
+        )
+        return responses.page_response(body, status)
+
+    async def _article(
+        self, visit: _Visit, ask: Ask, page: AskPage, key_error: str | None = None
+    ) -> dict[str, Any]:
+        """Return what the template of an ask needs, wherever it stands."""
+        return {
+            "here": visit.here,
+            "page": page,
+            "asked_at": ask.created_at,
+            "answering": visit.may_answer(ask),
+            "identified": visit.person is not None,
+            "try_again": can_try_again(ask, self._site.now()) and visit.may_answer(ask),
+            "revoke": can_revoke(ask) and visit.may_answer(ask),
+            "elsewhere": None if visit.may_answer(ask) else _elsewhere(ask),
+            "record": await self._record(visit, ask),
+            "key_error": key_error,
+        }
+
+    async def open_in_list(self, visitor: Visitor, ask_id: str) -> dict[str, Any] | None:
+        """Return what the template of an ask needs within its visitor's inbox; None if they cannot read it there."""
+        home = f"../inbox/{self._visitors.inbox_name(visitor)}"
+        here = self._visitors.link(ask_id, visitor)
+        visit = _Visit(ask_id, here, visitor, home, self._site.service.people)
+        ask = await self._load(visit)
+        if ask is None:
+            return None
+        page = await self._rendered(visit, ask)
+        return {
+            **await self._article(visit, ask, page),
+            "action": f"../a/{here}",
+            "ask_id": ask_id,
+            "headline": None,
+        }
+
+    async def _rendered(self, visit: _Visit, ask: Ask, **shown: Any) -> AskPage:
+        """Render an ask for its visitor, in a thread if that may take long."""
+        build_page = partial(render.ask_page, ask, self._site.labels, **shown)
         is_slow = question_context.is_slow_to_render(ask)
         page = await asyncio.to_thread(build_page) if is_slow else build_page()
-        if visit.may_answer(ask):
-            page = visit.without_refused(page, ask)
-        return responses.page_response(
-            self._site.render_template(
-                "ask",
-                root="../",
-                home=visit.home,
-                here=visit.here,
-                events=self._site.watching.token(
-                    f"/a/{visit.here}/events?state={quote(page.state)}"
-                ),
-                page=page,
-                answering=visit.may_answer(ask),
-                identified=visit.person is not None,
-                try_again=can_try_again(ask, self._site.now()) and visit.may_answer(ask),
-                revoke=can_revoke(ask) and visit.may_answer(ask),
-                elsewhere=None if visit.may_answer(ask) else _elsewhere(ask),
-                record=await self._record(visit, ask),
-                you=render.visitor_line(visit.person, self._site.labels),
-                key_error=key_error,
-                share=self._site.access.url(ask.id) if visit.person is not None else None,
-            ),
-            status,
-        )
+        return visit.without_refused(page, ask) if visit.may_answer(ask) else page
 
     def _confirm(self, visit: _Visit, ask: Ask, post: Post) -> web.Response:
         """Ask the person to confirm that the turn ends; the page carries what they entered."""

@@ -41,6 +41,8 @@ class Choice:
     key: str | None = None
     recommended: bool = False
     denies: bool = False
+    shortcut: str | None = None
+    """The key that chooses it where the ask is opened in the inbox."""
 
 
 @dataclass(frozen=True, slots=True)

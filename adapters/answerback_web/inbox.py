@@ -22,6 +22,7 @@ from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, Batch, CommitSubscription
 from answerback.presentation.batch_rows import whole_prompt
 from answerback_web import history_filters, inbox_view, render, responses
+from answerback_web.ask_page import AskPages
 from answerback_web.inbox_view import GrantRow, SearchForm
 from answerback_web.parse import Post
 from answerback_web.push_pages import worker_name
@@ -54,6 +55,7 @@ class Inbox:
 
     Args:
         tokens: whether agents need tokens; the example then shows one.
+        asks: the pages of asks, which are also opened within the inbox.
         desk: where people subscribe to notifications; None if they cannot.
         sign_ins: where people connect their own agents; None if they cannot.
     """
@@ -64,10 +66,12 @@ class Inbox:
         visitors: Visitors,
         *,
         tokens: bool,
+        asks: AskPages,
         desk: PushDesk | None = None,
         sign_ins: SignInDesk | None = None,
     ) -> None:
         self._site = site
+        self._asks = asks
         self._visitors = visitors
         self._tokens = tokens
         self._desk = desk
@@ -193,6 +197,13 @@ class Inbox:
                 await self._desk.note_seen(visitor.person.user_id, results.rows)
             key = await self._desk.server_key()
             push = {"key": key, "worker": worker_name(key)}
+        opened, left = None, ""
+        if ask_id := request.query.get("open"):
+            opened = await self._asks.open_in_list(visitor, ask_id)
+        if opened is not None:
+            opened["is_listed"] = any(ask.id == ask_id for ask in results.rows)
+            others = sum(ask.id != ask_id for ask in results.rows)
+            left = f"{others}+" if results.after else str(others or "")
         return self._page(
             "inbox",
             visitor,
@@ -204,6 +215,10 @@ class Inbox:
             ),
             curl=self._curl() if visitor.is_operator else None,
             notice=notice,
+            opened=opened,
+            left=left,
+            listed=True,
+            cursor=f"after={quote(after)}&" if after else "",
             push=push,
             installable=True,
             connects=self._sign_ins is not None and self._sign_ins.is_open(),

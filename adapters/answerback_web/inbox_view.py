@@ -162,6 +162,15 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         age=durations.age(now - ask.created_at, labels),
     )
     for row in BatchRows(lambda prompt: prompt).of([ask]):  # one, if it can be decided with others
-        context = question_context.render_context(row.shown, labels) if row.shown else None
+        is_said = row.shown is not None and _repeats(item.text, row.shown.question.context or "")
+        shown = None if is_said else row.shown
+        context = question_context.render_context(shown, labels) if shown else None
         item = replace(item, pick=row.tick, whole=row.shown is not None, context=context)
     return item
+
+
+def _repeats(headline: str, context: str) -> bool:
+    """Whether a context is one line of code that the headline states whole."""
+    lines = context.strip().split("\n")
+    is_code = len(lines) == 3 and lines[0].startswith("```") and lines[2] == lines[0][:3]
+    return is_code and headline == f"Run {visible(lines[1])}"

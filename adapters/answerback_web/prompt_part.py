@@ -11,7 +11,6 @@ from pydantic import JsonValue
 
 from answerback.core.form import MAX_LABEL, MAX_TEXT, AnswerType, OptionKind, Question
 from answerback.core.labels import Labels
-from answerback.core.option_labels import ambiguous_positions
 from answerback.core.schema_field_values import entries_from_value
 from answerback.core.view import Prompt
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
@@ -26,6 +25,9 @@ from answerback_web.parse import OTHER, PageAction, Post
 OPTION_LIMITS: Final = OptionLimits(
     button=limits.BUTTON_LABEL, label=MAX_LABEL, description=MAX_TEXT
 )
+
+
+_SHORTCUTS: Final = {OptionKind.ALLOW_ONCE: "a", OptionKind.DENY: "d"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class PromptPart:
     context: Markup | None
     buttons: tuple[Button, ...] = ()
     choices: tuple[Choice, ...] = ()
+    main: frozenset[str] | None = None
+    """The values of the two choices that decide about a permission; the others are other ways. None: no permission."""
     one_click: bool = False
     """Whether each choice is a button that answers."""
     many: bool = False
@@ -71,6 +75,14 @@ class PromptPart:
     schema: str | None = None
     unseen: str | None = None
     """The text of the only input, spelled out, if it has invisible characters."""
+
+    @property
+    def main_choices(self) -> tuple[Choice, ...]:
+        return tuple(each for each in self.choices if self.main is None or each.value in self.main)
+
+    @property
+    def other_ways(self) -> tuple[Choice, ...]:
+        return tuple(each for each in self.choices if each not in self.main_choices)
 
 
 def prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPart:
@@ -123,6 +135,7 @@ def _with_choices(
 ) -> PromptPart:
     question = prompt.question
     many = question.answer_type is AnswerType.MULTI_SELECT
+    shortcuts = _shortcuts(question)
     if entered is not None:
         chosen = set(parse.chosen_values(entered))
         other, other_chosen = entered.first("other"), OTHER in chosen
@@ -130,7 +143,6 @@ def _with_choices(
         start = prompt.chosen
         chosen = _option_indexes(question, start if isinstance(start, list) else [start])
         other, other_chosen = prompt.other_text or "", prompt.other_text is not None
-    ambiguous = ambiguous_positions([option.label for option in question.options])
     return replace(
         part,
         choices=tuple(
@@ -142,15 +154,17 @@ def _with_choices(
                 preview=question_context.render_source(option.preview, "markdown", labels)
                 if option.preview
                 else None,
-                key=str(i + 1) if i < limits.NUMBER_KEYS and i + 1 not in ambiguous else None,
+                key=str(i + 1) if i < limits.NUMBER_KEYS else None,
                 recommended=question.has_default
                 and not many
                 and option.value == question.default
                 and labels.recommended.casefold() not in option.label.casefold(),
                 denies=option.kind is OptionKind.DENY,
+                shortcut=shortcuts.get(str(i)),
             )
             for i, option in enumerate(question.options)
         ),
+        main=frozenset(shortcuts) if len(shortcuts) == len(_SHORTCUTS) else None,
         one_click=OPTION_LIMITS.is_one_click(question),
         many=many,
         filtered=len(question.options) >= limits.FILTER_FROM,
@@ -162,6 +176,18 @@ def _with_choices(
         unseen=unseen(other),
         other_replaces=question.other and many and not question.other_beside,
     )
+
+
+def _shortcuts(question: Question) -> dict[str, str]:
+    """Return the keys of the two choices that decide about a permission, by their values."""
+    if not question.is_approval:
+        return {}
+    sole = {kind: question.sole_option(kind) for kind in _SHORTCUTS}
+    return {
+        str(question.options.index(option)): _SHORTCUTS[kind]
+        for kind, option in sole.items()
+        if option is not None
+    }
 
 
 def _option_indexes(question: Question, values: Sequence[JsonValue]) -> set[str]:

@@ -101,6 +101,9 @@ _DEFAULTS: Final[dict[str, object]] = {
     "proof": None,
     "push": None,
     "events": "",
+    "opened": None,
+    "listed": False,
+    "asked_at": None,
     "installable": False,
 }
 """Template variables that only some pages set."""

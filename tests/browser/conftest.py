@@ -92,7 +92,12 @@ async def web_site(tmp_path: Path) -> AsyncIterator[Site]:
 
 async def settled(page: Page) -> None:
     """Return once the page accepts keys and clicks on what it shows."""
-    await expect(page.locator("main form")).to_have_css("pointer-events", "auto")
+    await expect(page.locator("main form").first).to_have_css("pointer-events", "auto")
+
+
+async def show_other_ways(page: Page) -> None:
+    """Show what else a person can do with an ask, besides answering."""
+    await page.locator("#more > summary").click()
 
 
 @asynccontextmanager

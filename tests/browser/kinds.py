@@ -11,7 +11,7 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.ports.late_answers import SeenState
 from answerback.service.submission_request import Agent, Submission
-from tests.browser.conftest import settled
+from tests.browser.conftest import settled, show_other_ways
 from tests.browser.site import INBOX, MIGRATION, Site
 
 Shown = Callable[[Page, Site], Awaitable[None]]
@@ -156,6 +156,7 @@ def asked(*questions: Mapping[str, Any]) -> Shown:
 async def ending_the_turn(page: Page, there: Site) -> None:
     """Ask whether the turn is to end."""
     await permitted(SHELL)(page, there)
+    await show_other_ways(page)
     await page.locator("button[value=end_turn]").click()
     await expect(page.locator("#confirm")).to_be_visible()
 

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, Locator, Page, expect
 
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask
-from tests.browser.conftest import settled, tab
+from tests.browser.conftest import settled, show_other_ways, tab
 from tests.browser.site import Site
 from tests.service_support import WAIT
 
@@ -172,6 +172,7 @@ async def test_the_dialog_that_ends_the_turn_waits_too(browser: Browser, web_sit
     ask = await web_site.ask(BACK_UP)
     async with frozen_page(browser, web_site, ask) as page:
         await page.clock.run_for(2_000)
+        await show_other_ways(page)
         await page.get_by_role("button", name="End Turn").click()
         dialog = page.get_by_role("dialog", name="End the turn?")
         await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
@@ -205,6 +206,7 @@ async def test_opening_reply_moves_no_control(
     async with tab(browser, java_script_enabled=script, **options) as page:
         await open_(page, web_site, ask)
         await settled(page)
+        await show_other_ways(page)
         reply = page.locator("summary", has_text="Reply")
         await reply.scroll_into_view_if_needed()
         before = await button_positions(page)
@@ -221,6 +223,7 @@ async def test_a_reply_box_opened_by_keyboard_scrolls_into_view(
     async with tab(browser, viewport={"width": 500, "height": 330}) as page:
         await open_(page, web_site, ask)
         await settled(page)
+        await show_other_ways(page)
         await page.locator("summary", has_text="Reply").press("Enter")
         await expect(page.locator("#reply")).to_be_focused()
         await expect(page.locator("#reply")).to_be_in_viewport()

@@ -6,7 +6,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from answerback.core.clarification import AskBack
-from tests.browser.conftest import settled, tab
+from tests.browser.conftest import settled, show_other_ways, tab
 from tests.browser.site import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -32,6 +32,7 @@ async def test_ticks_survive_asking_back_and_the_explanation(
         await settled(page)
         for label in ("a", "c"):
             await page.get_by_role("checkbox", name=label, exact=True).check()
+        await show_other_ways(page)
         await page.locator("#asking summary").click()
         await page.locator("#ask_back").fill("What is c?")
         await page.locator("button[value=ask_back]").click()
@@ -83,6 +84,7 @@ async def test_control_enter_while_asking_back_answers_nothing(
     async with tab(browser) as page:
         await page.goto(web_site.page(ask))
         await settled(page)
+        await show_other_ways(page)
         await page.locator("#asking summary").click()
         await page.locator("#ask_back").fill("Where is there?")
         await page.keyboard.press("Control+Enter")

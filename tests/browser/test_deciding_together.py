@@ -10,7 +10,7 @@ from playwright.async_api import Browser, Page, expect
 from answerback.core.ask import Ask, Status
 from answerback.core.person import Person
 from answerback.service.submission_request import Route
-from tests.browser.conftest import settled, tab
+from tests.browser.conftest import settled, show_other_ways, tab
 from tests.browser.site import Site, site
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -42,6 +42,7 @@ async def test_an_answer_is_handed_over_and_confirmed(browser: Browser, tmp_path
             await expect(bobs.locator("#said")).to_contain_text("Confirm this? users")
             await expect(bobs.locator("h1")).to_be_focused()  # not what confirms
             await settled(anns)
+            await show_other_ways(anns)
             await anns.locator("#giving summary").click()
             await expect(anns.locator("#hand_over")).to_be_focused()
             await anns.locator("#hand_over").fill("eve")
@@ -73,9 +74,11 @@ async def test_an_objection_ends_it_in_every_browser(browser: Browser, tmp_path:
             await open_as(anns, shared, ask, "ann")
             await anns.get_by_role("button", name="Yes").click()
             await open_as(bobs, shared, ask, "bob")
+            await show_other_ways(bobs)
             await bobs.locator("#replying summary").click()
             await bobs.locator("#reply").fill("Not on a [Friday](https://example.com)")
             await settled(anns)
+            await show_other_ways(anns)
             await anns.locator("#replying summary").focus()
             await bobs.keyboard.press("Control+Enter")
             for page in (anns, bobs):

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from tests.acceptance.process import command
-from tests.browser.conftest import tab
+from tests.browser.conftest import show_other_ways, tab
 
 pytestmark = [
     pytest.mark.browser,
@@ -41,10 +41,12 @@ async def test_the_demo_ends_on_its_own_with_the_agents_result(
             await page.goto(address)
             await page.get_by_role("button", name="Yes", exact=True).click()
             if way_out == "reply":
+                await show_other_ways(page)
                 await page.get_by_text("Reply", exact=True).first.click()
                 await page.get_by_label("Your message to the assistant").fill("later")
                 await page.get_by_role("button", name="Send", exact=True).click()
             elif way_out == "end turn":
+                await show_other_ways(page)
                 await page.get_by_role("button", name="End Turn").click()
                 dialog = page.get_by_role("dialog", name="End the turn?")
                 await dialog.get_by_role("button", name="End Turn").click()

@@ -20,7 +20,7 @@
   const pair = () => document.body.dataset.proof;
   const NEVER_TAKEN = "base, embed, frame, frameset, iframe, link, meta, object, script, style, template";
 
-  const form = () => document.querySelector("main form");
+  const form = () => document.querySelector("main .card form") || document.querySelector("main form");
   const reached = (option) => !option.hidden;
   const inText = (node) => node instanceof HTMLElement && node.matches("textarea, select, input:not([type=radio]):not([type=checkbox])");
 
@@ -52,15 +52,15 @@
   // Whether a key press can choose or answer something at its target.
   function canAnswer(event) {
     if (event.key === "Enter") return event.ctrlKey || event.metaKey || !event.target.matches("textarea");
-    return !inText(event.target) && (event.key === " " || /^([1-9]|Arrow.*)$/.test(event.key));
+    return !inText(event.target) && (event.key === " " || /^([1-9admx]|Arrow.*)$/.test(event.key));
   }
 
   // Blocks a key or click that was meant for the previous content, and a key that is still held down.
   function blockIfTooSoon(event) {
-    const current = form();
-    if (!current || (event.type === "click" && !current.contains(event.target) && event.target.form !== current)) return;
+    const own = event.target instanceof Element && (event.target.closest("main form") || event.target.form);
+    if (!form() || (event.type === "click" && !own)) return;
     if (event.type === "keydown" && !canAnswer(event)) return;
-    const held = event.repeat && !inText(event.target) && (event.key === "Enter" || event.key === " ");
+    const held = event.repeat && !inText(event.target) && /^(Enter| |[admx])$/.test(event.key);
     if (!held && !settling) return;
     event.preventDefault();
     event.stopImmediatePropagation();
@@ -258,13 +258,15 @@
     if (!html || at !== address || sending) return;
     const main = html.getElementById("main");
     const before = form();
-    const after = main.querySelector("form");
+    const after = main.querySelector(".card form") || main.querySelector("form");
     const keepInput = hasInput();
     if (keepInput) {
       // An explanation leaves its question open, so the input still belongs to it.
       if (!after || after.dataset.walked !== before.dataset.walked) return offerRefresh();
       copyInput(before, after);
     }
+    const ticks = document.getElementById("batch");
+    if (ticks && ticks !== before && main.querySelector("#batch")) copyTicks(main);
     const focused = document.activeElement;
     const hadFocus = document.getElementById("main").contains(focused);
     const link = focused instanceof HTMLAnchorElement ? focused.getAttribute("href") : null;
@@ -291,6 +293,12 @@
     if (newControl.matches("textarea")) newControl.setSelectionRange(oldControl.selectionStart, oldControl.selectionEnd);
   }
 
+  // What is ticked stays so, unless the ask has changed.
+  function copyTicks(main) {
+    const ticked = new Set(Array.from(document.querySelectorAll(".tick input:checked"), (box) => box.value));
+    for (const box of main.querySelectorAll(".tick input")) box.checked = ticked.has(box.value);
+  }
+
   // Copies what was entered in the old form into the new one.
   function copyInput(from, to) {
     for (const oldControl of from.elements) {
@@ -310,23 +318,25 @@
   // The text of an element, without what is folded: it can be opened, and repeats what is said.
   function read(element) {
     const copy = element.cloneNode(true);
-    for (const details of copy.querySelectorAll("details:not([open])")) details.remove();
+    const isHead = copy.matches(".asks");
+    for (const unread of copy.querySelectorAll(isHead ? "time" : "details:not([open])")) unread.remove();
     return copy.textContent;
   }
 
   function announce() {
     // Everything needed to decide: who asks, the progress, the question, and the context above it.
-    const parts = Array.from(document.querySelectorAll("main .asks, main #context, main h1, main .asides, main form .row .context"));
+    const within = document.querySelector("main .card") || document.getElementById("main");
+    const parts = Array.from(within.querySelectorAll(".asks, #context, h1, #question, .ended, .asides, form .row .context"));
     const texts = parts.map((part) => read(part).replace(/\s+/g, " ").trim());
     const sentences = texts.filter(Boolean).map((text) => (/[.:!?…]$/.test(text) ? text : `${text}.`));
     document.getElementById("said").textContent = sentences.join(" ");
   }
 
   function focusFirst() {
-    const [ours, row, heading] = ["[autofocus]:not(dialog *)", ".inbox a[href]", "h1"].map((found) => document.querySelector(`main ${found}`));
-    const first = ours || row || heading; // never a link of an agent
+    const [ours, asked, row, heading] = ["[autofocus]:not(dialog *)", ".card #question, .card .ended", ".inbox a[href]", "h1"].map((found) => document.querySelector(`main ${found}`));
+    const first = ours || asked || row || heading; // never a link of an agent
     if (!first) return;
-    if (first === heading) first.tabIndex = -1;
+    if (first === asked || first === heading) first.tabIndex = -1;
     first.focus({ preventScroll: true });
   }
 
@@ -400,8 +410,8 @@
       event.preventDefault();
       dialog.showModal();
       settle();
-    } else if (dialog && target.closest("button.close")) {
-      dialog.close();
+    } else if (target.closest("button.close")) {
+      target.closest("dialog").close();
     }
     if (target.matches(".copy")) copyLink(target);
     const option = target.closest(".option");
@@ -526,7 +536,11 @@
   document.addEventListener("keydown", (event) => {
     byArrow = event.key.startsWith("Arrow");
     const current = form();
-    if (!current || event.isComposing) return;
+    if (event.isComposing) return;
+    if (!current) {
+      if (document.getElementById("keys") && !document.querySelector("dialog[open]") && !inText(document.activeElement) && useKey(event)) event.preventDefault();
+      return;
+    }
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       const focusedId = document.activeElement && document.activeElement.id;
       const own = focusedId === "other" && current.querySelector(".answers.own button");
@@ -542,6 +556,7 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (moveInOptions(event, current) || inText(document.activeElement)) return;
     if (document.querySelector("dialog[open]")) return;
+    if (document.getElementById("keys") && useKey(event)) return event.preventDefault();
     if (event.key.startsWith("Arrow")) moveByArrow(event, current);
     if (!/^[1-9]$/.test(event.key)) return;
     const boxes = current.querySelectorAll("#choices .option input");
@@ -557,6 +572,54 @@
       buttons[index].focus();
     }
   });
+
+  // --- the keys of the inbox ---------------------------------------------------------------------
+
+  // Uses a key of the inbox, and returns whether it is one. Keys decide only about the ask that is open, and only where
+  // all of it is shown.
+  function useKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(".cut")) return false;
+    const entries = Array.from(document.querySelectorAll(".inbox > .entry > a"));
+    const at = entries.findIndex((entry) => entry.getAttribute("aria-current"));
+    const isArrow = event.key.startsWith("Arrow");
+    if (isArrow && event.target.matches("[type=radio], [type=checkbox]")) return false;
+    const shortcut = /^[ad]$/.test(event.key) && document.querySelector(`.card [data-shortcut=${event.key}]`);
+    if (shortcut) decideByKey(shortcut);
+    else if (event.key === "j" || event.key === "ArrowDown") openEntry(entries[at + 1]);
+    else if (event.key === "k" || event.key === "ArrowUp") openEntry(at < 0 ? entries.at(-1) : entries[at - 1]);
+    else if (event.key === "m") openReply();
+    else if (event.key === "x") tick(entries[at] || event.target);
+    else if (event.key === "?") document.getElementById("keys").showModal();
+    else return false;
+    return true;
+  }
+
+  function openEntry(entry) {
+    if (entry) entry.click();
+  }
+
+  function decideByKey(button) {
+    const cut = document.querySelector(".card .cut, .card .context details:not([open])");
+    if (cut) {
+      const note = document.createElement("span");
+      tell(document.getElementById("main").dataset.cut, note);
+      cut.scrollIntoView({ block: "nearest" });
+      return;
+    }
+    if (!sending) form().requestSubmit(button);
+  }
+
+  function openReply() {
+    const replying = document.getElementById("replying");
+    if (!replying) return;
+    document.getElementById("more").open = true;
+    replying.open = true; // which also puts the cursor in it
+  }
+
+  function tick(within) {
+    const box = within.closest(".entry")?.querySelector(".tick input");
+    if (box) box.click();
+  }
 
   // Moves between the questions of a form with a review, where this discards no answers; never discards input.
   function moveByArrow(event, current) {
@@ -644,7 +707,7 @@
     });
   }
 
-  const rows = (main) => new Map(Array.from(main.querySelectorAll(".group a"), (row) => [row.href, row.dataset]));
+  const rows = (main) => new Map(Array.from(main.querySelectorAll(".entry > a"), (row) => [row.href, row.dataset]));
 
   function notify(before, after) {
     const old = rows(before);

@@ -94,6 +94,7 @@ class Labels(DecisionLabels, MessageLabels):
     reply_title: str = "Reply"
     reply_label: str = "Your message to {label}"
     reply_hint: str = "This closes the form: {label} gets your message instead of answers."
+    deny_hint: str = "{label} is told no, with your message."
     ask_back_label: str = "What should {label} explain?"
     ask_back_hint: str = "The question stays open, and the explanation will appear below it."
     asked_back: str = "{name} asked: {text}"
@@ -186,6 +187,13 @@ class Labels(DecisionLabels, MessageLabels):
     hours: str = "{n} h"
     days: str = "{n} d"
     answer_schema: str = "Required format"
+    more_ways: str = "More"
+    raw_request: str = "Raw request"
+    more_waiting: str = "{count} more waiting"
+    keys_title: str = "Keys"
+    key_move: str = "Open the next or the one before"
+    key_tick: str = "Tick or untick"
+    cut_off: str = "Not all of it is shown. Open all of it first, then decide."
     keys_choose: str = "Press a number to choose."
     keys_answer: str = "Ctrl+Enter sends your answer."
     keys_move: str = (
@@ -212,7 +220,7 @@ class Labels(DecisionLabels, MessageLabels):
         "This address works only in the tab where you signed in. Sign in to open it here."
     )
     notify: str = "Notify me on this device"
-    devices: str = "Notified devices"
+    devices: str = "Devices that get notifications"
     remove: str = "Remove"
     waits: str = "A question from {label} is waiting."
     entered: str = "What you wrote:"
@@ -314,7 +322,7 @@ class Labels(DecisionLabels, MessageLabels):
         "separated by commas, or use the controls."
     )
     text_ambiguous: str = (
-        "{text} is ambiguous: it can mean more than one thing here. Nothing was chosen."
+        "“{text}” can mean more than one thing here, so nothing was chosen. Use the controls."
     )
     text_for_schema: str = (
         "You cannot answer this question by typing. Press {fill_in} below the question."

@@ -159,7 +159,7 @@ def test_unknown_ids_are_counted_and_names_are_inert() -> None:
     [
         ({}, ""),
         ({"uncollected": True}, ""),
-        ({"uncollected": True, "unattended": True}, "not collected yet"),
+        ({"uncollected": True, "unattended": True}, "the agent has not read this yet"),
         ({"collected_at": 100.0}, "Codex got this answer at 00:01 UTC"),
         ({"collected_at": 50_000.0}, "Codex got this answer after 13 h"),
         ({"collected_at": 100.0, "host": DEFAULT_ASKER}, "The assistant got this answer at 00:01 UTC"),

@@ -125,6 +125,12 @@ class SimulatedWebPerson:
             for value, text in self._page.buttons.items()
             if value not in {"", "end_turn_now", "reply", "ask_back", "hand_over"}
         ]
+        # As the agent gave them: what decides stands first on the page, and other ways behind "More".
+        shown.sort(
+            key=lambda each: (
+                int(each.id.removeprefix("answer:")) if re.fullmatch(r"answer:\d+", each.id) else -1
+            )
+        )
         summaries = re.findall(r"<summary[^>]*reply-sheet[^>]*>([^<]*)<", self._page.markup)
         return [*shown, *(ShownButton(text, "", False, False) for text in summaries)]
 
@@ -209,7 +215,9 @@ class SimulatedWebPerson:
         """Return the rows with a tick box; those that do not show all can only be denied."""
         self._path = f"/inbox/{PageLinks(SECRET).inbox_name(self._holder)}"
         self._page = await self._stage.reader.open(self._path)
-        items = re.findall(r'<li class="pickable">(.*?)</li>', self._page.markup, flags=re.DOTALL)
+        items = re.findall(
+            r'<li class="entry pickable">(.*?)</li>', self._page.markup, flags=re.DOTALL
+        )
         rows = {re.findall(r'value="(ask_[^"]*)"', each)[0]: Document(each).text for each in items}
         opened = Labels().batch_open
         self._ticks = {tick.partition(":")[0]: tick for tick in rows}

@@ -65,7 +65,7 @@ async def test_a_row_says_what_was_answered_by_whom_and_after_how_long(
     lines = lines_of(await visitor.open(HISTORY))
     newest, oldest = lines.index("Which store?"), lines.index("Run git push --force origin main")
     assert newest < oldest
-    ended = "Answered by Alice Adams (personal link) · after 0 s · not collected yet"
+    ended = "Answered by Alice Adams (personal link) · after 0 s · the agent has not read this yet"
     assert lines[newest + 1] == f"2 answers{ended}"
     assert lines[oldest + 1] == f"Allow once{ended}"
 
@@ -80,7 +80,7 @@ async def test_a_row_and_the_page_say_whether_the_agent_has_the_answer(
     (link,) = asks_in(listed)
     shown = await visitor.open(link)
     for page in (listed, shown):
-        assert "after 0 s · not collected yet" in page.text
+        assert "after 0 s · the agent has not read this yet" in page.text
     events = next(a["data-events"] for t, a in shown.tags if t == "body") or ""
     waiting = asyncio.create_task(read_event(visitor, f"{link.rpartition('/')[0]}/{events}"))
     await followed(shared)
@@ -88,7 +88,7 @@ async def test_a_row_and_the_page_say_whether_the_agent_has_the_answer(
     assert await waiting == "moved", "the page is shown again"
     shown = await visitor.open(link)
     for page in (await visitor.open(HISTORY), shown):
-        assert "not collected yet" not in page.text
+        assert "the agent has not read this yet" not in page.text
         assert "after 0 s · The assistant got this answer at" in page.text
     assert "data-events" not in next(a for t, a in shown.tags if t == "body")
 

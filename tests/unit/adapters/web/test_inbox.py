@@ -127,7 +127,6 @@ async def test_the_inbox_says_who_would_do_what_in_which_project(
         "Fill this in",
         "just now",
         "Your name · n · on · kind · tags",
-        LABELS.batch,
         LABELS.allow_once,
         LABELS.deny,
     ]

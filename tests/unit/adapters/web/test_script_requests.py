@@ -46,7 +46,7 @@ REQUESTING = re.compile(
     r"|\.register\(|\.update\(|\.(?:src|href|action) = |\.submit\(|requestSubmit\(|navigate\(|postMessage\("
 )
 """What can make a browser send a request."""
-SENT_ENCRYPTED = ("current.requestSubmit(button)",)
+SENT_ENCRYPTED = ("current.requestSubmit(button)", "form().requestSubmit(button)")
 """Submits a form, which the page's handler of that event sends through `channel.open`."""
 
 
