@@ -14,6 +14,7 @@ from answerback.core import walker
 from answerback.core.actions import Action, Answer, Back, EndTurn, Other, Reply, Submit
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Persistence, Question
+from answerback.core.typed_text import is_blank
 from answerback.core.walker import Person
 from answerback.testing import strategies
 
@@ -77,7 +78,7 @@ def big_texts(most: int) -> st.SearchStrategy[str]:
         | st.sampled_from([most, min(most, 3000), min(most, 3001), 75, 76, 150, 151]),
     )
     return (repeated | strategies.texts(60)).filter(
-        lambda text: bool(text.strip()) and len(text) <= most
+        lambda text: not is_blank(text) and len(text) <= most
     )
 
 
