@@ -182,6 +182,32 @@ def test_another_file_in_place_of_the_one_that_connecting_created_is_restored(
 
 
 @pytest.mark.rule("CONNECT-1")
+def test_an_empty_file_that_its_agent_has_written_anew_is_empty_again(
+    connect: Connect, home: Path
+) -> None:
+    file = home / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    file.write_text("")
+    connect("cursor", "--yes")
+    file.write_text(json.dumps(json.loads(file.read_text())))
+    connect("cursor", "--remove", "--yes")
+    assert tree(home) == {str(file.parent): None, str(file): b""}
+
+
+@pytest.mark.rule("CONNECT-1")
+def test_a_group_that_was_doubled_is_removed_twice(connect: Connect, home: Path) -> None:
+    file = home / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text('{"model": "opus"}')
+    connect("claude", "--yes")
+    settings = json.loads(file.read_text())
+    settings["hooks"]["Stop"] *= 2
+    file.write_text(json.dumps(settings))
+    connect("claude", "--remove", "--yes")
+    assert json.loads(file.read_text()) == {"model": "opus"}
+
+
+@pytest.mark.rule("CONNECT-1")
 def test_a_created_file_that_was_edited_leaves_a_copy(connect: Connect, home: Path) -> None:
     file = home / ".cursor" / "mcp.json"
     connect("cursor", "--yes")
