@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Final, Literal
 
 import structlog
@@ -53,8 +54,24 @@ def configure_logging(level: str, form: Literal["console", "json"] | None) -> No
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
-    for name in (*_VERBOSE, *(name for plugin in installed_plugins() for name in plugin.loggers)):
+    verbose = (*_VERBOSE, *(name for plugin in installed_plugins() for name in plugin.loggers))
+    for name in verbose:
         logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
+    # Slack's library gives each of its loggers the root's level, and at "debug" logs what people write.
+    handler.addFilter(_QuietLibraries(verbose))
+
+
+class _QuietLibraries(logging.Filter):
+    """Keeps from the log what these loggers and those below them say of less than a warning."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__()
+        self._libraries = [logging.Filter(name) for name in names]
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno >= logging.WARNING:
+            return True
+        return not any(library.filter(record) for library in self._libraries)
 
 
 def _redact_request_errors(_logger: object, _method: str, event: EventDict) -> EventDict:

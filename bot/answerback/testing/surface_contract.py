@@ -23,6 +23,7 @@ from answerback.testing.surface_direct_messages import DirectMessagesContract
 from answerback.testing.surface_gaps import GapsContract
 from answerback.testing.surface_grants import GrantsContract
 from answerback.testing.surface_hand_overs import HandOversContract
+from answerback.testing.surface_logs import LogsContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_payloads import PayloadsContract
 from answerback.testing.surface_people import PeopleContract
@@ -80,6 +81,7 @@ class SurfaceContract(
     GrantsContract,
     CommandsContract,
     PayloadsContract,
+    LogsContract,
     # Last, so that their tests are the first: each restart shows all asks again that earlier tests left open.
     OutagesContract,
     GapsContract,
