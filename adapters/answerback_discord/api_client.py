@@ -298,12 +298,14 @@ class DiscordApi:
 
 
 def _untaken_delay(error: Exception) -> float | None:
-    """The minimum delay before a follow-up that Discord did not take is sent again; None if that would not help.
+    """The minimum delay before a follow-up that Discord did not take is sent again; None if it may have taken it.
 
     It may have overtaken the response that it follows, which Discord accepts for 3 s.
     """
+    if isinstance(error, RateLimitedError | NotDoneError):
+        return min_retry_delay(error)
     early = isinstance(error, PlatformError) and has_code(error, ErrorCode.UNKNOWN_WEBHOOK)
-    return 0.0 if early else min_retry_delay(error)
+    return 0.0 if early else None
 
 
 def _route(path: str) -> str:

@@ -31,7 +31,8 @@ TABLE: Final = error_table(
         # Temporary, without effect; or a person took longer than Slack's three seconds, or closed the modal.
         NotDoneError: without_advice(
             "ratelimited", "rate_limited", "team_added_to_org", "streaming_state_conflict", "accesslimited",
-            "external_channel_migrating", "expired_trigger_id", "exchanged_trigger_id", "invalid_trigger_id",
+            "external_channel_migrating", "org_login_required",
+            "expired_trigger_id", "exchanged_trigger_id", "invalid_trigger_id",
             "hash_conflict", "not_found",
         ),
         # What we rendered is invalid.
@@ -70,7 +71,6 @@ TABLE: Final = error_table(
         "team_access_not_granted": "the app has no access to this workspace: install it there",
         "enterprise_is_restricted": "this is a whole organization's token: install the app in the workspace itself",
         "two_factor_setup_required": "two-factor authentication is missing: the app's installer must set it up",
-        "org_login_required": "the workspace is being migrated: try again when that is done",
         "ekm_access_denied": "the administrators have suspended access to messages: contact them",
         "message_limit_exceeded": "the workspace has used up its messages (a free plan): upgrade it, or wait",
         },
@@ -80,6 +80,8 @@ TABLE: Final = error_table(
 MESSAGE_DELETED: Final = "message_not_found"
 BLOCK_MISMATCH: Final = "block_mismatch"
 """Rich text cannot be replaced by blocks without rich text: https://docs.slack.dev/reference/methods/chat.update"""
+ALREADY_REACTED: Final = "already_reacted"
+"""The code of a reaction that is there: https://docs.slack.dev/reference/methods/reactions.add"""
 UNEDITABLE_CODES: Final = frozenset(
     {MESSAGE_DELETED, "cant_update_message", "edit_window_closed", BLOCK_MISMATCH}
 )

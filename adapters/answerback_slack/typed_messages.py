@@ -15,7 +15,7 @@ from typing import Final
 
 from answerback.core import typed_answers
 from answerback.core.ask import Ask
-from answerback.core.errors import PlatformUnavailableError
+from answerback.core.errors import PlatformError, PlatformUnavailableError
 from answerback.core.intents import Intent, TypedText
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
@@ -29,6 +29,7 @@ from answerback_slack import ids, people_text, private_notes
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
 from answerback_slack.channel_history import Conversation, read_page
+from answerback_slack.errors import ALREADY_REACTED
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.parse import (
     BotIdentity,
@@ -253,7 +254,12 @@ class TypedMessageListener(Platform[TypedMessage]):
     async def mark_taken(self, message: Click | TypedMessage) -> None:
         where = message.used_message if isinstance(message, Click) else message.where
         add = self.calls.client.reactions_add
-        await self.calls.call(add, channel=where.channel, timestamp=where.ts, name=_TAKEN_REACTION)
+        mark = {"channel": where.channel, "timestamp": where.ts, "name": _TAKEN_REACTION}
+        try:
+            await self.calls.call(add, **mark)
+        except PlatformError as error:
+            if error.code != ALREADY_REACTED:
+                raise
 
     def refusal(self, rejected: Rejected, message: Click | TypedMessage) -> str:
         """Explain as mrkdwn why a message was not taken, with a link to the question."""

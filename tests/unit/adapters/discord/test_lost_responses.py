@@ -33,8 +33,6 @@ LOST: dict[str, Spoil] = {
 }
 UNTAKEN: dict[str, Spoil] = {
     "429": lambda faults, place: faults.rate_limit(place),
-    "500": lambda faults, place: faults.server_error(place),
-    "503": lambda faults, place: faults.server_error(place, status=503),
     "before the response was accepted": lambda faults, place: faults.code(place, 10015),
 }
 
@@ -76,8 +74,16 @@ async def test_a_note_that_discord_did_not_take_is_sent_again(up: Rig, how: str)
 
 
 @pytest.mark.rule("SURFACE-10")
-async def test_a_note_that_discord_may_have_taken_is_not_sent_again(up: Rig) -> None:
-    await late_click(up, lambda faults, place: faults.drop(place, after=True), FOLLOW_UP)
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda faults, place: faults.drop(place, after=True),
+        lambda faults, place: faults.server_error(place, after=True),
+        lambda faults, place: faults.server_error(place, status=502, after=True),
+    ],
+)
+async def test_a_note_that_discord_may_have_taken_is_not_sent_again(up: Rig, spoil: Spoil) -> None:
+    await late_click(up, spoil, FOLLOW_UP)
     assert len(await notes_of_ann(up)) == 1
     assert up.discord.faults.count(FOLLOW_UP) == 1
 

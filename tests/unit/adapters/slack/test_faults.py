@@ -52,7 +52,7 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 KINDS: dict[type[PlatformError], str] = {
     PlatformUnavailableError: "service_unavailable internal_error fatal_error request_timeout",
-    NotDoneError: "team_added_to_org streaming_state_conflict accesslimited expired_trigger_id "
+    NotDoneError: "org_login_required team_added_to_org streaming_state_conflict accesslimited expired_trigger_id "
     "exchanged_trigger_id invalid_trigger_id hash_conflict not_found",
     PayloadRejectedError: "invalid_blocks invalid_blocks_format msg_blocks_too_long msg_too_long view_too_large "
     "no_text invalid_arguments metadata_too_large push_limit_reached duplicate_external_id",
@@ -61,7 +61,7 @@ KINDS: dict[type[PlatformError], str] = {
     "cannot_reply_to_message message_not_found cant_update_message edit_window_closed no_such_code",
     UnauthorizedError: "invalid_auth not_authed token_revoked token_expired account_inactive "
     "missing_scope not_allowed_token_type app_access_restricted team_access_not_granted "
-    "message_limit_exceeded org_login_required ekm_access_denied",
+    "message_limit_exceeded ekm_access_denied",
 }
 
 

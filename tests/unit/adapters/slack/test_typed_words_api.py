@@ -329,3 +329,15 @@ async def test_other_threads_are_left_alone_while_a_post_is_unconfirmed(up: Rig)
     assert ack.ok
     up.slack.faults.clear()
     assert (await submitting).revision == 1
+
+
+@pytest.mark.rule("TYPED-4")
+async def test_a_mark_that_is_there_already_is_not_reported(
+    up: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    ask = await up.submit(NOTE, {**NOTE, "id": "more"})
+    up.slack.faults.add("reactions.add", error="already_reacted", when="after")
+    for text in ("because", "and because"):
+        await up.wait_until_marked(await up.type_answer(ask, text))
+        await up.shown(ask)
+    assert "already_reacted" not in caplog.text
