@@ -86,11 +86,11 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         )
         identity, background = BotIdentity(), BackgroundTasks()
         leadership = LeaderLease(host.shared, LEASE, self._lead, self._stand_by)
-        names, helpers = ResponderNames(calls, paces.names), HelperMessages(calls)
+        names, helpers = ResponderNames(calls, labels, paces.names), HelperMessages(calls)
         self._helpers = helpers
         # A POST reaches one process; polled updates may reach one that was paused and replaced.
         fence = no_fence if webhook_secret else leadership.fence
-        self._inbox = Inbox(asks, helpers, labels, fence)
+        self._inbox = Inbox(asks, helpers, names, labels, fence)
         self._entries = TypedRequests(asks, helpers, labels)
         handler = ClickHandler(
             asks, helpers, self._entries, names, labels, self._inbox.handle_click, host.now

@@ -50,6 +50,10 @@ SEND_RICH: Final = "sendRichMessage"
 DEFECTS: Final = (
     "can't parse",
     "is too long",
+    "message_too_long",
+    "rich_message_",
+    "entities_too_long",
+    "entity_bounds_invalid",
     "must be non-empty",
     "must be encoded in utf-8",
     "text is empty",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.ports.claims import Fence
@@ -16,8 +17,10 @@ from answerback_telegram import inbox_view
 from answerback_telegram.helper_messages import HelperMessages
 from answerback_telegram.html_text import escape
 from answerback_telegram.keyboards import Json
-from answerback_telegram.parse import SURFACE, Click, TypedMessage
+from answerback_telegram.parse import SURFACE, Click, Place, TypedMessage
+from answerback_telegram.private_notes import chat_of
 from answerback_telegram.render import compose
+from answerback_telegram.responder_names import ResponderNames
 
 
 @dataclass(eq=False)
@@ -30,6 +33,7 @@ class Inbox:
 
     asks: Asks
     helpers: HelperMessages
+    names: ResponderNames
     labels: Labels
     fence: Callable[[], Fence | None]
 
@@ -38,8 +42,8 @@ class Inbox:
         self._ticks = TickedInbox(SURFACE, self.asks, self.labels, whole, self.fence)
 
     async def send(self, typed: TypedMessage) -> None:
-        """Answer the command, where only this person sees it."""
-        page = await self._page(typed.actor, FIRST_PAGE)
+        """Answer the command, where only this person sees it, and show anew what was deleted there."""
+        page = await self._page(typed.actor, FIRST_PAGE, restore=True)
         await self.helpers.send_privately(typed.actor.person.user_id, page, typed.place, typed.id)
 
     async def handle_click(self, click: Click) -> Effect:
@@ -51,10 +55,22 @@ class Inbox:
 
         return show
 
-    async def _page(self, actor: Actor, shown: ShownPage, note: str = "") -> Json:
+    async def _page(
+        self, actor: Actor, shown: ShownPage, note: str = "", *, restore: bool = False
+    ) -> Json:
         size = inbox_view.ASKS_PER_PAGE
         try:
             asks, others = await read_inbox(self.asks, SURFACE, actor, shown.after, size)
+            if restore:
+                await self._restore(asks.rows)
         except StoreError:
             return compose([escape(self.labels.unavailable)], [])
-        return inbox_view.page(asks, self.labels, others, shown.ticked, note)
+        chats = [chat_of(each.destination) for each in others]
+        names = await self.names.look_up(chats, Place(actor.person.user_id))
+        return inbox_view.page(asks, self.labels, others, shown.ticked, note, names)
+
+    async def _restore(self, listed: Sequence[Ask]) -> None:
+        """Edit the messages of these asks, which finds those that were deleted: Telegram tells no bot of that."""
+        for ask in listed:
+            if ask.destination.surface == SURFACE:
+                await self.asks.show_again(ask.id, deleted=True)

@@ -26,8 +26,9 @@ from answerback_telegram import keyboards, limits, question_context
 from answerback_telegram.html_text import escape, fit_line, shorten_line
 from answerback_telegram.keyboards import Json
 from answerback_telegram.parse import CANCEL, HELP, INBOX
+from answerback_telegram.people_text import Names
 from answerback_telegram.private_notes import destination_text, link_to
-from answerback_telegram.render import compose
+from answerback_telegram.render import NO_NAMES, compose
 
 ASKS_PER_PAGE: Final = 6
 _WHO_BUDGET: Final = 100
@@ -45,6 +46,7 @@ def page(
     open_to_anyone: Sequence[Ask] = (),
     ticked: Sequence[str] = (),
     note: str = "",
+    names: Names = NO_NAMES,
 ) -> Json:
     """Render a page of the asks that wait for a person, oldest first.
 
@@ -52,11 +54,12 @@ def page(
         open_to_anyone: the asks that wait for nobody in particular; only needed if none wait for the person.
         ticked: the permissions that are ticked, to be decided together.
         note: what to tell the person above the list.
+        names: the known names of the chats where asks are open to anyone.
     """
     heading = escape(note, "b")
     if is_empty(asks):
         text = wording.empty_inbox(
-            open_to_anyone, labels, escape, lambda to: destination_text(to, labels)
+            open_to_anyone, labels, escape, lambda to: destination_text(to, labels, names)
         )
         return compose([heading, text], [_paging_row(None, labels)])
     rows = {row.ask.id: row for row in BATCH.of(asks.rows)}

@@ -30,7 +30,7 @@ from answerback_telegram.keyboards import Json
 from answerback_telegram.limits import GENERAL_TOPIC
 from answerback_telegram.option_controls import ListState
 from answerback_telegram.parse import SURFACE, Place, changed_at, chat_id, id_of_sent
-from answerback_telegram.render import PLAIN
+from answerback_telegram.render import PLAIN, MessageFormat
 from answerback_telegram.responder_names import ResponderNames
 from answerback_telegram.rich_messages import RICH
 
@@ -87,13 +87,16 @@ class Posting(JsonMessages):
         self.calls.raise_if_limited(str(ref["channel"]))
 
     async def render(self, ask: Ask) -> Json:
+        return await self._render(ask, self._format)
+
+    async def _render(self, ask: Ask, form: MessageFormat) -> Json:
         view = view_of(ask, self.labels)
         notify = ask.request.mention and ask.shown_revision == 0
         to = ask.destination
         place = Place(str((ask.message or {}).get("channel") or to.user or to.channel or ""))
         names = await self.names.look_up(view.responders, place)
         state = await self.list_state(ask)
-        return render.message(view, self.labels, state, names, notify=notify, form=self._format)
+        return render.message(view, self.labels, state, names, notify=notify, form=form)
 
     def minimal_payload(self, ask: Ask) -> Json:
         return render.plain(view_of(ask, self.labels), self.labels)
@@ -107,11 +110,12 @@ class Posting(JsonMessages):
         try:
             chat, sent = await self._call_at(ask, str(ref["channel"]), method, params)
         except PayloadRejectedError as error:
-            if error.code != errors.NO_SUCH_METHOD:
+            if error.code == errors.NO_SUCH_METHOD:
+                logger.warning("Asks are plain messages from now on: %s", error)
+                self._format = PLAIN
+            elif method != errors.SEND_RICH or not self.is_defect(error):
                 raise
-            logger.warning("Asks are plain messages from now on: %s", error)
-            self._format = PLAIN
-            return await self.post(ask, ref, await self.render(ask))
+            return await self.post(ask, ref, await self._render(ask, PLAIN))
         number = id_of_sent(sent, chat)
         return ref | {"channel": chat, "id": number, SINCE: changed_at(sent)}
 
@@ -132,7 +136,9 @@ class Posting(JsonMessages):
         except PayloadRejectedError as error:
             if error.code in errors.MESSAGE_GONE:
                 return Uneditable.DELETED
-            raise
+            if "rich_message" not in payload or not self.is_defect(error):
+                raise
+            return await self.edit(ask, ref, await self._render(ask, PLAIN))
         return ref | {SINCE: at}
 
     async def _edit(self, ref: Json, payload: Json) -> float | None:
@@ -193,7 +199,10 @@ class Posting(JsonMessages):
                 raise
 
     async def show_moved_note(self, ref: Json, to: Destination) -> float | None:
-        return await self._edit_note(str(ref["id"]), private_notes.moved_message(to, self.labels))
+        chats = [private_notes.chat_of(to)] if to.surface == SURFACE else []
+        names = await self.names.look_up(chats, _place(ref))
+        note = private_notes.moved_message(to, self.labels, names)
+        return await self._edit_note(str(ref["id"]), note)
 
     async def _edit_note(self, full: str, payload: Json) -> float | None:
         try:

@@ -50,22 +50,27 @@ def confirm_end_turn(view: View, labels: Labels) -> Json:
     return compose([f"{title}\n{shorten(text, 1_000)[0]}"], [[keep, end]])
 
 
-def moved_text(ask: Ask, labels: Labels) -> str:
+def moved_text(ask: Ask, labels: Labels, names: Names) -> str:
     """Return where an ask is now that has moved, as HTML."""
     url = message_url(ask.message or {}) if ask.destination.surface == SURFACE else None
-    where = url or destination_text(ask.destination, labels)
+    where = url or destination_text(ask.destination, labels, names)
     return fill(labels.escalated, escape, where=where)
 
 
-def moved_message(to: Destination, labels: Labels) -> Json:
+def moved_message(to: Destination, labels: Labels, names: Names) -> Json:
     """Render what a former live message becomes."""
-    return compose([fill(labels.escalated, escape, where=destination_text(to, labels))], [])
+    return compose([fill(labels.escalated, escape, where=destination_text(to, labels, names))], [])
 
 
-def destination_text(to: Destination, labels: Labels) -> str:
-    """Describe the destination of an ask, as HTML."""
-    group = to.channel if to.surface == SURFACE and not to.user else None
-    return escape(group or wording.surface_name(to.surface, labels))
+def destination_text(to: Destination, labels: Labels, names: Names) -> str:
+    """Describe the destination of an ask by the name of its chat if that is known, as HTML."""
+    name = names.get(chat_of(to)) if to.surface == SURFACE else None
+    return escape(name or wording.surface_name(to.surface, labels))
+
+
+def chat_of(to: Destination) -> str:
+    """Return the id of the chat that a destination names; a chat with one person has that person's id."""
+    return to.user or to.channel or ""
 
 
 def reminder(view: View, who: str, text: str, labels: Labels) -> Json:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from answerback.core.errors import PlatformError
+from answerback.core.labels import Labels
 from answerback.presentation.attribution import MAX_NAMED
 from answerback_chat.control_codec import object_of, texts_of
 from answerback_telegram.api_client import TelegramApi
@@ -22,10 +23,13 @@ MAX_NAMES: Final = 10_000
 
 
 class ResponderNames:
-    """Looks up names of people and groups. A message waits up to ``timeout`` seconds for them."""
+    """Looks up names of people and chats, by their ids, and of a group's administrators, by its id after an ``@``.
 
-    def __init__(self, calls: TelegramApi, timeout: float) -> None:
-        self._calls, self._timeout = calls, timeout
+    A message waits up to ``timeout`` seconds for them.
+    """
+
+    def __init__(self, calls: TelegramApi, labels: Labels, timeout: float) -> None:
+        self._calls, self._labels, self._timeout = calls, labels, timeout
         self._found: dict[str, tuple[str, float]] = {}
 
     def known(self, responders: Sequence[str]) -> Names:
@@ -58,6 +62,8 @@ class ResponderNames:
             return
         keys = ("title", "first_name", "last_name")
         name = " ".join(texts_of([found.get(key) for key in keys]))
+        if name and who.startswith("@"):
+            name = self._labels.administrators.format(group=name)
         if len(self._found) >= MAX_NAMES:
             self._found.clear()
         self._found[who] = (name or who, time.monotonic())

@@ -62,7 +62,8 @@ class TypedMessageListener(BotMessageListener[TypedMessage]):
         return private_notes.rejection_text(rejected, self.labels, reader, names)
 
     def moved_note(self, ask: Ask) -> str:
-        return private_notes.moved_text(ask, self.labels)
+        names = self.names.known([private_notes.chat_of(ask.destination)])
+        return private_notes.moved_text(ask, self.labels, names)
 
     async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:
         """Return the ask that the message replies to, or without a reply, those that looked open in the same place."""

@@ -6,8 +6,9 @@ from answerback.core.person import FrozenModel
 
 
 class MessageLabels(FrozenModel):
-    """What the author of a message is told that is a command, is edited, is forwarded, or has more than a text."""
+    """What authors of commands, edits, forwards and files are told, and other texts of chats alone."""
 
+    administrators: str = "the administrators of {group}"
     files_left_out: str = "Your text was taken. What you sent with it, such as a picture or a file, was not passed on."
     forward_not_read: str = (
         "A forwarded message is not an answer: write your answer in a message of your own."

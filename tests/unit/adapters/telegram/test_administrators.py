@@ -21,6 +21,7 @@ async def test_the_administrators_of_the_group_may_answer(tmp_path: Path) -> Non
     async with rig(tmp_path, responders=("@admins",)) as at:
         ask = await at.submit([GO], responders=None)
         assert ask.responders == (f"@{at.group.id}",)
+        assert "the administrators of ops" in live(at.group, ask).text
         assert "may answer here" in await press(at, at.ann, live(at.group, ask), "Yes")
         at.group.members[at.ann.id] = "administrator"
         assert await press(at, at.ann, live(at.group, ask), "Yes") == ""

@@ -11,7 +11,7 @@ from answerback.core.labels import Labels
 from answerback.service.submission_request import Submission
 from tests.fakes.telegram.world import Message
 from tests.unit.adapters.telegram.rig import Rig, rig
-from tests.unit.adapters.telegram.test_places_and_faults import send_click
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press, send_click
 
 LABELS = Labels()
 
@@ -58,3 +58,35 @@ async def test_a_button_that_was_pressed_before_a_tick_was_shown_decides_nothing
         assert {(await at.shown(ask)).status for ask in asks} == {Status.OPEN}
         await press_and_see(at, inbox, button(f"{LABELS.deny} (2)"))
         assert {(await at.shown(ask)).status for ask in asks} == {Status.ANSWERED}
+
+
+@pytest.mark.rule("TELEGRAM-12")
+@pytest.mark.parametrize("place", ["own chat", "group"])
+async def test_a_message_that_was_deleted_is_shown_anew_by_the_inbox(
+    tmp_path: Path, place: str
+) -> None:
+    async with rig(tmp_path) as at:
+        own = at.telegram.chats[at.ann.id]
+        to = f"telegram:@{at.ann.id}" if place == "own chat" else f"telegram:{at.group.id}"
+        ask = await at.submit([GO], to=to)
+        chat = own if place == "own chat" else at.group
+        gone = live(chat, ask)
+        del chat.messages[gone.id]
+        await at.telegram.person_sends(at.ann, own, "/inbox")
+        await at.telegram.until(
+            lambda: any(m.buttons and "Go?" in m.text for m in chat.messages.values())
+        )
+        ask = await at.shown(ask)
+        assert live(chat, ask).id != gone.id
+        await press(at, at.ann, live(chat, ask), LABELS.yes)
+        assert (await at.shown(ask)).status is Status.ANSWERED
+
+
+async def test_an_empty_inbox_names_the_groups_where_anyone_may_answer(tmp_path: Path) -> None:
+    async with rig(tmp_path) as at:
+        await at.submit([GO], responders="anyone")
+        eve = at.telegram.add_user("Eve")
+        own = at.telegram.chats[eve.id]
+        await at.telegram.person_sends(eve, own, "/inbox")
+        await at.telegram.until(lambda: len(own.messages) == 2)
+        assert "ops" in [*own.messages.values()][-1].text

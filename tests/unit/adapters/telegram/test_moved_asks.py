@@ -11,7 +11,7 @@ from answerback.core.ask import Ask, Destination, Status
 from answerback.ports.surface import Shown
 from tests.service_support import escalate_to
 from tests.unit.adapters.telegram.rig import rig
-from tests.unit.adapters.telegram.test_places_and_faults import GO, press
+from tests.unit.adapters.telegram.test_places_and_faults import GO, live, press
 
 
 @pytest.mark.rule("TELEGRAM-8")
@@ -37,3 +37,16 @@ async def test_a_message_that_is_clicked_before_it_is_stored_is_no_second_copy(
         assert (await at.shown(ask)).status is Status.ANSWERED
     # By now everything has happened that follows the click.
     assert [*there.messages.values()] == [moved]
+
+
+@pytest.mark.rule("SURFACE-14", "SURFACE-17")
+@pytest.mark.parametrize("to", ["group", "person"])
+async def test_the_note_in_the_old_place_names_the_new_one(tmp_path: Path, to: str) -> None:
+    async with rig(tmp_path) as at:
+        ask = await at.submit([GO])
+        old = live(at.group, ask)
+        leads = at.telegram.add_group("leads")
+        there = {"channel": str(leads.id)} if to == "group" else {"user": str(at.ann.id)}
+        await escalate_to(at.service, ask, Destination(surface="telegram", **there))
+        name = "leads" if to == "group" else "Ann"
+        await at.telegram.until(lambda: old.text == f"This question has moved to {name}.")

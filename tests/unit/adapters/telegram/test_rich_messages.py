@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,21 @@ def test_any_text_is_accepted_and_shown_with_its_blanks(context: str) -> None:
 def test_blanks_at_the_start_of_a_line_and_in_a_row_are_kept() -> None:
     fields = RICH.compose(["if x:\n    y  =  1", "<code>a\n  b</code>"], [])
     assert parse_rich(fields["rich_message"]).text == "if x:\n    y  =  1\n\na\n  b"
+
+
+@pytest.mark.parametrize("why", ["RICH_MESSAGE_TOO_LONG", "ENTITIES_TOO_LONG"])
+async def test_a_rich_message_that_telegram_refuses_is_a_plain_one_with_all_its_buttons(
+    tmp_path: Path, why: str
+) -> None:
+    refused = json.dumps({"ok": False, "error_code": 400, "description": f"Bad Request: {why}"})
+    async with rig(tmp_path, rich_messages=True) as at:
+        at.telegram.odd_answers["sendRichMessage"] = [(400, refused)]
+        ask = await at.submit([GO, {**GO, "id": "again"}])
+        at.telegram.odd_answers["editMessageText"] = [(400, refused)]
+        for _ in range(2):
+            await press(at, at.ann, live(at.group, ask), "Yes")
+            await at.shown(ask)
+        assert (await at.shown(ask)).status is Status.ANSWERED
+        second = await at.submit([GO])
+        assert at.telegram.calls("sendRichMessage")
+        assert live(at.group, second).text
