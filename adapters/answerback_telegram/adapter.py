@@ -5,6 +5,7 @@ Owns the wiring and the background tasks. `interactions` decides what a click do
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from functools import partial
@@ -23,7 +24,8 @@ from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions, no_fence
 from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.paces import PACES, Paces
-from answerback_chat.retry import retry
+from answerback_chat.retry import min_retry_delay, retry
+from answerback_chat.typed_entries import Effect
 from answerback_telegram import inbox_view, parse
 from answerback_telegram.api_client import TelegramApi
 from answerback_telegram.connection import UpdatePoller
@@ -47,6 +49,7 @@ from answerback_telegram.parse import (
 from answerback_telegram.platform_events import EventHandler
 from answerback_telegram.plugin import TelegramSettings
 from answerback_telegram.posting import Posting, about_key
+from answerback_telegram.private_notes import click_note
 from answerback_telegram.responder_names import ResponderNames
 from answerback_telegram.typed_messages import TypedMessageListener
 from answerback_telegram.webhook_registration import WebhookRegistration
@@ -57,6 +60,8 @@ LEASE: Final = "telegram updates"
 """The lease held by the process that polls, and that looks for missed changes."""
 _FOLLOW_UP_TRIES: Final = 12
 """How often what follows a click is tried: for longer than the minute for which a group may be limited."""
+_REFUSAL_SECONDS: Final = 1.0
+"""Seconds for which the answer to a click waits for whether the bot may write there."""
 _NEW_SECONDS: Final = 30.0
 """Seconds after which what a message of ours asks for is certainly stored."""
 
@@ -236,10 +241,19 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
             is_new = await retry(partial(self._asks.draft, about_key(replied))) is None
         entry = await retry(partial(self._entries.find, replied, is_new=is_new))
         if entry is None:
-            return False
+            return await self._replies_to_lost_request(typed)
         response = await self._interactions.receive({"typed": typed.as_entry(replied, entry)})
         self._listener.remember(typed)
         self._background.spawn("entry", self._follow_up(response))
+        return True
+
+    async def _replies_to_lost_request(self, typed: TypedMessage) -> bool:
+        """Tell the author of a reply to a request of which nothing is stored any more."""
+        if not typed.replies_to_request:
+            return False
+        if await retry(partial(self._asks.draft, about_key(str(typed.replied)))) is not None:
+            return False  # a reminder
+        self._listener.tell(typed, self._labels.request_lost)
         return True
 
     async def _is_for_newer(self, typed: TypedMessage, request: str) -> bool:
@@ -250,14 +264,34 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
         return any((message_id((ask.message or {}).get("id")) or 0) > number for ask in others)
 
     async def _answer(self, click: str, response: ClickResponse) -> None:
-        """Answer a click, and do what follows; neither waits for the other."""
-        self._background.spawn("follow-up", self._follow_up(response))
-        await self.calls.answer_click(click, response.note, alert=bool(response.note))
+        """Answer a click, and do what follows; neither waits for the other, save a moment for what cannot be sent."""
+        note, first = response.note, asyncio.get_running_loop().create_future()
+        self._background.spawn("follow-up", self._follow_up(response, first))
+        if response.sends and not note:
+            await asyncio.wait([first], timeout=_REFUSAL_SECONDS)
+            refused = first.result() if first.done() else None
+            note = refused and self._labels.cannot_write.format(reason=refused)
+        await self.calls.answer_click(click, click_note(note or ""), alert=bool(note))
 
-    async def _follow_up(self, response: ClickResponse) -> None:
+    async def _follow_up(
+        self, response: ClickResponse, first: asyncio.Future[PlatformError | None] | None = None
+    ) -> None:
+        """Do what follows; ``first`` is set to why the first try of the first effect is the last, or None."""
+
+        async def attempt(effect: Effect) -> None:
+            refused: PlatformError | None = None
+            try:
+                await effect()
+            except PlatformError as error:
+                refused = error if min_retry_delay(error) is None else None
+                raise
+            finally:
+                if first is not None and not first.done():
+                    first.set_result(refused)
+
         for effect in response.after:
             try:
-                await retry(effect, tries=_FOLLOW_UP_TRIES)
+                await retry(partial(attempt, effect), tries=_FOLLOW_UP_TRIES)
             except (PlatformError, StoreError) as error:
                 extra = {"action": "follow_up_failed", "code": getattr(error, "code", None)}
                 logger.warning("What follows a click failed: %s", error, extra=extra)

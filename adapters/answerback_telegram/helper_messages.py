@@ -10,6 +10,7 @@ from typing import Final
 
 from answerback.core.errors import DestinationGoneError, PayloadRejectedError, PlatformError
 from answerback_telegram.api_client import TelegramApi
+from answerback_telegram.errors import MESSAGE_GONE, NOT_MODIFIED
 from answerback_telegram.html_text import escape
 from answerback_telegram.keyboards import Json
 from answerback_telegram.parse import INBOX, Place, chat_id, id_of_sent, message_id
@@ -60,6 +61,17 @@ class HelperMessages:
 
     async def edit(self, full: str, payload: Json) -> None:
         await self._calls.call("editMessageText", address(full) | payload)
+
+    async def replace(self, full: str, payload: Json) -> bool:
+        """Let a message show something else, or the same; return whether it is still there."""
+        try:
+            await self.edit(full, payload)
+        except PayloadRejectedError as error:
+            if error.code in MESSAGE_GONE:
+                return False
+            if error.code != NOT_MODIFIED:
+                raise
+        return True
 
     async def delete(self, full: str) -> None:
         """Delete a message, or if it is too old for that, take its buttons away."""

@@ -7,10 +7,12 @@ https://core.telegram.org/bots/api#callbackquery
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from pydantic import JsonValue
 
@@ -32,6 +34,7 @@ from answerback_telegram import keyboards, private_notes, show_in_full
 from answerback_telegram.form_inputs import TypedRequests
 from answerback_telegram.helper_messages import REFUSED, TAKEN, HelperMessages
 from answerback_telegram.html_text import escape
+from answerback_telegram.keyboards import Json
 from answerback_telegram.option_controls import ListState
 from answerback_telegram.parse import SURFACE, Click, parse_click
 from answerback_telegram.people_text import note_marks
@@ -45,6 +48,8 @@ class ClickResponse(NamedTuple):
     note: str = ""
     """What only this person is told."""
     after: tuple[Effect, ...] = ()
+    sends: bool = False
+    """Whether all that the person gets to see is a message that this sends, so that they are told if it cannot be."""
 
 
 @dataclass(eq=False)
@@ -66,6 +71,8 @@ class ClickHandler:
 
     def __post_init__(self) -> None:
         self._selections = SelectionDrafts(self.asks)
+        # A lock exists for as long as something holds it or waits for it.
+        self._showing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def list_state(self, ask: Ask) -> ListState:
         """Return what people have done to the list of an ask's open question, or of its review."""
@@ -110,7 +117,17 @@ class ClickHandler:
         page = show_in_full.page(view, used.control.verb, used.control.number or 0, self.labels)
         if used.is_helper:
             return ClickResponse(after=(lambda: self.helpers.edit(used.message, page),))
-        return ClickResponse(after=(lambda: self.helpers.send(used.place, page, used.message),))
+        return ClickResponse(after=(lambda: self._show_full(ask, used, page),), sends=True)
+
+    async def _show_full(self, ask: Ask, used: Click, page: Json) -> None:
+        """Show a page in the message that shows it already, if there is one: however often people press, it is one."""
+        key = f"{ask.id}:{SURFACE}:{used.control.verb}"
+        async with self._showing.setdefault(key, asyncio.Lock()):
+            shown = await self.asks.draft(key)
+            if isinstance(shown, str) and await self.helpers.replace(shown, page):
+                return
+            sent = await self.helpers.send(used.place, page, used.message)
+            await self.asks.save_draft(key, sent)
 
     async def respond_to_acted(self, acted: Acted, used: Click) -> ClickResponse:
         """Mark what was typed, and remove the message that asked for it."""
@@ -179,7 +196,8 @@ class ClickHandler:
             case Verb.END_TURN:
                 confirm = private_notes.confirm_end_turn(view_of(ask, self.labels), self.labels)
                 return ClickResponse(
-                    after=(lambda: self.helpers.send(used.place, confirm, used.message),)
+                    after=(lambda: self.helpers.send(used.place, confirm, used.message),),
+                    sends=True,
                 )
             case _:
                 return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND, ask), used)
@@ -206,7 +224,7 @@ class ClickHandler:
             names = await self.names.look_up(view.takers or (), used.place)
             await self.entries.ask_for(used, ask, view, spec, page, selected, names)
 
-        return ClickResponse(after=(ask_for,))
+        return ClickResponse(after=(ask_for,), sends=True)
 
     async def _read_entry(self, ask: Ask, used: Click) -> RequestedAction | ClickResponse:
         view = view_of(ask, self.labels)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from answerback.core.form import AnswerType, OptionKind, Question
+from answerback.core.form import AnswerType, Option, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.presentation.form_inputs import FormLimits
@@ -76,6 +76,10 @@ def _is_listed(question: Question) -> bool:
     return not has_labels(question) or described or OPTIONS.needs_text_list(question)
 
 
+def _is_whole_on_button(option: Option) -> bool:
+    return fits_line(option.label, OPTIONS.button) and not (option.description or "").strip()
+
+
 def page_count(question: Question) -> int:
     return max(1, -(-len(question.options) // PAGE))
 
@@ -87,12 +91,14 @@ def shown_page(prompt: Prompt, state: ListState) -> int:
 
 
 def option_blocks(prompt: Prompt, state: ListState) -> list[TextBlock]:
-    """Return the options of the page as text; none if their buttons say it all."""
+    """Return the options of the page as text, without those whose buttons say it all."""
     question = prompt.question
     if question.answer_type not in _CHOICES or not _is_listed(question):
         return []
     first = shown_page(prompt, state) * PAGE
     page = [*enumerate(question.options)][first : first + PAGE]
+    if has_labels(question):
+        page = [(i, each) for i, each in page if not _is_whole_on_button(each)]
     return [TextBlock(option_line(each), f"{i + 1}. {{}}") for i, each in page]
 
 

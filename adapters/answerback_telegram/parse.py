@@ -158,6 +158,8 @@ class TypedMessage(NamedTuple):
     """The name of the command that it is: never an answer."""
     quoted_at: float | None = None
     """When that message was sent, if it may be a request to type."""
+    replies_to_request: bool = False
+    """Whether that message certainly is a request to type: by its buttons, or because it addresses this person."""
     is_edit: bool = False
     has_files: bool = False
     is_foreign: bool = False
@@ -301,11 +303,20 @@ def parse_typed_message(
         changed_at(message) if is_edit else _time(message.get("date")),
         command,
         _time(quoted.get("date")) if quoted_id and may_be_request else None,
+        (shown is not None and may_be_request) or (is_ours and _addresses(quoted, actor)),
         is_edit,
         has_files,
         bool(message.get("via_bot") or message.get("forward_origin")),
         text_of(message.get("media_group_id")),
     )
+
+
+def _addresses(message: Mapping[str, JsonValue], actor: Actor) -> bool:
+    """Whether a message begins with a mention of a person by their account."""
+    first = object_of(next(iter(list_of(message.get("entities"))), None))
+    link = f"tg://user?id={actor.person.user_id}"
+    mentioned = _id(object_of(first.get("user")).get("id")) == actor.person.user_id
+    return first.get("offset") == 0 and (mentioned or first.get("url") == link)
 
 
 def message_controls(message: Mapping[str, JsonValue]) -> list[Control]:

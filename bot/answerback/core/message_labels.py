@@ -25,6 +25,11 @@ class MessageLabels(FrozenModel):
         "{command} is a command that this bot does not have, and no answer. To answer with a text that begins with a "
         "slash, write a word before it."
     )
+    request_lost: str = (
+        "Your message was not used: what you replied to waits for nothing any more. Press the button below the "
+        "question again, or reply to the question itself."
+    )
+    cannot_write: str = "This needs a message, which could not be sent: {reason}"
     nothing_to_cancel: str = (
         "Nothing waits for a message from you here, so there is nothing to cancel."
     )
