@@ -42,6 +42,12 @@ class CallLimits:
         for name, _, seconds in windows:
             self._counted.setdefault(name, deque()).append(now + seconds)
 
+    def discount(self, windows: Iterable[Window]) -> None:
+        """Take back the last call that was counted: the platform refused it, and so counts it toward nothing."""
+        for name, _, _ in windows:
+            if counted := self._counted.get(name):
+                counted.pop()
+
     def close(self, key: str, seconds: float) -> None:
         """Record that the platform takes none for so long."""
         now = asyncio.get_running_loop().time()

@@ -136,6 +136,7 @@ class TelegramApi:
         except TelegramError as error:
             failure = translate(error, method)
             if counts and isinstance(failure, RateLimitedError):
+                self._limits.discount(windows(chat))
                 self._limits.close(chat, failure.retry_after)
             if failure.code == TOKEN_REFUSED:
                 self._refused(failure)

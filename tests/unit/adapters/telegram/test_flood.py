@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
+from answerback.core.errors import RateLimitedError
 from answerback.service.submission_request import Submission
-from answerback_telegram import limits
+from answerback_telegram import limits, render
+from answerback_telegram.api_client import TelegramApi
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Message
 from tests.unit.adapters.telegram.rig import rig
@@ -46,3 +51,21 @@ async def test_a_flood_of_ticks_is_answered_at_once_and_edits_stay_within_the_li
         await telegram.until(lambda: telegram.chats[at.ann.id].messages)
         assert [status for _, _, status in telegram.log if status == 429] == []
         assert shown.version == most - 1
+
+
+@pytest.mark.rule("TELEGRAM-2")
+async def test_a_call_that_telegram_refused_does_not_count_toward_the_limit() -> None:
+    limit = json.dumps({"ok": False, "parameters": {"retry_after": 0.01}})
+    async with FakeTelegram() as telegram, aiohttp.ClientSession() as http:
+        calls, group = TelegramApi(http, telegram.token, telegram.url), telegram.add_group()
+        message = render.compose(["x"], []) | {"chat_id": str(group.id)}
+        for _ in range(3):
+            telegram.odd_answers["sendMessage"] = [(429, limit)]
+            with pytest.raises(RateLimitedError) as limited:
+                await calls.call("sendMessage", message)
+            await asyncio.sleep(limited.value.retry_after)
+        for _ in range(limits.GROUP_PER_MINUTE):
+            await calls.call("sendMessage", message)
+        with pytest.raises(RateLimitedError):
+            await calls.call("sendMessage", message)
+        assert len(group.messages) == limits.GROUP_PER_MINUTE
