@@ -265,13 +265,14 @@ class TelegramSurface(ChatSurface, SupportsPlaceGroups):
 
     async def _answer(self, click: str, response: ClickResponse) -> None:
         """Answer a click, and do what follows; neither waits for the other, save a moment for what cannot be sent."""
-        note, first = response.note, asyncio.get_running_loop().create_future()
+        first: asyncio.Future[PlatformError | None] = asyncio.get_running_loop().create_future()
         self._background.spawn("follow-up", self._follow_up(response, first))
+        note = response.note
         if response.sends and not note:
             await asyncio.wait([first], timeout=_REFUSAL_SECONDS)
-            refused = first.result() if first.done() else None
-            note = refused and self._labels.cannot_write.format(reason=refused)
-        await self.calls.answer_click(click, click_note(note or ""), alert=bool(note))
+            if first.done() and (refused := first.result()) is not None:
+                note = click_note(self._labels.cannot_write.format(reason=refused))
+        await self.calls.answer_click(click, note, alert=bool(note))
 
     async def _follow_up(
         self, response: ClickResponse, first: asyncio.Future[PlatformError | None] | None = None

@@ -56,8 +56,8 @@ class TelegramPresses:
         request = await self._open(label)
         if request is None:
             return
-        if not text.strip():
-            empty = [b for b in request.buttons if b["text"].endswith(LABELS.none_chosen)]
+        empty = [b for b in request.buttons if b["text"].endswith(LABELS.none_chosen)]
+        if not text.strip() or (text == "null" and empty):  # an empty field of a schema
             await self._click(empty[0], request)
             return
         await self._type_reply(request, text)

@@ -13,6 +13,7 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
+from answerback.presentation.form_spec import native_fields
 from answerback.presentation.sanitize import visible
 from answerback.testing.simulated_people import SimulatedPerson
 from answerback_chat import control_codec
@@ -169,7 +170,9 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
             case AnswerType.TEXT:
                 await self._write(LABELS.answer, str(value))
             case AnswerType.SCHEMA:
-                whole = value["n"] if isinstance(value, dict) and "n" in value else value
+                prompt = view_of(self._ask).prompt
+                by_field = prompt is not None and native_fields(prompt) is not None
+                whole = value["n"] if by_field and isinstance(value, dict) else value
                 await self._write(LABELS.fill_in, json.dumps(whole))
 
     def _option(self, verb: str, index: int) -> dict[str, Any] | None:

@@ -51,7 +51,7 @@ async def test_an_ask_has_one_full_text_however_often_and_by_whom_it_is_asked_fo
         shown, eve = live(at.group, ask), at.telegram.add_user("Eve")
         for user in (at.ann, eve, at.ann):
             await press(at, user, shown, LABELS.details)
-            full = await helper(at, at.group, shown)
+        full = await helper(at, at.group, shown)
         await at.telegram.until(lambda: len(at.telegram.calls("answerCallbackQuery")) == 3)
         await press(at, eve, full, LABELS.close)
         await at.telegram.until(lambda: full.id not in at.group.messages)
