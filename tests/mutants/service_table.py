@@ -51,6 +51,13 @@ SERVICE = (
             ("workers/crashes.py", "crashed.times >= MAX_CRASHES and", "False and"),
         )
     ),
+    # Receipts: an approval without a choice allows nothing.
+    Mutant(
+        f"{_SERVICE}/receipts.py",
+        "by_people and bool(kinds) and",
+        "by_people and",
+        (f"{_UNIT}/service/test_after_receipts.py",),
+    ),
     # Moves: an ask returns from where nobody can be reached.
     Mutant(
         f"{_SERVICE}/service.py",

@@ -15,6 +15,7 @@ import pytest
 
 from answerback.core import walker
 from tests.mutants import confirmations
+from tests.mutants.decisions import Mutate
 from tests.mutants.walks import disagreement
 
 pytestmark = pytest.mark.rule("WALK-17")
@@ -40,77 +41,21 @@ def test_the_walker_has_answers_confirmed() -> None:
     assert confirmations.disagreement(walker) is None
 
 
-class _Mutate(ast.NodeTransformer):
-    """Applies mutation number ``wanted``, and counts all possible ones."""
-
-    def __init__(self, wanted: int) -> None:
-        self.wanted = wanted
-        self.seen = 0
-        self.description = ""
-
-    def _is_wanted(self, node: ast.expr | ast.keyword, change: str) -> bool:
-        self.seen += 1
-        if self.seen - 1 == self.wanted:
-            self.description = f"line {node.lineno}: {ast.unparse(node)} {change}"
-            return True
-        return False
-
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        self.generic_visit(node)
-        flipped = {
-            ast.Is: ast.IsNot,
-            ast.IsNot: ast.Is,
-            ast.Eq: ast.NotEq,
-            ast.NotEq: ast.Eq,
-            ast.In: ast.NotIn,
-        }
-        kind = type(node.ops[0])
-        if kind in flipped and self._is_wanted(node, "flipped"):
-            node.ops = [flipped[kind]()]
-        return node
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        self.generic_visit(node)
-        if self._is_wanted(node, "with and/or swapped"):
-            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        return node
-
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.op, ast.Not) and self._is_wanted(node, "without not"):
-            return node.operand
-        return node
+class _Mutate(Mutate, ast.NodeTransformer):
+    """Changes phases, the state and the table of transitions, too."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         names = [phase.name for phase in walker.Phase]
         if isinstance(node.value, ast.Name) and node.value.id == "Phase" and node.attr in names:
             other = names[(names.index(node.attr) + 1) % len(names)]
-            if self._is_wanted(node, f"becomes Phase.{other}"):
+            if self.is_wanted(node, f"becomes Phase.{other}"):
                 node.attr = other
         return node
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
         self.generic_visit(node)
-        if node.arg in _STATE and self._is_wanted(node, "left out"):
+        if node.arg in _STATE and self.is_wanted(node, "left out"):
             return None
-        return node
-
-    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        self.generic_visit(node)
-        if self._is_wanted(node, "always the first"):
-            return node.body
-        if self._is_wanted(node, "always the second"):
-            return node.orelse
-        return node
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.body[0], ast.Raise):  # an invariant, which nothing breaks
-            return node
-        if self._is_wanted(node.test, "always true"):
-            node.test = ast.Constant(True)
-        elif self._is_wanted(node.test, "never true"):
-            node.test = ast.Constant(False)
         return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
@@ -118,7 +63,7 @@ class _Mutate(ast.NodeTransformer):
         for i, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
             other = node.values[(i + 1) % len(node.values)]
             is_row = isinstance(key, ast.Name) and ast.unparse(value) != ast.unparse(other)
-            if is_row and self._is_wanted(value, "replaced"):
+            if is_row and self.is_wanted(value, "replaced"):
                 node.values[i] = other
                 break
         return node

@@ -144,8 +144,7 @@ class People:
 
     def as_named(self, person: Person) -> Person:
         """Return a person with their name in the directory, if it has one."""
-        name = self.name_of(person)
-        shown = self._display_names.get(name) if name is not None else None
+        shown = self._display_names.get(self.name_of(person) or "")
         return person if shown is None else replace(person, name=shown)
 
     def ids_of(self, person: Person, surface: str) -> tuple[str, ...] | None:

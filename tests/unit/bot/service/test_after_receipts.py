@@ -8,16 +8,19 @@ from typing import Any
 import pytest
 
 from answerback.core.actions import Answer, GrantTerms
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Change, Status, apply_action
+from answerback.core.form import AnswerType, Form, Question
 from answerback.core.granting import RevokeGrant
+from answerback.core.person import Person
 from answerback.core.too_late import TryAgain
 from answerback.ports.claims import Claim
 from answerback.ports.receipt_key import SigningKey, new_private_key
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Acted
 from answerback.service.receipt_checks import check, check_store
-from answerback.service.receipts import consume
+from answerback.service.receipts import consume, is_allowed
 from answerback.service.submission_request import Agent, Route, Routes, Submission
+from answerback.testing.example_asks import new_ask
 from tests.service_support import actor
 from tests.unit.bot.receipt_support import APPROVAL, Signed
 
@@ -90,3 +93,14 @@ async def test_a_process_that_still_has_the_old_key_adds_to_the_same_chain(store
     verdict = await check_store(store, {**old.keys, **new.keys})
     assert (verdict.fault, verdict.lines) == (None, 3)
     assert "not among the keys given" in str((await check_store(store, old.keys)).fault)
+
+
+@pytest.mark.rule("RCPT-7")
+def test_an_approval_without_a_choice_allows_nothing() -> None:
+    form = Form(questions=(Question(id="why", text="Why?", answer_type=AnswerType.TEXT),))
+    by = Person(surface="chat", user_id="U1")
+    ask = new_ask(form=form, request={"dialect": "approval"})
+    answered = apply_action(ask, Answer(value="because"), at=1_001.0, by=by)
+    assert isinstance(answered, Change)
+    assert answered.ask.status is Status.ANSWERED
+    assert not is_allowed(answered.ask)
