@@ -71,6 +71,12 @@ class _Visit:
         """Whether the visitor may answer, or do anything else that is left to be done."""
         return self._is_among(ask.actors, ask)
 
+    def is_theirs(self, ask: Ask) -> bool:
+        """Whether the ask stands in the visitor's inbox, or would if it had not ended."""
+        if self.visitor is not None and self.visitor.is_operator:
+            return True
+        return self._is_among(ask.participants, ask) or self.may_answer(ask)
+
     def without_refused(self, page: AskPage, ask: Ask) -> AskPage:
         """Return a page without the controls that could only refuse this visitor."""
         person, people = self.person, self.people
@@ -322,6 +328,7 @@ class AskPages:
             "here": visit.here,
             "page": page,
             "asked_at": ask.created_at,
+            "is_first": ask.open and ask.form.confirmation is not None and not ask.confirming,
             "answering": visit.may_answer(ask),
             "identified": visit.person is not None,
             "try_again": can_try_again(ask, self._site.now()) and visit.may_answer(ask),
@@ -337,7 +344,8 @@ class AskPages:
         here = self._visitors.link(ask_id, visitor)
         visit = _Visit(ask_id, here, visitor, home, self._site.service.people)
         ask = await self._load(visit)
-        if ask is None:
+        # The id alone opens nothing: unlike a link's digest, it is not secret.
+        if ask is None or not visit.is_theirs(ask):
             return None
         page = await self._rendered(visit, ask)
         return {

@@ -14,6 +14,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
+from answerback.core.headline import headline_of
 from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.push import PushDesk
@@ -21,6 +22,7 @@ from answerback.ports.search import Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, Batch, CommitSubscription
 from answerback.presentation.batch_rows import whole_prompt
+from answerback.presentation.sanitize import one_line
 from answerback_web import history_filters, inbox_view, render, responses
 from answerback_web.ask_page import AskPages
 from answerback_web.inbox_view import GrantRow, SearchForm
@@ -149,7 +151,25 @@ class Inbox:
         if left == 0:
             return responses.see_other(str(self._visitors.inbox_name(visitor)))
         notice = self._site.labels.batch_left.format(count=left)
-        return await self._inbox_page(request, visitor, links, notice=notice)
+        named = await self._name_left(visitor, post.all_values("ask"))
+        return await self._inbox_page(request, visitor, links, notice=notice, left_over=named)
+
+    async def _name_left(self, visitor: Visitor, ticked: Sequence[str]) -> list[str]:
+        """Return what of that which was ticked has not been decided, each with its reason."""
+        labels, named = self._site.labels, []
+        for tick in list(dict.fromkeys(ticked))[:_SAMPLE]:
+            ask_id, _, revision = tick.partition(":")
+            ask = await self._site.service.get(ask_id)
+            link = None if ask is None else await self._asks.open_in_list(visitor, ask_id)
+            if ask is None or link is None or ask.acted_by == visitor.person:
+                continue
+            reason = labels.batch_left_cut
+            if not ask.open:
+                reason = labels.batch_left_ended
+            elif str(ask.revision) != revision:
+                reason = labels.batch_left_changed
+            named.append(reason.format(what=one_line(headline_of(ask.form))))
+        return named
 
     async def _decide_ticked(self, person: Person, post: Post) -> int:
         """Decide about what is ticked; returns how many of those asks are left undecided."""
@@ -184,7 +204,12 @@ class Inbox:
             return self._site.notice_page(404, missing, root=root, home=links.home)
 
     async def _inbox_page(
-        self, request: web.Request, visitor: Visitor, links: _Links, notice: str | None = None
+        self,
+        request: web.Request,
+        visitor: Visitor,
+        links: _Links,
+        notice: str | None = None,
+        left_over: Sequence[str] = (),
     ) -> web.Response:
         after = request.query.get("after")
         results = await self._site.service.list_waiting_for(Actor(visitor.person), after, _PAGE)
@@ -215,6 +240,7 @@ class Inbox:
             ),
             curl=self._curl() if visitor.is_operator else None,
             notice=notice,
+            left_over=left_over,
             opened=opened,
             left=left,
             listed=True,

@@ -104,6 +104,7 @@ _DEFAULTS: Final[dict[str, object]] = {
     "opened": None,
     "listed": False,
     "asked_at": None,
+    "is_first": False,
     "installable": False,
 }
 """Template variables that only some pages set."""

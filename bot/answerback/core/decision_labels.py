@@ -15,6 +15,9 @@ class DecisionLabels(FrozenModel):
     deny_several: str = "Deny several…"
     batch_open: str = "Too long for this list. Open it to allow it."
     batch_selected: str = "{count} selected:"
+    batch_left_ended: str = "{what}: it has ended"
+    batch_left_changed: str = "{what}: it has changed since you ticked it"
+    batch_left_cut: str = "{what}: open it to allow it"
     batch_left: str = "Not decided: {count}. They have changed, or you have to open them."
 
     answered: str = "Answered"

@@ -80,6 +80,7 @@ class Labels(DecisionLabels, MessageLabels):
     review_text: str = "Edit what is wrong, then submit."
     confirm_title: str = "Confirm this?"
     confirm_text: str = "Another person has to confirm what was answered."
+    confirm_first: str = "After you, another person has to confirm this."
     confirm_more: str = "{count} more people have to confirm what was answered."
     confirm_unreachable: str = "Of those who may confirm, {count} cannot be reached."
     confirmed_by: str = "Confirmed by {who}"

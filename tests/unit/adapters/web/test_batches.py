@@ -82,6 +82,8 @@ async def test_what_a_row_does_not_show_whole_is_denied_but_never_allowed(
     page = await press(visitor, page, "allow_once", long, short)
     assert await decisions(shared, long, short) == [[], ["allow"]]
     assert LABELS.batch_left.format(count=1) in page.text
+    headline = long.form.questions[0].text
+    assert LABELS.batch_left_cut.format(what=headline) in page.text
     await press(visitor, page, "deny", long)
     assert await decisions(shared, long) == [["deny"]]
 
@@ -114,6 +116,8 @@ async def test_questions_and_what_others_confirm_have_no_tick_box(
     assert ticks(page) == []
     await press(visitor, page, "allow_once", confirmed)
     assert await decisions(shared, confirmed) == [[]]
+    opened = await visitor.open(f"{INBOX}?open={confirmed.id}")
+    assert LABELS.confirm_first in opened.text, "said before the first person decides"
 
 
 async def test_stale_foreign_and_made_up_ticks_are_left_and_stop_no_other(
@@ -128,6 +132,8 @@ async def test_stale_foreign_and_made_up_ticks_are_left_and_stop_no_other(
     page = await visitor.press(page, ALICES, "allow_once", chosen)
     assert await decisions(shared, mine, his) == [[], []]
     assert LABELS.batch_left.format(count=len(made_up)) in page.text
+    assert LABELS.batch_left_changed.format(what="Run ls") in page.text
+    assert "Run pwd" not in page.text, "nobody reads what is not theirs by its id"
     page = await press(visitor, page, "deny", mine, path=ALICES)
     assert await decisions(shared, mine) == [["deny"]]
     assert ticks(page) == []

@@ -78,6 +78,20 @@ async def test_a_personal_link_opens_a_persons_inbox_and_answers_in_their_name(
     assert asks_in(await far.open("/?key=abp_alice")) == []
 
 
+@pytest.mark.rule("AUTH-14", "WEB-20")
+async def test_an_inbox_opens_nothing_that_is_not_its_persons_by_its_id(
+    shared: Site, far: Reader
+) -> None:
+    bobs = await shared.ask({**TEXT, "text": "Bob's own"}, responders=["bob"])
+    hers = await shared.ask({**TEXT, "text": "For Alice"}, responders=["web:alice"])
+    page = await far.open(f"{ALICES}?open={bobs.id}")
+    assert page.status == 200
+    assert "Bob's own" not in page.text
+    assert 'class="detail"' not in page.markup
+    assert 'class="detail"' in (await far.open(f"{ALICES}?open={hers.id}")).markup
+    assert 'class="detail"' not in (await far.open(f"{ALICES}?open=ask_x")).markup
+
+
 @pytest.mark.rule("WHO-4", "SURFACE-9")
 async def test_a_person_who_was_not_asked_sees_so_and_is_rejected_privately(
     shared: Site, far: Reader
