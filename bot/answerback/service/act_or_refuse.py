@@ -330,7 +330,8 @@ class AskActions:
             return Rejected(RejectReason.INVALID, ask, (problem,))
         by, people = actor.person, self._commits.people
         if isinstance(action, HandOver):
-            return decide_hand_over(ask, action, actor, taker, now, people)
+            surface = self._commits.surfaces.get(ask.destination.surface)
+            return decide_hand_over(ask, action, actor, taker, now, people, surface)
         if isinstance(action, AskBack):
             change = clarification.apply_ask_back(ask, action, at=now, by=by)
         else:

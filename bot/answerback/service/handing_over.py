@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from answerback.core import refusals
-from answerback.core.ask import ANYONE, Ask, Change
+from answerback.core.ask import ANYONE, Ask, Change, Destination
 from answerback.core.handing_over import HandOver, apply_hand_over, ceiling_of, is_collective
 from answerback.core.people import People
 from answerback.core.person import Person
-from answerback.ports.surface import Actor, Rejected, RejectReason
+from answerback.ports.surface import Actor, Rejected, RejectReason, Surface
 from answerback.presentation.responders import missing_groups
 from answerback.service.may_act import NeedsGroups
 from answerback.service.submission_plan import normalize_responders
 
 
 def decide_hand_over(
-    ask: Ask, action: HandOver, actor: Actor, taker: Actor | None, now: float, people: People
+    ask: Ask,
+    action: HandOver,
+    actor: Actor,
+    taker: Actor | None,
+    now: float,
+    people: People,
+    surface: Surface | None,
 ) -> Change | Rejected | NeedsGroups:
     """Decide about handing over an ask on which a person may act.
 
     Args:
+        surface: where it is asked.
         taker: the other person, once it was looked up in which groups they are.
     """
     missing = missing_groups(ask.responders, actor)
@@ -31,8 +38,8 @@ def decide_hand_over(
         return _rejected(ask, refusals.NO_CEILING)
     if (refusal := _refusal(ask, actor, ids, people)) is not None:
         return _rejected(ask, refusal)
-    is_open = ANYONE in ceiling and ask.destination.user is None
-    listed = tuple(each for each in ids if is_open or each in ceiling)
+    known = tuple(each for each in ids if _is_known(each, ask, people, surface))
+    listed = tuple(each for each in ids if each in ceiling or (ANYONE in ceiling and each in known))
     if not listed:
         person = Person(surface=ask.destination.surface, user_id=ids[0])
         named = tuple(each for each in ceiling if each != ANYONE)
@@ -54,6 +61,16 @@ def _refusal(
     if not ids or place.user in ids or not all(_is_other(each, ask, actor, people) for each in ids):
         return refusals.NOT_A_TAKER
     return refusals.STILL_MOVING if place.user is not None and ask.is_moving else None
+
+
+def _is_known(user_id: str, ask: Ask, people: People, surface: Surface | None) -> bool:
+    """Whether an id is that of somebody: in the directory or, in a shared place, as the platform writes ids."""
+    person = Person(surface=ask.destination.surface, user_id=user_id)
+    if people.name_of(person) is not None:
+        return True
+    if surface is None or not surface.live or ask.destination.user is not None:
+        return False
+    return surface.destination_problem(Destination(surface=surface.name, user=user_id)) is None
 
 
 def _is_other(user_id: str, ask: Ask, actor: Actor, people: People) -> bool:

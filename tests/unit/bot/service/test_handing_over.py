@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from answerback.core.actions import Answer, Back
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import Ask, Destination, Status
 from answerback.core.erasure import erase_ask
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.handing_over import HandOver, reminder_recipients
 from answerback.core.labels import Labels
-from answerback.core.people import NOBODY_KNOWN
+from answerback.core.people import NOBODY_KNOWN, People
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.presentation import wording
 from answerback.service.push_rows import push_rows
@@ -179,6 +179,36 @@ async def test_a_direct_message_goes_only_to_somebody_who_is_known(parts: Parts)
     refused = await hand_over(service, ask, "a typing error")
     assert isinstance(refused, Rejected)
     assert [problem.code for problem in refused.problems] == ["responders_forbidden"]
+
+
+@pytest.mark.rule("HANDOVER-2")
+@pytest.mark.parametrize(
+    ("place", "to", "is_given"),
+    [
+        ("chat:C1", "U9", True),
+        ("chat:C1", "nobody", False),
+        ("chat:C1", "person:eve", True),
+        ("chat:@U1", "U9", False),
+        ("chat:@U1", "person:eve", True),
+        ("web", "nobody", False),
+        ("web", "person:eve", True),
+    ],
+)
+async def test_where_anyone_may_answer_only_somebody_who_is_known_gets_it(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, place: str, to: str, is_given: bool
+) -> None:
+    def problem(destination: Destination) -> str | None:
+        user = destination.user
+        return None if user is None or user[0] == "U" else "an id begins with U"
+
+    monkeypatch.setattr(parts.chat, "destination_problem", problem)
+    people = People({"eve": ("chat:X5", "web:eve")})
+    route = Route.model_validate({"to": place, "responders": "anyone"})
+    service = parts.service(routes=Routes("ops", {"ops": route}, people=people))
+    ask = await asked(service)
+    by = actor("U1", surface=ask.destination.surface)
+    done = await service.act(ask.id, HandOver(to=to), by)
+    assert isinstance(done, Acted) is is_given
 
 
 @pytest.mark.rule("HANDOVER-2", "CONFIRM-6")
