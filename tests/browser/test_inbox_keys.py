@@ -142,6 +142,23 @@ async def test_keys_tick_deny_with_a_message_and_list_themselves(
     assert (await web_site.stored(ask)).walk.reply == "a day later"
 
 
+@pytest.mark.parametrize("look", LOOKS[2:], ids=["390", "390x420"])
+async def test_the_next_prompt_is_in_sight_after_a_decision_far_down_the_list(
+    browser: Browser, web_site: Site, look: dict[str, Any]
+) -> None:
+    await commands(web_site, *(f"make t{n}" for n in range(20)))
+    async with tab(browser, **look) as page:
+        await page.goto(web_site.url + INBOX)
+        await settled(page)
+        await page.locator(".entry > a").nth(16).click()
+        await is_open(page, "Run make t16")
+        await page.locator(".detail").get_by_role("button", name="Allow once").click()
+        await is_open(page, "Run make t17")
+        await expect(page.locator(".entry.open")).to_be_in_viewport()
+        deny = page.locator(".detail").get_by_role("button", name="Deny", exact=True)
+        await expect(deny).to_be_in_viewport()
+
+
 @pytest.mark.rule("WEB-21")
 async def test_a_permission_has_two_buttons_and_says_what_each_other_way_does(
     browser: Browser, web_site: Site

@@ -146,13 +146,20 @@
     if (!html) return null;
     swap(html, ["top", "bar", "main"]);
     keepAddress(answer.address, isNew && answer.address !== address);
-    if (isNew) scrollTo(0, 0);
+    if (isNew) scrollToContent();
     prepare();
     focusFirst();
     announce();
     stop();
     follow();
     return answer;
+  }
+
+  // Shows what is open: below its row in a narrow window, where the row goes to the top, or beside the list.
+  function scrollToContent() {
+    const open = document.querySelector(".entry.open");
+    if (!open) scrollTo(0, 0);
+    else open.scrollIntoView({ block: matchMedia("(min-width: 62rem)").matches ? "nearest" : "start" });
   }
 
   // The document that a markup describes; null if it is not a page of ours.
