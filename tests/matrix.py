@@ -44,6 +44,9 @@ PROOFS: Final = {
         "test_nothing_is_focused_or_chosen_on_a_yes_or_no",
         "test_the_context_follows_the_question_and_the_answers_follow_the_context",
     ),
+    "tests/browser/test_inbox_keys.py": (
+        "test_a_permission_has_two_buttons_and_says_what_each_other_way_does",
+    ),
     "tests/browser/test_notifications.py": (
         "test_a_question_that_waits_is_announced_by_its_agent_alone_and_taken_back_when_answered",
     ),
