@@ -36,7 +36,7 @@ PINS := pyproject.toml bot/answerback_client/pyproject.toml manifests/constraint
 	@touch .venv/core.stamp $@
 
 # pytest rewrites the assertions of a file when it first imports it: once here, instead of in each worker.
-TEST_FILES := $(shell find tests -name 'test_*.py' -not -path 'tests/agents/*' -not -path 'tests/recipes/frameworks/*')
+TEST_FILES := $(shell find tests -name 'test_*.py' -not -path 'tests/agents/*' -not -path 'tests/hosts/*' -not -path 'tests/recipes/frameworks/*')
 .venv/tests.stamp: $(TEST_FILES) | venv
 	@printf '%s\n' $? | xargs --max-procs=2 --max-args=250 $(BIN)/python -m pytest --collect-only -qq -p no:cacheprovider > /dev/null || true
 	@touch $@
@@ -58,6 +58,11 @@ test-agents: venv ## Run the tests with real agents and frameworks, installed in
 	@.ci/recipes frameworks
 	@.ci/agents
 	@timeout 1200 $(BIN)/python -m $(PYTEST) --numprocesses=auto --maxprocesses=4 --timeout=300 --durations=5 tests/agents tests/recipes/frameworks $(ARGS)
+
+.PHONY: test-hosts
+test-hosts: venv ## Run every kind of prompt on every real host, with scripted models; takes about half an hour
+	@.ci/agents
+	@$(BIN)/python -m $(PYTEST) --numprocesses=2 -rs tests/hosts $(ARGS)
 
 .PHONY: check
 check: style types imports audit check-unit check-processes check-browser ## Run every check that a change has to pass: what .ci/run runs

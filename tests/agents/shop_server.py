@@ -6,6 +6,7 @@ negotiates a newer one with hosts that have it.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -45,9 +46,11 @@ ASKS: Json = {
         "mode": "url",
         "message": "Pay the invoice",
         "url": "https://pay.example.com/x?e=e1",
-        "elicitationId": "e1",
     },
 }
+
+
+IDS = itertools.count(1)
 
 
 def say(message: Json) -> None:
@@ -69,12 +72,18 @@ def call(request: Json) -> None:
             {
                 "id": f"{name}:{json.dumps(request['id'])}",
                 "method": "elicitation/create",
-                "params": ASKS[name],
+                "params": ask(name),
             }
         )
         return
     Path(given["path"]).write_text(given.get("text", "dropped"))
     result(request["id"], f"Dropped: {given.get('text')}")
+
+
+def ask(name: str) -> Json:
+    """Return what the user is asked; each link has an id of its own."""
+    asked = ASKS[name]
+    return {**asked, "elicitationId": str(next(IDS))} if asked["mode"] == "url" else asked
 
 
 def answered(message: Json) -> None:

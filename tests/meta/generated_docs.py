@@ -15,6 +15,7 @@ from answerback.core import walker
 from answerback.core.refusals import Refusal
 from answerback.service.ask_wire import AskBody, ToolResult
 from tests.documentation.blocks import PAGES, blocks
+from tests.hosts import cells
 from tests.meta.project import RECIPES, ROOT
 
 
@@ -49,6 +50,7 @@ _ENDED = walker.Phase.ANSWERED
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
     "actions": (DOCS / "api.md", transitions),
     "layers": (DOCS / "architecture.md", layers),
+    "hosts": (DOCS / "permission-prompts.md", cells.table),
 }
 
 
