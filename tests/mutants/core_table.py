@@ -14,6 +14,7 @@ _DECIDING = (
     "tests/acceptance/test_chaos_deciding.py"
     "::test_people_decide_together_while_processes_are_killed[sqlite]",
 )
+_UNSEEN = (f"{_UNIT}/api/test_unseen.py",)
 _GRANTS = (f"{_UNIT}/core/test_grants.py",)
 _GRANTS_OF_HOSTS = (f"{_UNIT}/core/test_grants_of_hosts.py",)
 _GRANTS_SERVED = (f"{_UNIT}/api/test_grants.py", f"{_UNIT}/api/test_grants_end.py")
@@ -32,6 +33,19 @@ CORE = (
         "return len(a) == len(b) and all(map(json_equal, a, b))",
         "return all(map(json_equal, a, b))",
         _ANSWERS,
+    ),
+    # What nobody knows is allowed by nobody at once.
+    Mutant(
+        f"{_CORE}/intents.py",
+        "    if allow and question.nothing_known:",
+        "    if False and question.nothing_known:",
+        _UNSEEN,
+    ),
+    Mutant(
+        f"{_CORE}/unseen.py",
+        "if question is None or action.unseen or not question.allows_unseen(action.value):",
+        "if True or question is None:",
+        _UNSEEN,
     ),
     # Asks: an outcome, its revision and what belongs to it.
     Mutant(
