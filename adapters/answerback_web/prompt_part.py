@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from answerback.core.form import MAX_LABEL, MAX_TEXT, AnswerType, OptionKind, Question
 from answerback.core.labels import Labels
+from answerback.core.option_labels import ambiguous_positions
 from answerback.core.schema_field_values import entries_from_value
 from answerback.core.view import Prompt
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
@@ -143,6 +144,7 @@ def _with_choices(
         start = prompt.chosen
         chosen = _option_indexes(question, start if isinstance(start, list) else [start])
         other, other_chosen = prompt.other_text or "", prompt.other_text is not None
+    ambiguous = ambiguous_positions([option.label for option in question.options])
     return replace(
         part,
         choices=tuple(
@@ -154,7 +156,7 @@ def _with_choices(
                 preview=question_context.render_source(option.preview, "markdown", labels)
                 if option.preview
                 else None,
-                key=str(i + 1) if i < limits.NUMBER_KEYS else None,
+                key=str(i + 1) if i < limits.NUMBER_KEYS and i + 1 not in ambiguous else None,
                 recommended=question.has_default
                 and not many
                 and option.value == question.default

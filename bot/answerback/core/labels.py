@@ -323,7 +323,8 @@ class Labels(DecisionLabels, MessageLabels):
         "separated by commas, or use the controls."
     )
     text_ambiguous: str = (
-        "“{text}” can mean more than one thing here, so nothing was chosen. Use the controls."
+        "{text} is ambiguous: it can mean more than one thing here. Nothing was chosen; use the "
+        "controls."
     )
     text_for_schema: str = (
         "You cannot answer this question by typing. Press {fill_in} below the question."

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from answerback.core.form import Option, Question
 from answerback.core.labels import Labels
-from answerback.core.typed_text import fold
+from answerback.core.typed_text import fold, parse_position
 
 
 class ShownOptions(NamedTuple):
@@ -64,6 +64,12 @@ def tell_apart(labels: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
             candidate = f"{label} ({numbers[key]})"
         shown.append(candidate)
     return shown
+
+
+def ambiguous_positions(labels: Sequence[str]) -> set[int]:
+    """Return the positions, counted from 1, whose number is the label of another option."""
+    numbers = {n: i for i, label in enumerate(labels, 1) if (n := parse_position(label))}
+    return {n for n, i in numbers.items() if n <= len(labels) and n != i}
 
 
 def _controls(labels: Labels) -> tuple[str, ...]:

@@ -10,15 +10,19 @@ from typing import Final, NamedTuple
 
 from answerback.core.actions import Action, Answer, Other, Reply
 from answerback.core.ask import Ask
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import AnswerType, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.core.option_labels import means_other, show_options
 from answerback.core.typed_text import (
+    DENIALS,
+    NO,
+    YES,
     fold,
     is_blank,
     is_only_numbers,
     parse_position,
     plain,
+    plain_word,
     split_list,
 )
 
@@ -90,7 +94,8 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
     """Parse ``text`` as an action on the open question of ``ask``.
 
     A text question takes any text; a boolean takes yes, no or its buttons' labels; a select takes the label or the
-    number of an option; a multi-select takes a list of these. A text that names no option and is not a number is
+    number of an option, and a permission a plain word that denies; a multi-select takes a list of labels and numbers.
+    Where a label and a number disagree, the text is ambiguous. A text that names no option and is not a number is
     "Something else…" or the free-text reply, in the dialects that have them. Schema questions cannot be answered by
     typing.
     """
@@ -114,10 +119,10 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
 
 
 def _boolean(text: str, question: Question, labels: Labels) -> Answer | UnclearText:
-    folded = fold(text)
+    written = {fold(text), plain_word(text)}
     yes_label, no_label = labels.yes_no(consent=question.consent)
-    yes = folded in {fold(yes_label), "yes"}
-    no = folded in {fold(no_label), "no"}
+    yes = not written.isdisjoint(YES | {fold(yes_label)})
+    no = not written.isdisjoint(NO | {fold(no_label)})
     if yes == no:
         return UnclearText(labels.text_for_boolean.format(yes=yes_label, no=no_label))
     return Answer(value=yes)
@@ -142,10 +147,10 @@ class _OptionNames:
         """The numbers of list items that the labels consist of."""
 
     def find(self, text: str) -> list[int]:
-        """Return the indexes of the options that a plain text can name. A label counts before a number."""
+        """Return the indexes of the options that a plain text can name: by their label, and by their number."""
         exact = [i for i, names in enumerate(self._labels) if text in names]
         items = split_list(text)
-        return exact or self.find_labels(items) or self.find_items(items)
+        return _together(exact or self.find_labels(items), self._numbered(items))
 
     def find_labels(self, items: tuple[str, ...]) -> list[int]:
         """Return the indexes of the options whose label consists of these list items."""
@@ -155,11 +160,17 @@ class _OptionNames:
         return [i for i in named if items in self._items[i]] or named
 
     def find_items(self, items: tuple[str, ...]) -> list[int]:
-        """Return the indexes of the options that these list items name, by their label or else by their number."""
-        if (named := self.find_labels(items)) or len(items) != 1:
-            return named
-        number = parse_position(items[0])
+        """Return the indexes of the options that these list items name, by their label and by their number."""
+        return _together(self.find_labels(items), self._numbered(items))
+
+    def _numbered(self, items: tuple[str, ...]) -> list[int]:
+        number = parse_position(items[0]) if len(items) == 1 else None
         return [number - 1] if number and number <= len(self._labels) else []
+
+
+def _together(*found: list[int]) -> list[int]:
+    """Return each of the indexes once: where a label and a number disagree, there are several."""
+    return list(dict.fromkeys(i for each in found for i in each))
 
 
 def _select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | UnclearText:
@@ -169,6 +180,9 @@ def _select(ask: Ask, question: Question, text: str, labels: Labels) -> Action |
         return _ambiguous(stripped, labels)
     if indexes:
         return Answer(value=names.options[indexes[0]].value)
+    deny = question.sole_option(OptionKind.DENY)
+    if deny is not None and plain_word(text) in DENIALS:
+        return Answer(value=deny.value)
     return _free_text(ask, question, text, labels) or UnclearText(labels.text_for_select)
 
 
@@ -176,8 +190,7 @@ def _multi_select(ask: Ask, question: Question, text: str, labels: Labels) -> Ac
     names, stripped = _OptionNames(question, labels), text.strip()
     items = split_list(plain(stripped))
     if 0 < len(items) <= _MAX_ITEMS:
-        readings = _readings(names.find_labels, names.lengths, items)
-        readings = readings or _readings(names.find_items, names.lengths, items)
+        readings = _readings(names.find_items, names.lengths, items)
         if len(readings) > 1:
             return _ambiguous(stripped, labels)
         if readings:

@@ -12,6 +12,10 @@ _SEPARATORS: Final = re.compile(r"[,，﹐､、،;；\n\r\u2028\u2029]")
 _EMOJI_KEY: Final = re.compile("([0-9])\ufe0f?\u20e3")
 _TEN: Final = "\U0001f51f"
 _NUMBER: Final = re.compile(r"#?\s*\(?(?P<sign>[+-]?)(?P<digits>\d+)(?P<fraction>\.\d+)?[.)]*")
+YES: Final = frozenset({"y", "yes"})
+NO: Final = frozenset({"n", "no"})
+DENIALS: Final = frozenset({"no", "nope", "stop", "cancel", "deny"})
+"""Words that deny a permission, unless an option is called so. None allows one: that takes a label or a number."""
 _MAX_DIGITS: Final = 6
 """No question has as many options as a longer number says."""
 
@@ -33,6 +37,11 @@ def is_blank(text: str) -> bool:
 def fold(text: str) -> str:
     """Return a text such that two texts that people take for the same are equal."""
     return " ".join(plain(text).casefold().replace("’", "'").split())
+
+
+def plain_word(text: str) -> str:
+    """Return a folded text without a full stop at its end."""
+    return fold(text).removesuffix(".").rstrip()
 
 
 def split_list(text: str) -> tuple[str, ...]:

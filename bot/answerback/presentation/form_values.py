@@ -21,7 +21,7 @@ from answerback.core.intents import ResolvedAction
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer, value_from_entries
 from answerback.core.schema_fields import Field, FieldKind
 from answerback.core.too_late import TryAgain
-from answerback.core.typed_text import is_blank
+from answerback.core.typed_text import is_blank, parse_position
 from answerback.core.view import Prompt
 from answerback.presentation.divided_texts import join_texts
 from answerback.presentation.form_inputs import Input, InputKind
@@ -45,8 +45,8 @@ def read_form(
         return _read_choice_with_note(spec, values, prompt.question)
     first, text = spec.inputs[0], _last_text(spec, values)
     if first.kind is InputKind.PERSON:
-        index = _typed_choice([choice.label for choice in first.choices], text)
-        text = text if index is None else first.choices[index].label
+        found = _typed_choices([choice.label for choice in first.choices], text)
+        text = first.choices[found[0]].label if len(found) == 1 else text
     action = action_from_text(spec.entry, text)
     if isinstance(action, Problem):
         return (action,)
@@ -175,11 +175,13 @@ def _chosen(first: Input, values: FormValues, prefix: str, pointer: str) -> list
         return _indexes(values.get(first.id))
     chosen: list[int] = []
     for line in filter(str.strip, join_texts(values).get(first.position, "").split("\n")):
-        index = _typed_choice([choice.label for choice in first.choices], line)
-        if index is None:
-            message = f'{prefix}"{line.strip()}" is not one of the choices; type the number or the text of one.'
+        found = _typed_choices([choice.label for choice in first.choices], line)
+        if len(found) != 1:
+            why = "is ambiguous: it is the text of one choice and the number of another"
+            what = why if found else "is not one of the choices; type the number or the text of one"
+            message = f'{prefix}"{line.strip()}" {what}.'
             return Problem(pointer=pointer, code="unknown_value", message=message)
-        chosen.append(index)
+        chosen += found
     return chosen
 
 
@@ -187,12 +189,12 @@ def _indexes(entry: FieldEntry) -> list[int]:
     return entry if isinstance(entry, list) else []
 
 
-def _typed_choice(labels: Sequence[str], line: str) -> int | None:
+def _typed_choices(labels: Sequence[str], line: str) -> list[int]:
+    """Return the indexes of the choices that a line names: by label and by number, each once."""
     wanted = one_line(line).casefold()
-    for i, label in enumerate(labels):
-        if label.casefold() == wanted:
-            return i
+    named = [i for i, label in enumerate(labels) if label.casefold() == wanted][:1]
     number = _NUMBER.fullmatch(line)
-    if number and 1 <= int(number[1]) <= len(labels):
-        return int(number[1]) - 1
-    return None
+    if named and parse_position(line) is None:  # the number is part of the label
+        return named
+    numbered = [int(number[1]) - 1] if number and 1 <= int(number[1]) <= len(labels) else []
+    return list(dict.fromkeys([*named, *numbered]))

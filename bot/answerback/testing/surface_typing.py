@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.ask import Ask, Destination, Escalation
 from answerback.core.escalation import escalate
-from answerback.core.form import Form, Question
+from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.ports.surface import Acted
 from answerback.testing.simulated_people import (
@@ -26,7 +26,18 @@ from answerback.testing.surface_clicks import (
     create_viewed_ask,
     wait_for_steps,
 )
-from answerback.testing.surface_questions import AGAIN, GO, QUOTED, TYPED_ANSWERS, WHICH, WHY
+from answerback.testing.surface_questions import (
+    AGAIN,
+    ALLOW,
+    DENY,
+    GO,
+    NUMBERED,
+    QUOTED,
+    TYPED_ANSWERS,
+    WHERE,
+    WHICH,
+    WHY,
+)
 
 _LABELS: Final = Labels()
 
@@ -44,6 +55,8 @@ class TypedAnswersContract:
             *TYPED_ANSWERS,
             (WHICH, "a\nc", ["a", "c"]),
             (GO, "no", False),
+            (GO, "Y.", True),
+            (GO, "n", False),
         ],
     )
     async def test_a_typed_message_answers_the_open_question(
@@ -94,6 +107,35 @@ class TypedAnswersContract:
         assert await ada.type_message("no")
         assert len(await ada.refusals(2)) == 2
         assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
+
+    @pytest.mark.rule("TYPED-11")
+    @pytest.mark.parametrize(
+        ("question", "text"),
+        [
+            (NUMBERED, "2"),
+            (NUMBERED.model_copy(update={"answer_type": AnswerType.MULTI_SELECT}), "8, 2"),
+        ],
+        ids=["one", "several"],
+    )
+    async def test_where_a_label_and_a_number_disagree_nothing_is_taken(
+        self, stage: Stage, ada: HasTypedAnswers, question: Question, text: str
+    ) -> None:
+        ask = await create_viewed_ask(stage, [question], ada)
+        assert not await ada.type_message(text)
+        assert f"{text} is ambiguous" in (await ada.refusals(1))[-1]
+        await wait_for_steps(stage, ask, ada, after=0)
+
+    @pytest.mark.rule("TYPED-15")
+    @pytest.mark.parametrize("text", ["No.", "stop", "yes", "ok"])
+    async def test_plain_words_deny_a_permission_and_none_allows_it(
+        self, stage: Stage, ada: HasTypedAnswers, text: str
+    ) -> None:
+        question = WHERE.model_copy(update={"options": (ALLOW, DENY)})
+        ask = await create_viewed_ask(stage, [question, AGAIN], ada)
+        denies = text in {"No.", "stop"}
+        assert await ada.type_message(text) is denies
+        answered = await wait_for_steps(stage, ask, ada, after=int(denies))
+        assert answered_values(answered) == (["deny"] if denies else [])
 
     @pytest.mark.rule("FORM-11", "TYPED-7")
     @pytest.mark.parametrize("text", ["\u200b", "\u2060\u3164"])

@@ -10,9 +10,18 @@ from pydantic import JsonValue
 from answerback.cli.ask_output import get_dicts
 from answerback.cli.terminal import people_text, question_context
 from answerback.cli.terminal.line_input import PressedKey
+from answerback.core.form import AnswerType, OptionKind
 from answerback.core.labels import Labels
 from answerback.core.option_labels import means_other
-from answerback.core.typed_text import fold, parse_position, split_list
+from answerback.core.typed_text import (
+    DENIALS,
+    NO,
+    YES,
+    fold,
+    parse_position,
+    plain_word,
+    split_list,
+)
 from answerback.presentation.sanitize import one_line
 
 Json: TypeAlias = Mapping[str, JsonValue]
@@ -168,17 +177,30 @@ def repeat_answer(prompt: Json) -> Action:
     return again | {"value": value[:-1]} if isinstance(value, list) else again
 
 
-def match_key(line: str, keys: Keys) -> str:
-    """Match a line to a choice's full words, or else to a key; returns the key, or what is wrong with the line."""
+def plain_words(prompt: Json) -> Mapping[str, str]:
+    """The words that mean a key, unless a choice is called so: yes and no, and those that deny a permission."""
+    if prompt["answer_type"] == AnswerType.BOOLEAN:
+        return {**dict.fromkeys(YES, "y"), **dict.fromkeys(NO, "n")}
+    kinds = [each.get("kind") for each in get_dicts(prompt, "options")]
+    is_certain = kinds.count(OptionKind.DENY) == 1
+    return dict.fromkeys(DENIALS, str(kinds.index(OptionKind.DENY) + 1)) if is_certain else {}
+
+
+def match_key(line: str, keys: Keys, synonyms: Mapping[str, str] | None = None) -> str:
+    """Match a line to a choice's full words, a key or a plain word; return the key, or what is wrong with the line."""
     named = [key for key, choice in keys.items() if fold(choice.text) == fold(line)]
     named = [key for key in named if keys[key].text == line] or named
     number = str(parse_position(line))
+    if number in keys and set(named) - {number}:
+        return f"{line} is ambiguous: it is a choice, and the number of another. Enter the number of the one you mean."
     if line in keys and number not in keys and set(named) - {line}:
         text = keys[line].text
         return f"{line} is ambiguous: it is a choice, and also means {text}. Enter the choice's number, or {text}."
     if named:
         return named[0] if len(named) == 1 else _wrong(line, keys)
     key = number if number in keys else line
+    if key not in keys:
+        key = (synonyms or {}).get(plain_word(line), key)
     return key if key in keys else _wrong(line, keys)
 
 

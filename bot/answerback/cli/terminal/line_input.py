@@ -57,7 +57,7 @@ FragmentsFactory = Callable[[], StyleAndTextTuples]
 
 
 class Checklist(Protocol):
-    """A list of checkboxes that can be ticked while the line below it is empty."""
+    """A list in which keys move, and may tick boxes, while the line below it is empty."""
 
     def fragments(self) -> StyleAndTextTuples:
         """The list in its current state."""
@@ -140,8 +140,8 @@ class PipedInput:
     async def read_line(
         self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
     ) -> str | PressedKey:
-        if checklist is not None:
-            self._say(checklist.plain())
+        if checklist is not None and (text := checklist.plain()):
+            self._say(text)
         return self._line()
 
     async def read_text(self, text: str, start: str) -> str | None:

@@ -7,17 +7,17 @@ sequences in texts from an agent are made visible before printing, so that none 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from pydantic import JsonValue
 
-from answerback.cli.ask_output import get_dicts
-from answerback.cli.terminal import answer_keys, people_text, question_context
+from answerback.cli.terminal import answer_keys, prompt_heading, question_context
 from answerback.cli.terminal.answer_keys import ANSWER, Action, Choice, Json, Keys, Moves, match_key
+from answerback.cli.terminal.choice_pointer import ChoicePointer
 from answerback.cli.terminal.line_input import LineInput, PressedKey, TerminalInput
 from answerback.cli.terminal.multi_select import Selection, start_selection
-from answerback.cli.terminal.terminal_output import Fragments, print_lines, text_line
+from answerback.cli.terminal.terminal_output import BOLD, DIM, print_lines, text_line
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
 from answerback.core.json_schema.skeleton import default_of, skeleton
@@ -27,8 +27,6 @@ from answerback.core.typed_text import is_blank
 from answerback.presentation.sanitize import as_json, one_line, quoted
 from answerback.presentation.wording import end_turn_text, sentence
 
-_BOLD: Final = "bold"
-_DIM: Final = "fg:ansibrightblack"
 _ERROR: Final = "fg:ansired bold"
 _AGAIN: Final[Action] = {}
 """A marker: nothing was done, so prompt again."""
@@ -39,6 +37,13 @@ _WRITE: Final = "write"
 def _answer_type(prompt: Json) -> AnswerType | None:
     """The type of the answer to a prompt's question; None for a review."""
     return AnswerType(str(prompt["answer_type"])) if prompt["kind"] == "question" else None
+
+
+def _pointer(prompt: Json, keys: Keys, default: str | None) -> ChoicePointer | None:
+    """The pointer of a single choice; None for another prompt."""
+    if _answer_type(prompt) is not AnswerType.SELECT:
+        return None
+    return ChoicePointer([(key, choice.text) for key, choice in keys.items()], default)
 
 
 class TerminalPrompter:
@@ -122,39 +127,19 @@ class TerminalPrompter:
 
     def _print_heading(self, ask: Json, prompt: Json) -> None:
         self._ask, self._asker = ask, one_line(str(ask["asked_by"]))
-        print_lines(self._heading(ask, prompt))
+        print_lines(
+            prompt_heading.render(
+                ask, prompt, self._asker, self.labels, is_first=not self._has_started
+            )
+        )
         self._has_started = True
-
-    def _heading(self, ask: Json, prompt: Json) -> Iterator[Fragments]:
-        """What is shown above the choices: who asks, the earlier answers, the context and the question."""
-        labels = self.labels
-        yield []
-        asks = labels.asks if ask["waiting"] else labels.asked_unattended
-        yield text_line(sentence(asks, self._asker, labels), _DIM)
-        if audience := people_text.audience(ask, labels):
-            yield text_line(audience, _DIM)
-        if prompt["kind"] == "question" and not self._has_started:
-            earlier = answer_keys.earlier_answers(ask, prompt, labels)
-            yield from (text_line(line, _DIM) for line in earlier)
-        for option in get_dicts(prompt, "options"):
-            if option.get("preview"):
-                yield text_line(f"{option['label']}:", _DIM)
-                yield text_line(str(option["preview"]))
-        if prompt.get("context"):
-            yield from question_context.render_context(prompt)
-            yield []
-        tag = question_context.header_of(prompt)
-        header = f"{tag.short}: " if tag else ""
-        progress = f"{prompt['progress']} " if prompt["progress"] else ""
-        yield text_line(f"{progress}{header}{people_text.title(ask, prompt, labels)}", _BOLD)
-        yield from question_context.render_below_question(prompt, self._asker, labels)
 
     def _boolean_keys(self, prompt: Json) -> Keys:
         labels, prefill = self.labels, prompt["prefill"]
         if isinstance(prefill, bool):
             # In words, and not as a default for Enter: a yes/no question never has a preselected answer.
             yes, no = labels.yes_no(consent=prompt["consent"] is True)
-            self.print_line(labels.prefilled.format(text=yes if prefill else no), _DIM)
+            self.print_line(labels.prefilled.format(text=yes if prefill else no), DIM)
         return answer_keys.boolean_keys(prompt, labels)
 
     def _review_keys(self, ask: Json, prompt: Json) -> Keys:
@@ -179,19 +164,33 @@ class TerminalPrompter:
         all_keys = {**keys, **self._control_keys(prompt)}
         while True:
             self._print_choices(all_keys, default)
-            done = await self._follow(prompt, await self._read_choice(all_keys, default, moves))
+            chosen = await self._read_choice(
+                all_keys,
+                default,
+                moves,
+                synonyms=answer_keys.plain_words(prompt),
+                pointer=_pointer(prompt, keys, default),
+            )
+            done = await self._follow(prompt, chosen)
             if done is not _AGAIN:
                 return done
 
     async def _read_choice(
-        self, keys: Keys, default: str | None = None, moves: Moves | None = None
+        self,
+        keys: Keys,
+        default: str | None = None,
+        moves: Moves | None = None,
+        *,
+        synonyms: Mapping[str, str] | None = None,
+        pointer: ChoicePointer | None = None,
     ) -> Action | str:
         """Read a line, or a key that moves, and return its choice; a line that matches none is reported."""
         while True:
-            entered = await self._lines.read_line(moves or ())
+            entered = await self._lines.read_line(moves or (), pointer)
             if isinstance(entered, PressedKey):
                 return (moves or {}).get(entered, _MENU)
-            key = match_key(entered.strip() or default or "", keys)
+            pointed = pointer.key if pointer else None
+            key = match_key(entered.strip() or pointed or default or "", keys, synonyms)
             if key in keys:
                 return keys[key].to
             self.print_error(key)
@@ -241,7 +240,7 @@ class TerminalPrompter:
         return await self._read_for("hand_over", "to", hint, self.labels.hand_over_label)
 
     async def _read_for(self, action: str, field: str, hint: str, label: str) -> Action:
-        self.print_line(hint, _DIM)
+        self.print_line(hint, DIM)
         text = (await self._lines.read_text(label, "") or "").strip()
         return _AGAIN if is_blank(text) else {"action": action, field: text}
 
@@ -250,7 +249,7 @@ class TerminalPrompter:
         return await self._lines.read_text("Your message (optional)", "")
 
     async def _read_reply(self) -> Action:
-        self.print_line(sentence(self.labels.reply_hint, self._asker, self.labels), _DIM)
+        self.print_line(sentence(self.labels.reply_hint, self._asker, self.labels), DIM)
         text = await self._lines.read_text("Your reply (optional)", "")
         if text is None or not is_blank(text):
             return _AGAIN if text is None else {"action": "reply", "text": text}
@@ -264,7 +263,7 @@ class TerminalPrompter:
         return {"action": "end_turn"} if sure else _AGAIN
 
     async def _confirm(self, question: str) -> bool:
-        self.print_line(f"{question} (y/n)", _BOLD)
+        self.print_line(f"{question} (y/n)", BOLD)
         yes, no = self.labels.yes, self.labels.no
         return await self._read_choice({"y": Choice(yes, "yes"), "n": Choice(no, "no")}) == "yes"
 
@@ -280,7 +279,7 @@ class TerminalPrompter:
     async def _multi_select(self, prompt: Json, refused: Json, moves: Moves) -> Action | None:
         selection, controls = self._selection(prompt, refused), self._control_keys(prompt)
         while True:
-            self.print_line("Space or numbers tick boxes, Enter answers, Esc opens the menu", _DIM)
+            self.print_line("Space or numbers tick boxes, Enter answers, Esc opens the menu", DIM)
             entered = await self._lines.read_line(moves, selection)
             if entered is PressedKey.OTHER or (
                 entered == "" and selection.is_at_other and not selection.other_text
@@ -375,10 +374,10 @@ class TerminalPrompter:
 
     async def _edit_json(self, prompt: Json, start: str) -> Action:
         """Read a JSON answer from the editor; `_AGAIN` if the person gives up."""
-        self.print_line(f"{self.labels.answer_schema}\n{as_json(prompt['schema'])}", _DIM)
+        self.print_line(f"{self.labels.answer_schema}\n{as_json(prompt['schema'])}", DIM)
         shape = skeleton(prompt["schema"])
         if not start and shape is not None:
-            self.print_line(self.labels.json_shape.format(shape=quoted(shape)), _DIM)
+            self.print_line(self.labels.json_shape.format(shape=quoted(shape)), DIM)
         text = start and f"{start}\n"
         while True:
             edited = await self._lines.edit_text(text)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from prompt_toolkit import print_formatted_text
 from prompt_toolkit.formatted_text import FormattedText
 
 from answerback.presentation.sanitize import visible
 
+BOLD: Final = "bold"
+DIM: Final = "fg:ansibrightblack"
 Fragments: TypeAlias = list[tuple[str, str]]
 """A line in the form that prompt_toolkit takes: styles and texts."""
 

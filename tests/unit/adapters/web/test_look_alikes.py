@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from answerback.core.errors import InvalidCallError
+from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from tests.browser.site import Site
 from tests.unit.adapters.web.examples import CLAUDE, REVIEWED, TEXT, path, value
 from tests.unit.adapters.web.reader import Document, Reader
+from tests.unit.adapters.web.test_render_and_parse import ask_of, shown
 
 LABELS = Labels()
 
@@ -140,3 +143,17 @@ async def test_every_absolute_time_of_a_page_is_local_to_its_reader(
     assert len(times) >= 4
     assert {attrs.get("class") for attrs in times} == {"local"}
     assert page.text.count(" UTC") == len(times)
+
+
+@pytest.mark.rule("TYPED-11")
+@pytest.mark.parametrize(
+    ("labels", "keys"),
+    [(["2", "4", "8"], ["1", "3"]), (["1", "2", "3"], ["1", "2", "3"]), (["b", "a"], ["1", "2"])],
+)
+def test_a_number_that_is_another_options_name_is_no_key(
+    labels: list[str], keys: list[str]
+) -> None:
+    options = tuple(Option(value=each, label=each) for each in labels)
+    question = Question(id="q", text="Which?", answer_type=AnswerType.SELECT, options=options)
+    markup = shown(ask_of(Form(questions=(question,)))).markup
+    assert re.findall(r"<kbd[^>]*>(\d)</kbd>", markup) == keys

@@ -13,6 +13,7 @@ from answerback.core.actions import Action, Answer, Other, Reply
 from answerback.core.asides import QuestionOpening
 from answerback.core.ask import Ask, Destination, Reason, Request, Status, end_ask
 from answerback.core.confirmation import ConfirmationRule
+from answerback.core.form import OptionKind
 from answerback.core.labels import Labels
 from answerback.core.typed_answers import (
     UnclearText,
@@ -24,6 +25,7 @@ from answerback.core.typed_answers import (
 from answerback.core.walker import Phase, Walk, start, step
 from answerback.dialects import registry
 from tests.timing import seconds
+from tests.unit.cases import read_case
 
 
 def asked(name: str, arguments: dict[str, Any]) -> Ask:
@@ -98,10 +100,12 @@ MANY = [f"Option {n}, with a comma" for n in range(1, 1001)]
         (CLAUDE, "red", Answer(value="Red")),
         (CLAUDE, "Green", Other(text="Green")),
         (CLAUDE, "8080/tcp", Other(text="8080/tcp")),
-        (single("select", "2", "1"), "1", Answer(value="1")),
+        (single("select", "1", "2"), "1", Answer(value="1")),
+        (single("select", "2", "4", "8"), "8", Answer(value="8")),
+        (single("select", "2", "4", "8"), "3", Answer(value="8")),
         (single("select", "½", "b"), "½", Answer(value="½")),
-        (single("multi_select", "3", "Red", "Blue"), "3, red", Answer(value=["3", "Red"])),
-        (single("multi_select", "1, 2", "b", "c"), "1, 2", Answer(value=["1, 2"])),
+        (single("multi_select", "5", "Red", "Blue"), "5, red", Answer(value=["5", "Red"])),
+        (single("multi_select", "1, 9", "b", "c"), "1, 9", Answer(value=["1, 9"])),
         (single("multi_select", "a", "A"), "A", Answer(value=["A"])),
         (single("multi_select", ",", "b"), "b", Answer(value=["b"])),
         (single("select", ",", "b"), ",", Answer(value=",")),
@@ -123,7 +127,12 @@ def test_typed_text_is_parsed_as_an_action(ask: Ask, text: str, expected: Action
     [
         (single("text"), "   ", "has no text"),
         (single("boolean"), "yes please", "takes Yes or No"),
-        (single("boolean"), "y", "takes Yes or No"),
+        (single("boolean"), "yep", "takes Yes or No"),
+        (single("select", "2", "4", "8"), "2", "2 is ambiguous"),
+        (single("select", "2", "1"), "1", "1 is ambiguous"),
+        (single("multi_select", "2", "4", "8"), "2, 8", "2, 8 is ambiguous"),
+        (single("multi_select", "3", "Red", "Blue"), "3, red", "can mean more than one thing"),
+        (single("multi_select", "1, 2", "b", "c"), "1, 2", "can mean more than one thing"),
         (single("select", "Red", "Blue"), "3", "none of the options"),
         (single("select", "Red", "Blue"), "0", "none of the options"),
         (single("select", "Red"), "9" * 30, "none of the options"),
@@ -290,3 +299,72 @@ def test_an_ask_looked_open_between_its_post_and_the_update_after_its_end(
     ask: Ask, at: float, looked_open: bool
 ) -> None:
     assert may_have_looked_open(ask, at) == looked_open
+
+
+APPROVALS: dict[str, Ask] = {
+    "claude": asked("PermissionRequest", {"tool_name": "Bash", "tool_input": {"command": "ls"}}),
+    "also for good": asked(
+        "session/request_permission",
+        {
+            "toolCall": {"title": "ls", "kind": "execute", "rawInput": {"command": "ls"}},
+            "options": [
+                {"optionId": "no", "name": "Keep it", "kind": "reject_once"},
+                {"optionId": "never", "name": "Never", "kind": "reject_always"},
+                {"optionId": "go", "name": "Go", "kind": "allow_once"},
+            ],
+        },
+    ),
+}
+
+
+@pytest.mark.rule("TYPED-15")
+@pytest.mark.parametrize("name", APPROVALS)
+@pytest.mark.parametrize("text", ["no", "No.", "nope", "STOP", "cancel.", "Deny", "ＮＯ"])
+def test_a_plain_word_denies_a_permission(name: str, text: str) -> None:
+    ask = APPROVALS[name]
+    assert ask.question is not None
+    deny = ask.question.sole_option(OptionKind.DENY)
+    assert deny is not None
+    assert parse_typed_answer(ask, text, LABELS) == Answer(value=deny.value)
+
+
+@pytest.mark.rule("TYPED-15")
+def test_only_a_label_or_a_number_allows() -> None:
+    found = read_case("typed-no-on-an-approval")["input"]
+    ask = asked(found["ask"]["name"], found["ask"]["arguments"])
+    for text in found["typed"]:
+        parsed = parse_typed_answer(ask, text, LABELS)
+        denies = text.casefold().rstrip(".") in {"no", "nope", "stop", "cancel", "deny"}
+        assert (parsed == Answer(value="deny")) is denies, text
+        assert denies or isinstance(parsed, UnclearText), text
+    for text in ("y", "yes", "ok.", "allow", "approve", "👍", "/stop", "no way", "no, later"):
+        assert isinstance(parse_typed_answer(ask, text, LABELS), UnclearText), text
+    for text in ("1", "allow once"):
+        assert parse_typed_answer(ask, text, LABELS) == Answer(value="allow")
+
+
+@pytest.mark.rule("TYPED-15")
+def test_an_options_own_label_goes_before_a_plain_word() -> None:
+    options = [
+        {"optionId": "a", "name": "Stop", "kind": "allow_once"},
+        {"optionId": "b", "name": "Go on", "kind": "reject_once"},
+    ]
+    call = {"toolCall": {"title": "ls", "kind": "execute", "rawInput": {"command": "ls"}}}
+    ask = asked("session/request_permission", {**call, "options": options})
+    assert parse_typed_answer(ask, "stop", LABELS) == Answer(value="a")
+    assert parse_typed_answer(ask, "no", LABELS) == Answer(value="b")
+    two = [*options, {"optionId": "c", "name": "Not now", "kind": "reject_once"}]
+    ask = asked("session/request_permission", {**call, "options": two})
+    assert isinstance(parse_typed_answer(ask, "no", LABELS), UnclearText), "two deny"
+    assert isinstance(parse_typed_answer(single("select", "A", "B"), "no", LABELS), UnclearText)
+
+
+@pytest.mark.rule("TYPED-2")
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("y", True), ("Y.", True), ("yes.", True), ("n", False), ("No.", False), ("NO", False)],
+)
+def test_yes_and_no_may_be_short_and_end_in_a_full_stop(text: str, value: bool) -> None:
+    assert parse_typed_answer(single("boolean"), text, LABELS) == Answer(value=value)
+    for unclear in ("yep", "nope", "👍", "y..", "yn"):
+        assert isinstance(parse_typed_answer(single("boolean"), unclear, LABELS), UnclearText)

@@ -12,6 +12,7 @@ import pytest
 from prompt_toolkit.document import Document
 from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.layout.processors import TransformationInput
+from pydantic import JsonValue
 
 from answerback.cli.terminal.answer_keys import moves
 from answerback.cli.terminal.line_input import PipedInput, PressedKey, _Visible
@@ -78,6 +79,68 @@ async def test_a_line_means_the_same_as_a_typed_message(
     done = await terminal.walked(await terminal.asked(call), keys)
     expected = [labels[each] for each in value] if isinstance(value, list) else labels[value]
     assert done.answers == {"q": expected}
+
+
+PERMISSION: dict[str, JsonValue] = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+
+
+@pytest.mark.rule("TYPED-15")
+@pytest.mark.parametrize("line", ["no", "No.", "nope", "STOP", "cancel"])
+async def test_a_plain_word_denies_a_permission(terminal: Terminal, line: str) -> None:
+    ask = await terminal.client.submit("PermissionRequest", {**PERMISSION})
+    done = await terminal.walked(ask, f"yes\rok\r{line}\r")
+    assert done.answers == {"decision": "deny"}
+    assert "yes is not one of the choices" in terminal.screen.text
+
+
+@pytest.mark.rule("TYPED-2")
+@pytest.mark.parametrize(("line", "value"), [("yes.", True), ("Y.", True), ("No.", False)])
+async def test_yes_and_no_may_end_in_a_full_stop(
+    terminal: Terminal, line: str, value: bool
+) -> None:
+    done = await terminal.walked(await terminal.asked(question("boolean")), f"{line}\r")
+    assert done.answers == {"q": value}
+
+
+@pytest.mark.rule("TYPED-11")
+@pytest.mark.parametrize("kind", ["select", "multi_select"])
+async def test_where_a_label_and_a_number_disagree_nothing_is_taken(
+    terminal: Terminal, kind: str
+) -> None:
+    ask = await terminal.asked(question(kind, options=["2", "4", "8"]))
+    done = await terminal.walked(ask, "2\r8\r\r" if kind == "multi_select" else "2\r8\r")
+    assert done.answers == {"q": ["8"] if kind == "multi_select" else "8"}
+    assert "2 is ambiguous: it is a choice, and the number of another" in terminal.screen.text
+
+
+UP, DOWN = "\x1b[A", "\x1b[B"
+
+
+@pytest.mark.rule("TERMINAL-7")
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (f"{DOWN}\r", "red"),
+        (f"{DOWN}{DOWN}\r", "green"),
+        (f"{UP}\r", "blue"),
+        (f"{DOWN}{UP}\r", "blue"),
+        (f"{DOWN}2\r", "green"),
+    ],
+)
+async def test_arrows_move_in_a_single_choice_and_enter_takes_what_they_point_at(
+    terminal: Terminal, keys: str, value: str
+) -> None:
+    ask = await terminal.asked(question("select", options=["red", "green", "blue"]))
+    assert (await terminal.walked(ask, keys)).answers == {"q": value}
+
+
+@pytest.mark.rule("TERMINAL-7")
+async def test_without_an_arrow_enter_takes_nothing_that_nobody_chose(terminal: Terminal) -> None:
+    ask = await terminal.asked(question("select", options=["b", "r", "s"]))
+    assert (await terminal.walked(ask, "\r2\r")).answers == {"q": "r"}
+    assert "Nothing was entered." in terminal.screen.text
+    preset = question("select", options=["red", "green"], default="green")
+    assert (await terminal.walked(await terminal.asked(preset), f"{UP}\r")).answers == {"q": "red"}
 
 
 async def test_words_that_two_choices_share_match_neither(terminal: Terminal) -> None:

@@ -1,0 +1,42 @@
+"""What a prompt in the terminal shows above its choices. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from answerback.cli.ask_output import get_dicts
+from answerback.cli.terminal import answer_keys, people_text, question_context
+from answerback.cli.terminal.answer_keys import Json
+from answerback.cli.terminal.terminal_output import BOLD, DIM, Fragments, text_line
+from answerback.core.labels import Labels
+from answerback.presentation.wording import sentence
+
+
+def render(
+    ask: Json, prompt: Json, asker: str, labels: Labels, *, is_first: bool
+) -> Iterator[Fragments]:
+    """Yield who asks, the earlier answers, the context and the question.
+
+    Args:
+        is_first: whether this is the first prompt that is shown: it also has the earlier answers.
+    """
+    yield []
+    asks = labels.asks if ask["waiting"] else labels.asked_unattended
+    yield text_line(sentence(asks, asker, labels), DIM)
+    if audience := people_text.audience(ask, labels):
+        yield text_line(audience, DIM)
+    if prompt["kind"] == "question" and is_first:
+        earlier = answer_keys.earlier_answers(ask, prompt, labels)
+        yield from (text_line(line, DIM) for line in earlier)
+    for option in get_dicts(prompt, "options"):
+        if option.get("preview"):
+            yield text_line(f"{option['label']}:", DIM)
+            yield text_line(str(option["preview"]))
+    if prompt.get("context"):
+        yield from question_context.render_context(prompt)
+        yield []
+    tag = question_context.header_of(prompt)
+    header = f"{tag.short}: " if tag else ""
+    progress = f"{prompt['progress']} " if prompt["progress"] else ""
+    yield text_line(f"{progress}{header}{people_text.title(ask, prompt, labels)}", BOLD)
+    yield from question_context.render_below_question(prompt, asker, labels)
