@@ -28,7 +28,7 @@ async def test_what_is_not_shown_in_time_fails_with_what_is_known_of_it(store: S
     chat = FakeSurface()
     chat.failures.append(RateLimitedError("slow down", retry_after=300))
     service = Service(store, SystemClock(), {"chat": chat}, known_surfaces=frozenset())
-    harness = SurfaceHarness(service, MessageSync(service), patience=0.05)
+    harness = SurfaceHarness(service, MessageSync(service), patience=1.0)
     with pytest.raises(AssertionError, match=r"limited.*ask_0"):
         await harness.create_ask(FORM, Destination(surface="chat", channel="C1"))
     await harness.stop_showing()
