@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +16,13 @@ from answerback.core.person import Person
 from answerback.core.too_late import TryAgain
 from answerback.ports.claims import Claim
 from answerback.ports.receipt_key import SigningKey, new_private_key
-from answerback.ports.store import Decision, Store, Write
+from answerback.ports.store import Store
 from answerback.ports.surface import Acted
 from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipts import consume, is_allowed
 from answerback.service.submission_request import Agent, Route, Routes, Submission
 from answerback.testing.example_asks import new_ask
+from answerback_storage.sqlite.store import SqliteStore
 from tests.service_support import actor
 from tests.unit.bot.receipt_support import APPROVAL, Signed
 
@@ -54,21 +56,21 @@ async def test_a_store_is_whole_after_consuming_trying_again_and_revoking(store:
 
 @pytest.mark.rule("RCPT-7")
 async def test_no_receipt_shows_a_consumption_so_a_restored_store_consumes_again(
-    store: Store,
+    store: Store, tmp_path: Path
 ) -> None:
     signed = Signed(store)
     ask = await signed.decided()
     await signed.linker.link_all()
     kept = await signed.receipt(ask)
-    assert isinstance(await consume(store, ask.id, 5.0), Ask)
-
-    def restore(consumed: Ask | None) -> Decision[None]:
-        assert consumed is not None
-        return Decision(Write(replace(consumed, consumed_at=None)), None)
-
-    await store.asks.change(ask.id, restore)
-    assert (await check_store(store, signed.keys, kept)).fault is None
-    assert isinstance(await consume(store, ask.id, 6.0), Ask)
+    assert isinstance(store, SqliteStore)
+    await store.close()
+    shutil.copy(tmp_path / "a.db", tmp_path / "backup.db")
+    for file in ("a.db", "backup.db"):
+        restored = SqliteStore(tmp_path / file)
+        await restored.open()
+        assert (await check_store(restored, signed.keys, kept)).fault is None
+        assert isinstance(await consume(restored, ask.id, 5.0), Ask)
+        await restored.close()
     assert any("only once" in line for line in check(kept, signed.keys).does_not_prove)
 
 
