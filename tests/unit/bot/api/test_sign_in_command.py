@@ -82,7 +82,7 @@ async def test_a_person_connects_their_agent_and_its_token_is_theirs_alone(
         assert export == "export ANSWERBACK_TOKEN"
         assert token not in done.output
         settings = (home / "CLAUDE_CONFIG_DIR" / "settings.json").read_text()
-        assert "$ANSWERBACK_TOKEN" in settings
+        assert "hook claude" in settings, "the command reads the variable"
         assert token not in settings
         api.tokens["hers"] = token
         await api.asked(to="team", headers=api.bearer("hers"))
