@@ -160,8 +160,8 @@ async def test_a_notification_is_shown_opens_its_ask_denies_it_and_goes(
             "actions": [],
         }
         opened = await phone.click()
-        assert opened == f"{rig.inbox().removeprefix(rig.url)}/asks/{ask.id}"
-        await phone.page.goto(f"{rig.url}{opened}")
+        assert opened == f"{rig.url}/inbox/-/asks/{ask.id}#pushed"
+        await phone.page.goto(opened)
         await expect(phone.page.get_by_text("Deploy to production?")).to_be_visible()
         await phone.page.goto(f"{rig.inbox()}/devices")
 

@@ -136,7 +136,7 @@
     if (kept && kept !== own && publicAddress(kept) === own) return kept;
     if (location.hash !== "#pushed") return null;
     const home = await recallHome();
-    return home && channel.addressOf(new URL(own.replace(/^\/inbox\/-/, home), location));
+    return home && own.replace(/^\/inbox\/-/, home);
   }
 
   // Shows another page in this document: only then does no request state its address.
