@@ -405,8 +405,8 @@ SERVICE = (
     ),
     Mutant(
         f"{_SERVICE}/waiters.py",
-        "self.presence.noting_cut_off(ask_id) if listens",
-        "nullcontext() if listens",
+        "self.presence.note_cut_off(ask_id)",
+        "pass",
         (
             f"{_UNIT}/service/test_agent_presence.py"
             "::test_a_call_that_is_cut_off_before_it_waits_counts_as_left_soon",

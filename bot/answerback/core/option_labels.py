@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from answerback.core.form import Option, Question
@@ -25,12 +26,14 @@ class ShownOptions(NamedTuple):
 def show_options(question: Question, labels: Labels) -> ShownOptions:
     """Return a question's options with labels that people can tell apart, from our own controls too."""
     sent = question.options
+    if not sent:
+        return ShownOptions((), (), ())
     names = _other_names(labels) if question.other else set()
     others = [each for each in sent if names and _bare(each.label) in names]
     if len(others) == len(sent):
         others = []  # something has to be left to choose
     answers = [each for each in sent if each not in others]
-    shown = tell_apart([each.label for each in answers], _controls(labels))
+    shown = tell_apart([each.label for each in answers], _folded(_controls(labels)))
     distinct = {
         each.value: each if each.label == label else each.model_copy(update={"label": label})
         for each, label in zip(answers, shown, strict=True)
@@ -52,10 +55,10 @@ def _bare(label: str) -> str:
     return fold(label).rstrip(" .:")
 
 
-def tell_apart(labels: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
-    """Number the labels that look alike, or like one of the texts that are ``taken``."""
+def tell_apart(labels: Sequence[str], taken: Collection[str] = ()) -> list[str]:
+    """Number the labels that look alike, or like one of the folded texts that are ``taken``."""
     keys = [fold(label) for label in labels]
-    counts = Counter([*keys, *{fold(text) for text in taken}])
+    counts = Counter([*keys, *taken])
     shown, numbers = [], Counter[str]()
     for label, key in zip(labels, keys, strict=True):
         candidate = label
@@ -70,6 +73,12 @@ def ambiguous_positions(labels: Sequence[str]) -> set[int]:
     """Return the positions, counted from 1, whose number is the label of another option."""
     numbers = {n: i for i, label in enumerate(labels, 1) if (n := parse_position(label))}
     return {n for n, i in numbers.items() if n <= len(labels) and n != i}
+
+
+@lru_cache(maxsize=16)
+def _folded(controls: tuple[str, ...]) -> frozenset[str]:
+    """Return what is configured once for all asks; folding it takes a third of the time that a view's options take."""
+    return frozenset(map(fold, controls))
 
 
 def _controls(labels: Labels) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ def connection_limit(share: int, maximum: int = MAX_CONNECTIONS) -> int:
 @dataclass(slots=True)
 class _Connection:
     address: str
+    expiry: asyncio.TimerHandle
     verified: bool = False
 
 
@@ -72,16 +73,17 @@ class UnverifiedConnections:
             except OSError:  # the client disconnected first
                 accepted.close()
                 continue
-            self._open[transport] = _Connection(str(address[0]))
-            loop.call_later(self.seconds, self._expire, transport)
+            expiry = loop.call_later(self.seconds, self._expire, transport)
+            self._open[transport] = _Connection(str(address[0]), expiry)
 
     def mark_verified(self, transport: asyncio.Transport | None) -> None:
         """Note that a request on a connection was verified."""
         if transport not in self._open:
             return
-        if self.counts_verified:
-            self._open[transport].verified = True
-        else:
+        connection = self._open[transport]
+        connection.expiry.cancel()  # a timer takes 700 bytes, and thousands of agents may come at once
+        connection.verified = True
+        if not self.counts_verified:
             del self._open[transport]
 
     def _close_surplus(self) -> None:
@@ -97,8 +99,7 @@ class UnverifiedConnections:
             self._close(next(t for t, c in candidates if c.address == address))
 
     def _expire(self, transport: asyncio.Transport) -> None:
-        connection = self._open.get(transport)
-        if connection is not None and not connection.verified:
+        if transport in self._open:
             self._close(transport)
 
     def _close(self, transport: asyncio.Transport) -> None:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Final, Protocol
@@ -169,16 +169,11 @@ class AgentPresence:
             departures[ask_id] = self._clock.monotonic()
             self._changed.set()
 
-    @contextmanager
-    def noting_cut_off(self, ask_id: str) -> Iterator[None]:
-        """Count the agent as cut off, too, if its call is cancelled before it has begun to wait."""
-        try:
-            yield
-        except asyncio.CancelledError:
-            if self._recently_left.pop(ask_id, None) is not None:
-                self._cut_off[ask_id] = self._clock.monotonic()
-                self._changed.set()
-            raise
+    def note_cut_off(self, ask_id: str) -> None:
+        """Count the agent as cut off, too, because its call was cancelled, perhaps before it has begun to wait."""
+        if self._recently_left.pop(ask_id, None) is not None:
+            self._cut_off[ask_id] = self._clock.monotonic()
+            self._changed.set()
 
     def _departures(self) -> tuple[tuple[dict[str, float], float], ...]:
         """Those who have left, with the seconds for which they may be away."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -44,22 +45,26 @@ class Waiters:
             StoreError: the database cannot be read, at the start without ``known`` or at the end.
         """
         condition = _is_news if listens else _has_ended
-        cut_off = self.presence.noting_cut_off(ask_id) if listens else nullcontext()
-        # Followed before it is read, so that no commit in between is missed.
-        with self.commits.signals.follow(ask_id) as follower, cut_off:
-            ask = await self._read(ask_id, known)
-            del known  # a caller may wait for hours, and holds no ask meanwhile
-            if ask is not None:
-                ask = follower.newest(ask)  # it may have been committed while it was read
-            if ask is None or not ask.open or self.stopping:
-                return ask
-            follower.known = max(ask.revision, follower.known or 0)
-            if condition(ask):
-                follower.wake(ask)
-            tracked_wait = self.presence.track_wait(ask) if listens else nullcontext()
-            del ask
-            async with tracked_wait:
-                ask = await follower.wait_until(condition, seconds)
+        try:
+            # Followed before it is read, so that no commit in between is missed.
+            with self.commits.signals.follow(ask_id) as follower:
+                ask = await self._read(ask_id, known)
+                del known  # a caller may wait for hours, and holds no ask meanwhile
+                if ask is not None:
+                    ask = follower.newest(ask)  # it may have been committed while it was read
+                if ask is None or not ask.open or self.stopping:
+                    return ask
+                follower.known = max(ask.revision, follower.known or 0)
+                if condition(ask):
+                    follower.wake(ask)
+                tracked_wait = self.presence.track_wait(ask) if listens else nullcontext()
+                del ask
+                async with tracked_wait:
+                    ask = await follower.wait_until(condition, seconds)
+        except asyncio.CancelledError:
+            if listens:
+                self.presence.note_cut_off(ask_id)
+            raise
         ask = ask or await self.commits.store.asks.get(ask_id)
         if listens and ask is not None and has_untold_question(ask):
             await self._mark_asides_told(ask)

@@ -57,7 +57,11 @@ def ask_columns(ask: Ask) -> rows.Row:
 
 
 def parse_row(
-    cache: rows.RequestCache, row: rows.Row, request: Request | None = None
+    cache: rows.RequestCache,
+    row: rows.Row,
+    request: Request | None = None,
+    *,
+    changes: bool = True,
 ) -> VersionedAsk:
     """Build the ask of a row of `COLUMNS` plus the text of its request (ignored if ``request`` is given).
 
@@ -72,7 +76,7 @@ def parse_row(
         return str(text)
 
     try:
-        request = request or cache.get(row[1], read)
+        request = request or cache.get(row[1], read, changes=changes)
     except ValueError as error:
         raise rows.unreadable_ask_error(row[1], error) from error
     return VersionedAsk(row[0], rows.ask_from_row(tuple(columns), request))
@@ -85,7 +89,7 @@ def load_statement(where: str) -> str:
 
 async def load(database: Database, cache: rows.RequestCache, ask_id: str) -> Ask | None:
     found = await database.read(load_statement("WHERE id = $1"), (ask_id,))
-    return parse_row(cache, found[0]).ask if found else None
+    return parse_row(cache, found[0], changes=False).ask if found else None
 
 
 def insert_lines(params: Parameters, lines: Sequence[rows.Row], of_asks: str | None = None) -> str:

@@ -133,7 +133,9 @@ class PostgresDatabase(SqlDatabase):
     def parse(self, found: Iterable[rows.Row]) -> list[Ask]:
         """Return the asks of rows of `asks.LOAD_COLUMNS`, without those that cannot be read."""
         by_id = ((row[1], row) for row in found)
-        read = self.unreadable.skip("asks", by_id, partial(asks.parse_row, self.requests))
+        read = self.unreadable.skip(
+            "asks", by_id, partial(asks.parse_row, self.requests, changes=False)
+        )
         return [versioned.ask for versioned in read]
 
     async def scrub(self) -> None:

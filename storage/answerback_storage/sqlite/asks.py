@@ -55,17 +55,21 @@ _UPDATE: Final = f"""UPDATE asks SET status = $1, surface = $2, channel = $3, th
     WHERE id = $14 AND revision = $15"""
 
 
-def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
-    return load_with_claim(db, cache, ask_id)[0]
+def load(
+    db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str, *, changes: bool = True
+) -> Ask | None:
+    return load_with_claim(db, cache, ask_id, changes=changes)[0]
 
 
 def load_with_claim(
-    db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str
+    db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str, *, changes: bool = True
 ) -> tuple[Ask | None, str | None, float]:
     """Return the current state of an ask, the holder of its message's claim, and when that claim ends."""
     try:
         row = db.execute(_LOAD, (ask_id,)).fetchone()
-        return (None, None, 0.0) if row is None else (ask(db, cache, row[:-2]), *row[-2:])
+        if row is None:
+            return None, None, 0.0
+        return (ask(db, cache, row[:-2], changes=changes), *row[-2:])
     except sqlite3.Error as error:
         if rows.concerns_one_row(error):
             raise rows.unreadable_ask_error(ask_id, error) from None  # the error quotes the row
@@ -81,7 +85,7 @@ def load_many(
     """Yield the asks of these rows with their numbers, skipping those that cannot be read."""
 
     def read(seq: int) -> tuple[int, Ask]:
-        return seq, ask(db, cache, db.execute(_LOAD_ROW, (seq,)).fetchone())
+        return seq, ask(db, cache, db.execute(_LOAD_ROW, (seq,)).fetchone(), changes=False)
 
     return read_valid_rows(db, unreadable, "asks", seqs, read)
 
@@ -102,7 +106,9 @@ def read_valid_rows(
     return unreadable.skip(table, ((seq, seq) for seq in seqs), read, id_of)
 
 
-def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
+def ask(
+    db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row, *, changes: bool = True
+) -> Ask:
     """Build the ask of a row of `rows.ASK_COLUMNS`."""
 
     def read() -> str:
@@ -113,7 +119,7 @@ def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
         return text
 
     try:
-        request = cache.get(row[1], read)
+        request = cache.get(row[1], read, changes=changes)
     except ValueError as error:
         raise rows.unreadable_ask_error(row[1], error) from error
     except sqlite3.Error as error:

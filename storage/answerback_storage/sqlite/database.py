@@ -247,4 +247,5 @@ class SqliteAsks(SqlAsks[SqliteDatabase]):
         return self._db.write(job, notify)
 
     async def get(self, ask_id: str) -> Ask | None:
-        return await self._db.read(lambda db: asks.load(db, self._db.requests, ask_id))
+        cache = self._db.requests
+        return await self._db.read(lambda db: asks.load(db, cache, ask_id, changes=False))

@@ -54,6 +54,15 @@ def test_a_request_read_twice_concurrently_is_cached_once() -> None:
     assert cache.get("ask_1", lambda: "") == new_ask().request
 
 
+def test_only_a_large_request_is_cached_when_it_is_read_without_a_change() -> None:
+    small, cache = new_ask().request, RequestCache()
+    large = small.model_copy(update={"metadata": {"value": "x" * 20_000}})
+    for name, request in (("small", small), ("large", large)):
+        assert cache.get(name, request.model_dump_json, changes=False) == request
+    assert cache.peek("small") is None
+    assert cache.peek("large") == large
+
+
 @pytest.mark.rule("DATA-10")
 @pytest.mark.parametrize(
     "value",

@@ -219,7 +219,7 @@ async def test_a_disk_failure_is_not_mistaken_for_unreadable_rows(
 ) -> None:
     store = await spoilt(tmp_path / "a.db", "SELECT 1")
 
-    def failing(*_: object) -> Ask:
+    def failing(*_: object, **_options: object) -> Ask:
         error = sqlite3.OperationalError("disk I/O error")
         error.sqlite_errorcode = sqlite3.SQLITE_IOERR
         raise error
