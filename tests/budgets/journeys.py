@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from statistics import median_low
 from typing import Any, Final
 
 import aiohttp
@@ -21,6 +22,7 @@ from answerback.runtime.config import settings_type
 from answerback.workers.receipt_linker import ReceiptLinker
 from answerback_discord.adapter import DiscordSurface
 from tests.budgets.counting import Counter, Counts
+from tests.budgets.housekeeping import stop_housekeeping
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.telegram.server import FakeTelegram
@@ -34,14 +36,10 @@ DATABASE: Final = "answerback.db"
 WARM_UP: Final = 2
 """Rounds that are not counted: caches fill."""
 TIMES: Final = 5
-"""Rounds that are counted."""
+"""Rounds that are counted; their median is taken, because housekeeping may run alongside one of them."""
 PATIENCE: Final = 30.0
-_SETTLING: Final = 0.03
-"""Seconds for what follows a commit by itself, and takes a millisecond."""
-_HOUSEKEEPING: Final = {
-    f"loop {name}" for name in ("clock", "missed changes", "presence", "leases")
-}
-"""Background tasks that run now and then, whatever people and agents do."""
+_SETTLING: Final = 0.1
+"""Seconds for what follows a commit by itself, and takes a millisecond, or Discord's `confirm_after` below."""
 _connect: Final = sqlite3.connect
 """What reads the database here is not counted."""
 
@@ -375,9 +373,7 @@ async def town(folder: Path, url: str, counter: Counter) -> AsyncIterator[dict[s
             }
         )
         up = await stack.enter_async_context(run_service(settings))
-        for task in asyncio.all_tasks():
-            if task.get_name() in _HOUSEKEEPING:
-                task.cancel()
+        stop_housekeeping()
         http = await stack.enter_async_context(aiohttp.ClientSession())
         running = Town(up, url, counter, http, bearer(folder), links)
         people = {name: connect(up) for name, (_, connect) in chats.items()}
@@ -407,7 +403,7 @@ async def measure(folder: Path, url: str) -> dict[str, Phases]:
         for name, once in journeys.items():
             rounds = [await once() for _ in range(WARM_UP + TIMES)][WARM_UP:]
             found[name] = {
-                phase: {what: typical([each[phase][what] for each in rounds]) for what in counts}
+                phase: {what: median_low(each[phase][what] for each in rounds) for what in counts}
                 for phase, counts in rounds[0].items()
             }
         return found
@@ -421,8 +417,3 @@ async def calls(folder: Path, url: str, journey: str) -> Counts:
         for _ in range(WARM_UP + 1):
             await journeys[journey]()
         return dict(sorted(counter.calls.items(), key=lambda each: -each[1]))
-
-
-def typical(numbers: Sequence[int]) -> int:
-    """Return the second least: housekeeping may have run alongside most rounds, and one may have been cut off."""
-    return sorted(numbers)[1]

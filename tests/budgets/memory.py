@@ -13,11 +13,12 @@ from typing import Final
 from answerback.runtime.app import RunningService, run_service
 from answerback.runtime.config import settings_type
 from answerback.service.submission_request import Submission
+from tests.budgets.housekeeping import stop_housekeeping
 
 STEP: Final = 1_000
 """Asks, or waiters, that are added before each measurement."""
 STEPS: Final = 2
-"""The first of them fills caches and pools, the last one is measured."""
+"""The first of them fills caches and pools."""
 _AT_ONCE: Final = 50
 """Connections opened before the service gets its turn: fewer than the kernel queues."""
 
@@ -66,6 +67,7 @@ async def measure(folder: Path, url: str) -> dict[str, int]:
     )
     sockets: list[socket.socket] = []
     async with run_service(settings) as up:
+        stop_housekeeping()
         tracemalloc.start()
         ids, heaps = [], []
         for _ in range(STEPS):

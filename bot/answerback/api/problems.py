@@ -99,8 +99,14 @@ async def problem_middleware(request: web.Request, handler: Handler) -> web.Stre
         if error.status < HTTPStatus.BAD_REQUEST:
             raise
         problem = _http_problem(request, error)
-    except Exception as error:  # noqa: BLE001 - the outermost handler
-        problem = _problem_of(request, error)
+    except ProblemError as error:
+        problem = _callers_error(error)
+    except StoreError as error:
+        logger.exception("the database failed", extra=_log_fields(request))
+        problem = _store_problem(error)
+    except Exception:  # the outermost handler: logged, and reported without details
+        logger.exception("a request failed", extra=_log_fields(request))
+        problem = _internal_problem()
     if request.writer.output_size > 0:
         raise ConnectionAbortedError("A client would read the problem as a part of the response")
     return problem.response()
@@ -110,21 +116,19 @@ async def result_or_problem(request: web.Request, work: Awaitable[T]) -> T | Pro
     """Return what a part of a request returns, or the problem document for the exception that it raises."""
     try:
         return await work
+    except ProblemError as error:
+        return _callers_error(error)
     except web.HTTPException:
         raise
-    except Exception as error:  # noqa: BLE001 - reported to the caller
-        return _problem_of(request, error)
-
-
-def _problem_of(request: web.Request, error: Exception) -> ProblemDocument:
-    """Return the problem document for an exception. What the caller did not cause is logged."""
-    if isinstance(error, ProblemError):
-        return _callers_error(error)
-    if isinstance(error, StoreError):
-        logger.error("the database failed", exc_info=error, extra=_log_fields(request))
+    except StoreError as error:
+        logger.exception("the database failed", extra=_log_fields(request))
         return _store_problem(error)
-    # Logged, and reported without details.
-    logger.error("a request failed", exc_info=error, extra=_log_fields(request))
+    except Exception:  # the other parts of the request go on
+        logger.exception("a request failed", extra=_log_fields(request))
+        return _internal_problem()
+
+
+def _internal_problem() -> ProblemDocument:
     return problem_document(
         500,
         "Internal error",
