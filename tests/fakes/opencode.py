@@ -29,6 +29,8 @@ class Opencode:
         self.refused: list[str] = []
         self.running: dict[str, list[str]] = {}
         """By session, the ids of unfinished tool calls, including those that a stopped server left behind."""
+        self.inputs: Json = {}
+        """The arguments of every unfinished tool call."""
         self.busy: set[str] = set()
         self.folder: str | None = "/srv/shop"
         """The folder of every session."""
@@ -177,7 +179,8 @@ class Opencode:
     async def _messages(self, request: web.Request) -> web.Response:
         calls = self.running.get(request.match_info["id"], [])
         running = [
-            {"type": "tool", "callID": call, "state": {"status": "running"}} for call in calls
+            {"type": "tool", "callID": call, "state": {"status": "running", "input": self.inputs}}
+            for call in calls
         ]
         parts = [{"type": "step-start"}, *running]
         return web.json_response([{"info": {}, "parts": parts}, {"info": {}}] if calls else [])

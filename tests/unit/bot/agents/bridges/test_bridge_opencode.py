@@ -437,3 +437,20 @@ async def test_requests_of_the_second_version_are_answered_where_they_are(
                 path, body = await opencode.received.get()
             assert path == f"/api/session/{SESSION}/{kind}/{record['id']}/reply"
             assert body == ({"reply": "once"} if said else {"answers": [[answer]]})
+
+
+@pytest.mark.rule("CONNECT-4")
+@pytest.mark.parametrize("known", [True, False])
+async def test_a_permission_without_arguments_is_shown_with_those_of_its_call(
+    service: Served, opencode: Opencode, known: bool
+) -> None:
+    call = {"messageID": "msg_1", "callID": "call_7"}
+    asked = {**PERMISSION["properties"], "permission": "shop_drop", "metadata": {}, "tool": call}
+    opencode.running[SESSION] = ["call_1", "call_7"]
+    opencode.inputs = {"table": "orders"} if known else {}
+    async with bridging(service, opencode):
+        await opencode.ask({**PERMISSION, "properties": asked})
+        ask = await service.newest()
+        assert ask.question is not None
+        assert ask.question.text == ("Use shop_drop: orders" if known else "Use shop_drop")
+        await service.act(ask, action="answer", value="reject")
