@@ -45,6 +45,10 @@ FORM_LIMITS: Final = FormLimits(
     lists_choices=True,
     has_selection=True,
 )
+_INPUT_BYTES: Final = limits.MODAL_BYTES * 7 // 8
+"""What the inputs of a modal may take of it."""
+_BYTES_BESIDE_OPTIONS: Final = limits.MODAL_BYTES // 8
+"""What a text may take beside the options, which may take three quarters."""
 _MULTILINE_ABOVE: Final = 150
 """Fields that may hold more characters than this get a multi-line input."""
 _NUMBER_INPUT_VALUES: Final = {
@@ -64,9 +68,15 @@ def form_of(
     if entry is None:
         return None
     spec = plan_form(view, entry, labels, FORM_LIMITS, selected)
-    if spec is None or not spec.fields or _fits_modal(spec, labels):
+    if spec is None or (spec.fields and _fits_modal(spec, labels)):
         return spec
-    return plan_form(view, entry, labels, FORM_LIMITS, json_editor=True)
+    if spec.fields:
+        spec = plan_form(view, entry, labels, FORM_LIMITS, json_editor=True)
+    if spec is None:
+        return None
+    room = _BYTES_BESIDE_OPTIONS if _has_options(spec) else _INPUT_BYTES
+    holds_texts = kit.json_bytes(_input_blocks(spec, labels)) <= room
+    return spec if holds_texts else spec.without_texts(labels)
 
 
 def shows_schema_in_full(view: View, labels: Labels) -> bool:
@@ -84,10 +94,7 @@ def form_blocks(
         indexes = chosen if isinstance(chosen, list) else []
         encode = partial(_encode_menu, control)
         menus = option_controls.modal_option_inputs(prompt.question, indexes, encode, labels.choose)
-    made = [*menus, *_input_blocks(spec, labels)]
-    if menus and kit.json_bytes(made) > limits.MODAL_BYTES * 7 // 8:
-        made = [*menus, *_input_blocks(spec.without_texts, labels)]
-    return made
+    return [*menus, *_input_blocks(spec, labels)]
 
 
 def decode_values(spec: FormSpec, submission: Submission) -> dict[str, FieldEntry]:

@@ -102,6 +102,7 @@ class Labels(DecisionLabels, MessageLabels):
     explained: str = "{label} explained:"
     explaining: str = "{label} has been asked to explain. You can still answer in the meantime."
     other_label: str = "Your answer"
+    keeps_text: str = "The text is too long to edit here. Leave this empty to keep it as it is."
     other_blank: str = "The text is blank. Type something, or press Esc to go back."
     other_with: str = "Sent together with what you ticked ({count}): {text}"
     other_replaces: str = "Your own answer replaces what you ticked."

@@ -78,6 +78,8 @@ class Input:
     numbered: bool = False
     """Whether the labels of the choices are numbered, because some of them are cut or look alike."""
     field: Field | None = None
+    kept: str = ""
+    """The text that stays as it is if nothing is entered, because it is too long to be edited here."""
     part: tuple[int, int] | None = None
     """The number of this part of a text, and of all parts."""
     is_cut: bool = False
@@ -92,11 +94,6 @@ class Input:
     def is_typed(self) -> bool:
         """Whether a text is entered."""
         return self.kind in {InputKind.LINE, InputKind.TEXT, InputKind.PERSON}
-
-    @property
-    def emptied(self) -> Input:
-        """The whole input without its initial text."""
-        return replace(self, id=str(self.position), start="", part=None)
 
     @property
     def unseen(self) -> str | None:

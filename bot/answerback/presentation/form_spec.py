@@ -24,6 +24,7 @@ from answerback.core.schema_field_values import entries_from_value
 from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
 from answerback.core.view import Control, Prompt, View
 from answerback.presentation import text_fitting
+from answerback.presentation.divided_texts import join_texts
 from answerback.presentation.durations import duration
 from answerback.presentation.form_inputs import (
     FormLimits,
@@ -97,11 +98,23 @@ class FormSpec:
         """Return the position of the field that a pointer into the answer leads to; 0 if it leads to none."""
         return field_index(self.fields, pointer) or 0
 
-    @property
-    def without_texts(self) -> FormSpec:
-        """The form with its texts empty, for a platform that cannot hold them."""
-        kept = [each for each in self.inputs if not each.part or each.part[0] == 1]
-        return replace(self, inputs=tuple(each.emptied if each.is_typed else each for each in kept))
+    def without_texts(self, labels: Labels) -> FormSpec:
+        """Return the form with its texts empty, which keeps them as they are: a platform cannot hold them."""
+        starts = {each.id: each.start for each in self.inputs if each.is_typed}
+        whole = join_texts(starts)
+        inputs = [
+            _keep(replace(each, id=str(each.position), part=None), whole[each.position], labels)
+            if each.is_typed
+            else each
+            for each in self.inputs
+            if not each.part or each.part[0] == 1
+        ]
+        return replace(self, inputs=tuple(inputs))
+
+
+def _keep(whole: Input, text: str, labels: Labels) -> Input:
+    """Return an input that is empty because its text is too long for it."""
+    return replace(whole, start="", kept=text, hint=labels.keeps_text) if text else whole
 
 
 def form_title(entry: Entry | None, labels: Labels) -> str:
@@ -212,8 +225,9 @@ class _Planner(NamedTuple):
         required: bool = False,
         is_json: bool = False,
     ) -> tuple[Input, ...]:
-        start = start if utf16_length(start) <= self.limits.editable else ""
         whole = Input(str(position), InputKind.TEXT, label, hint, required=required, start=start)
+        if utf16_length(start) > self.limits.editable:
+            return (_keep(whole, start, self.labels),)
         return divide_input(whole, self.limits, is_json=is_json)
 
     def _choice(self, prompt: Prompt) -> tuple[Input, ...]:

@@ -124,7 +124,8 @@ def page_problems(spec: FormSpec, size: int, page: int, values: FormValues) -> t
 
 
 def _last_text(spec: FormSpec, values: FormValues) -> str:
-    return join_texts(values).get(spec.inputs[-1].position, "")
+    last = spec.inputs[-1]
+    return join_texts(values).get(last.position, "") or last.kept
 
 
 def _read_choice_with_note(

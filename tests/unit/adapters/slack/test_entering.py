@@ -40,6 +40,16 @@ def test_a_text_that_is_submitted_as_it_opens_is_unchanged(text: str) -> None:
     assert submitted_as_it_opens(ask, Verb.WRITE) == Answer(value=text)
 
 
+@pytest.mark.rule("SURFACE-8")
+@pytest.mark.parametrize("text", ["😀" * 20_000, "👨\u200d👩\u200d👧\u200d👦" * 2_600])
+def test_a_text_that_no_modal_can_hold_stays_if_nothing_is_entered(text: str) -> None:
+    ask = single_question_ask(AnswerType.TEXT, default=text, has_default=True)
+    assert submitted_as_it_opens(ask, Verb.WRITE) == Answer(value=text)
+    (block,) = (each for each in opened_modal(ask, Verb.WRITE)["blocks"] if each["type"] == "input")
+    assert "initial_value" not in block["element"]
+    assert block["hint"]["text"] == LABELS.keeps_text
+
+
 def submitted_as_it_opens(ask: Ask, verb: Verb) -> RequestedAction | dict[str, str] | None:
     """What the modal that a control opens requests, if it is submitted unchanged."""
     control = Control(ask.id, ask.revision, verb)

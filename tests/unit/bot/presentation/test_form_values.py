@@ -88,13 +88,16 @@ def test_a_typed_choice_with_a_note() -> None:
 
 def test_a_form_without_its_texts_keeps_its_choices() -> None:
     spec = planned(note_ask(AnswerType.MULTI_SELECT), Entry.NOTE, NO_LIMITS)
-    assert [each.id for each in spec.without_texts.inputs] == ["0", "1"]
+    assert [each.id for each in spec.without_texts(ENGLISH).inputs] == ["0", "1"]
     text = Question(
         id="q", text="Q?", answer_type=AnswerType.TEXT, default="x" * 25, has_default=True
     )
     spec = planned(ask_of(Form(questions=(text,))), Entry.TEXT, FEW)
     assert [each.start for each in spec.inputs] == ["x" * 10, "x" * 10, "x" * 5]
-    assert [(each.id, each.start) for each in spec.without_texts.inputs] == [("0", "")]
+    emptied = spec.without_texts(ENGLISH)
+    assert [(each.id, each.start) for each in emptied.inputs] == [("0", "")]
+    assert read_form(emptied, {"0": ""}, None) == Answer(value="x" * 25)
+    assert read_form(emptied, {"0": "y"}, None) == Answer(value="y")
 
 
 def test_a_view_without_a_question_asks_only_for_a_reply() -> None:
