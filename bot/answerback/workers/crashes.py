@@ -12,7 +12,7 @@ MAX_CRASHES: Final = 5
 MAX_DEADLINE_CRASHES: Final = 3
 """The crashes at an ask's deadline after which it ends as expired, without its defaults."""
 _LONGEST_PAUSE: Final = 3_600.0
-_MAX_KNOWN: Final = 10_000
+MAX_KNOWN: Final = 10_000
 """The most crashes that are remembered; then the oldest are tried again."""
 
 
@@ -39,14 +39,15 @@ class _Crashed(NamedTuple):
 class Crashes:
     """The crashes since the process began, by ask and kind of work."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_known: int = MAX_KNOWN) -> None:
+        self._max_known = max_known
         self._known: dict[tuple[str, Work], _Crashed] = {}
 
     def record(self, ask_id: str, work: Work, now: float) -> int:
         """Note a crash; return how many there have been."""
         times = self.count(ask_id, work) + 1
         self._known.pop((ask_id, work), None)
-        while len(self._known) >= _MAX_KNOWN:
+        while len(self._known) >= self._max_known:
             del self._known[next(iter(self._known))]
         pause = min(FIRST_PAUSE * 2 ** (times - 1), _LONGEST_PAUSE)
         if work is Work.DEADLINE and times <= MAX_DEADLINE_CRASHES:

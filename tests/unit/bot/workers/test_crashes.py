@@ -186,11 +186,8 @@ async def test_a_clock_that_is_set_back_forgets_crashes() -> None:
 
 
 @pytest.mark.rule("SUBMIT-19")
-async def test_crashes_of_very_many_asks_take_a_bounded_memory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("answerback.workers.crashes._MAX_KNOWN", 2)
-    crashes = Crashes()
+async def test_crashes_of_very_many_asks_take_a_bounded_memory() -> None:
+    crashes = Crashes(max_known=2)
     for number in range(3):
         crashes.record(f"ask_{number}", Work.DEADLINE, 0.0)
     assert crashes.ask_ids == {"ask_1", "ask_2"}
