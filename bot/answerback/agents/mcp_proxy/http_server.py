@@ -220,7 +220,10 @@ class HttpServer:
             typed = {} if body is None else {"Content-Type": "application/json"}
             sent = None if body is None else body.rstrip(b"\r\n")
             connection.request(method, target, sent, {**accept, **typed, **self.headers, **headers})
-            yield connection.getresponse()
+            with (
+                connection.getresponse() as response
+            ):  # which keeps the socket open until it is closed
+                yield response
         finally:
             connection.close()
 

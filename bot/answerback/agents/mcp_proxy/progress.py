@@ -14,7 +14,7 @@ from answerback.agents.pipe.lines import LineWriter
 _STEP: Final = 1e-6
 """Less than any progress that a server reports: https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/progress
 says that it must only grow."""
-_MAX_TOKENS: Final = 1_000
+MAX_TOKENS: Final = 1_000
 
 
 @dataclass(eq=False)
@@ -50,6 +50,6 @@ class Progress:
         with self._lock:
             last = self._last.pop(key, 0.0)
             self._last[key] = last + _STEP if to is None else max(last, to)
-            if len(self._last) > _MAX_TOKENS:
+            if len(self._last) > MAX_TOKENS:
                 del self._last[next(iter(self._last))]
             return self._last[key]

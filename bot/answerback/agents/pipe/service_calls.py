@@ -223,8 +223,10 @@ class ServiceCalls:
             if self.token:
                 self._challenge(connection, base, self.token)
             connection.request(method, base + path, raw, headers)
-            response = connection.getresponse()
-            content = response.read(_MAX_RESPONSE + 1)
+            with (
+                connection.getresponse() as response
+            ):  # which keeps the socket open until it is closed
+                content = response.read(_MAX_RESPONSE + 1)
         except (OSError, http.client.HTTPException) as error:
             why = getattr(error, "strerror", None) or error
             failure = ServiceUnavailableError(f"Cannot reach Answerback at {self.url}: {why}.")
@@ -249,8 +251,8 @@ class ServiceCalls:
         nonce, hashed = secrets.token_hex(16), hash_of(token)
         query = f"nonce={nonce}&token={token_id(hashed)}"
         connection.request("GET", f"{base}/v1/proof?{query}")
-        response = connection.getresponse()
-        content = response.read(_MAX_PROOF)
+        with connection.getresponse() as response:
+            content = response.read(_MAX_PROOF)
         self._check_up(response.status)
         try:
             body = json.loads(content)

@@ -343,7 +343,7 @@ def test_a_huge_definition_is_compared_in_time(tmp_path: Path) -> None:
 def test_odd_progress_counts_for_nothing_and_little_is_remembered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(progress, "_MAX_TOKENS", 2)
+    monkeypatch.setattr(progress, "MAX_TOKENS", 2)
     kept = Progress(LineWriter(Pipe()), 0.01)
     for token, value in ((1, "half"), (1, None), (2, 3), (3, 4), (4, 5), (4, 1)):
         kept.note({"params": {"progressToken": token, "progress": value}})
