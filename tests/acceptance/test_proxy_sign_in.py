@@ -108,10 +108,12 @@ async def test_a_person_signed_in_by_the_proxy_answers_under_that_name(tmp_path:
             assert "Signed in as Alice Adams (signed in)" in inbox.text
             assert "Say something" in inbox.text
             link = next(one for one in inbox.links if ask["id"] in one).removeprefix("..")
-            assert link == up.path(ask), "an address that opens nothing without the proxy"
-            page = await alice.open(link)
+            opened = f"/inbox/me?open={ask['id']}"
+            assert link == opened, "an address that opens nothing without the proxy"
+            assert "Say something" in (await alice.open(link)).text
+            page = await alice.open(up.path(ask))
             ended = await alice.press(
-                page, link, "answer", {"text": "x"}, headers={"Origin": up.site}
+                page, up.path(ask), "answer", {"text": "x"}, headers={"Origin": up.site}
             )
         assert "by Alice Adams (signed in)" in ended.text
         answered = [

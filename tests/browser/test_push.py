@@ -162,7 +162,7 @@ async def test_a_notification_is_shown_opens_its_ask_denies_it_and_goes(
         opened = await phone.click()
         assert opened == f"{rig.url}/inbox/-/asks/{ask.id}#pushed"
         await phone.page.goto(opened)
-        await expect(phone.page.get_by_text("Deploy to production?")).to_be_visible()
+        await expect(phone.page.get_by_text("Deploy to production?", exact=True)).to_be_visible()
         await phone.page.goto(f"{rig.inbox()}/devices")
 
         elsewhere = await rig.ask("ann")

@@ -16,8 +16,9 @@ _FEW: Final = 5
 class RequestRates:
     """Counts in windows of fixed length.
 
-    Half of what all may do is reserved for the first few requests of each caller. So callers that do as much as they
-    may leave room for those who have done little. Of each window it remembers no more callers than the reserve holds.
+    Half of what all may do is reserved for the first few requests of each caller, which may use the rest, too. Callers
+    that do as much as they may leave room for those who have done little. It remembers no more callers than may do
+    something in a window.
     """
 
     each: int
@@ -30,18 +31,17 @@ class RequestRates:
     _ends: float = -math.inf
     _counts: Counter[str] = field(default_factory=Counter)
     _reserved: int = 0
-    """What was done within the reserve."""
+    """What was done by callers that had done little."""
 
     def pause(self, caller: str) -> int | None:
         """Return in how many seconds the caller may continue; None: now."""
         now = self.monotonic()
         if now >= self._ends:
             self._ends, self._counts, self._reserved = now + self.seconds, Counter(), 0
-        reserve = math.ceil(self.in_all / 2)
-        if self._has_done_little(caller):
-            has_room = self._reserved < reserve
-        else:
-            has_room = self._counts.total() - self._reserved < self.in_all - reserve
+        total = self._counts.total()
+        has_room = total < self.in_all
+        if not self._has_done_little(caller):
+            has_room &= total - self._reserved < self.in_all // 2
         if self._counts[caller] < self.each and has_room:
             return None
         return math.ceil(self._ends - now)

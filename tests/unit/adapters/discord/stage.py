@@ -139,7 +139,10 @@ class DiscordStage:
         if url is not None:
             body = json.dumps(data).encode()
             status, _, _ = await self.discord.interactions.signed_post(url, body)
-            assert status in {200, 202, 400}, (status, payload)  # 202: answered by a call of our own
+            assert status in {200, 202, 400}, (
+                status,
+                payload,
+            )  # 202: answered by a call of our own
             return
         for session in self.discord.gateway.sessions.values():
             if session.connection is not None:

@@ -29,6 +29,12 @@ def test_callers_that_do_all_they_may_leave_room_for_those_who_have_done_little(
     assert done(rates, "somebody else", each) == each // 5
 
 
+def test_a_whole_office_may_begin_at_once() -> None:
+    rates = RequestRates(60, 300, lambda: 0.0)
+    assert [done(rates, f"person {n}", 1) for n in range(300)] == [1] * 300
+    assert done(rates, "person 300", 1) == 0
+
+
 def test_one_caller_alone_may_do_all_that_is_allowed() -> None:
     rates = RequestRates(60, 300, lambda: 0.0)
     assert done(rates, "office", 100) == 60
