@@ -14,6 +14,8 @@ from answerback.testing.surface_clicks import create_viewed_ask
 from answerback.testing.surface_questions import WHY
 
 _WRITTEN = "marzipan"
+_CAPTURED = "This line shows that the log is captured."
+logger = logging.getLogger(__name__)
 
 
 class LogsContract:
@@ -39,8 +41,9 @@ class LogsContract:
             if isinstance(ada, HasCommands):
                 await ada.give_command(f"say {_WRITTEN}")
             await stage.restart()
+            logger.debug(_CAPTURED)
         finally:
             root.handlers[:] = handlers
             root.setLevel(level)
-        assert written.getvalue()
+        assert _CAPTURED in written.getvalue()
         assert _WRITTEN not in written.getvalue()

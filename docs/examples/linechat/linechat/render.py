@@ -20,7 +20,7 @@ from answerback.core.actions import (
 from answerback.core.clarification import AskBack
 from answerback.core.handing_over import HandOver
 from answerback.core.intents import ResolvedAction
-from answerback.core.json_schema.skeleton import skeleton
+from answerback.core.json_schema.skeleton import default_of
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text as block_text
 from answerback.core.too_late import TryAgain
@@ -28,7 +28,7 @@ from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, attribution, durations, wording
 from answerback.presentation.asides import asides
 from answerback.presentation.attribution import AttributionFormat
-from answerback.presentation.form_spec import native_fields
+from answerback.presentation.form_spec import json_shape
 from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import as_json, visible
 
@@ -69,6 +69,7 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
             offers.append("other")
         if question.json_schema is not None:
             lines.append(as_json(question.json_schema))
+            lines.append(json_shape(prompt, labels) if again is None else "")
         lines += answer_summary.prefill_texts(prompt, labels)
         if tag and tag.is_cut:
             lines.append(tag.whole)
@@ -106,17 +107,16 @@ def _confirmation_lines(view: View, labels: Labels) -> list[str]:
 
 
 def _answer_again(prompt: Prompt) -> JsonValue:
-    """Return the action that gives the earlier answer again, else the value that a person starts from."""
+    """Return the action that gives the earlier answer or the default; None if there is neither.
+
+    A person may send it unchanged, so it never has a value that nobody has said.
+    """
     if prompt.other_text is not None:
         return {"do": "other", "value": prompt.other_text, "beside": prompt.chosen}
-    return {"do": "answer", "value": _start(prompt), "note": prompt.note}
-
-
-def _start(prompt: Prompt) -> JsonValue:
-    """Return the value that a person starts from: the prefill, or else the shape of what is answered as JSON."""
-    if prompt.is_prefilled or native_fields(prompt) is not None:
-        return prompt.prefill
-    return skeleton(prompt.question.json_schema)
+    if prompt.is_prefilled:
+        return {"do": "answer", "value": prompt.prefill, "note": prompt.note}
+    default = default_of(prompt.question.json_schema)
+    return {"do": "answer", "value": default[0], "note": None} if default else None
 
 
 _WITHOUT_INPUT = {each.action: each for each in (Back(), Submit(), Confirm(), EndTurn())}

@@ -124,9 +124,15 @@ class SimulatedLinePerson:
         return set(self._seen["offers"])
 
     async def read_prefill(self, question: Question) -> JsonValue:
-        start: JsonValue = self._seen["again"].get("beside", self._seen["again"]["value"])
+        start = self._start()
         empty_is_nothing = question.answer_type in {AnswerType.TEXT, AnswerType.MULTI_SELECT}
         return (start or None) if empty_is_nothing else start
+
+    def _start(self) -> JsonValue:
+        """Return the value of the offered answer without the text of "Something else…"; None if none is offered."""
+        again = self._seen["again"] or {"value": None}
+        value: JsonValue = again.get("beside", again["value"])
+        return value
 
     # --- acting ---
 
@@ -143,10 +149,8 @@ class SimulatedLinePerson:
         await self._act(**self._seen["again"])
 
     async def answer_other(self, text: str) -> None:
-        ticked = self._seen["again"].get(
-            "value" if self._seen["again"]["do"] == "answer" else "beside"
-        )
-        await self._act("other", text, beside=ticked if isinstance(ticked, list) else None)
+        start = self._start()
+        await self._act("other", text, beside=start if isinstance(start, list) else None)
 
     async def go_back(self) -> None:
         await self._act("back")

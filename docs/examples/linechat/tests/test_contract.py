@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 from linechat.surface import LineChat
+from pydantic import JsonValue
 from simulated_people import LineStage, NotifiedLinePerson, SimulatedLinePerson
 
 from answerback.core.form import AnswerType, Form, Question
@@ -78,6 +79,20 @@ class TestLineChat(SurfaceContract):
         ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
         await assert_sees(ada, ask)
         assert r"\(x\), *y*" in await ada.read_all_text()
+
+    @pytest.mark.parametrize("default", [{}, {"default": ["main"]}])
+    async def test_only_without_a_default_the_shape_of_a_json_answer_is_shown(
+        self, stage: LineStage, ada: SimulatedPerson, default: dict[str, JsonValue]
+    ) -> None:
+        schema: JsonValue = {"type": "array", "items": {"type": "string"}, **default}
+        question = Question(
+            id="tags", text="Which?", answer_type=AnswerType.SCHEMA, json_schema=schema
+        )
+        form = Form(questions=(question,))
+        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
+        await assert_sees(ada, ask)
+        assert ('shape: [""]' in await ada.read_all_text()) is (not default)
+        assert await ada.read_prefill(question) == default.get("default")
 
 
 @pytest.mark.skipif(not POSTGRES, reason="LINECHAT_POSTGRES names no PostgreSQL database")
