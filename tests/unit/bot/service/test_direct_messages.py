@@ -10,7 +10,11 @@ from pydantic import JsonValue
 
 from answerback.core.actions import Answer, Confirm
 from answerback.core.ask import Ask, Status
-from answerback.core.confirmer_copies import outdated_copies, unreachable_count
+from answerback.core.confirmer_copies import (
+    outdated_copies,
+    places_to_remind,
+    unreachable_count,
+)
 from answerback.core.errors import (
     DestinationGoneError,
     InvalidCallError,
@@ -107,6 +111,9 @@ async def test_reminders_go_to_those_who_may_confirm_and_not_to_who_answered(par
         await service.act(ask.id, Answer(value=True), actor("ann"))
         await parts.chat.until(lambda: parts.chat.copies.keys() == {"lea", "bob"})
         await sync.wait_until_idle()
+        now = await service.get(ask.id)
+        assert now is not None
+        assert places_to_remind(now, now.reminded_before) == (), "the copies tell them first"
         await parts.clock.advance(61)
         await parts.chat.until(lambda: len(parts.chat.reminded) == 2)
         assert parts.chat.reminded == ["lea", "bob"]
