@@ -144,8 +144,9 @@ def test_it_is_for_who_asked_alone(other: Asker) -> None:
 
 @pytest.mark.parametrize("part", ["request", "tool", "server"])
 def test_it_is_for_the_hosts_kind_of_request_and_its_tool_alone(part: str) -> None:
+    changed: Json = {part: "another"}
     for kind, (call, match) in BASES.items():
-        assert not is_covered(granted(call, match), call._replace(**{part: "another"})), kind
+        assert not is_covered(granted(call, match), call._replace(**changed)), kind
 
 
 @pytest.mark.parametrize("other", list(OTHERS)[6:11])
