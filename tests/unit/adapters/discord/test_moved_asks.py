@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.labels import Labels
 from answerback_discord.markdown_text import escape
 from tests.fakes.discord.world import Message
-from tests.service_support import escalate_to
+from tests.service_support import WAIT, escalate_to
 from tests.unit.adapters.discord.rig import Rig, rig
 from tests.unit.adapters.discord.test_typed_messages import prompt
 
@@ -28,6 +29,16 @@ async def leave_behind(up: Rig, ask: Ask, **to: str) -> Ask:
 async def note(up: Rig, text: str) -> Message:
     """The direct message to Ann with this text."""
     return (await up.ann.finds(text, up.discord.direct(up.ann.user))).message
+
+
+async def stored_at(up: Rig, ask: Ask, channel: int) -> None:
+    """Wait until the place of an ask's new message is stored, which happens after people can see it."""
+    async with asyncio.timeout(WAIT):
+        while True:
+            stored = await up.store.asks.get(ask.id)
+            if stored is not None and stored.thread and f"/{channel}/" in (stored.thread.url or ""):
+                return
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.rule("TYPED-12")
@@ -59,6 +70,7 @@ async def test_the_note_leads_to_the_new_message_once_there_is_one(tmp_path: Pat
         to = Destination(surface="discord", channel=str(other.id))
         await escalate_to(up.service, ask, to)
         await up.ann.finds("Why so?", other)
+        await stored_at(up, ask, other.id)
         up.ann.replies(old, "because")
         said = await note(up, "has moved to")
         assert f"/{other.id}/" in said.content
