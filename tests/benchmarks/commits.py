@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import os
 import subprocess
-import tarfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +33,5 @@ def _unpack(commit: str, folder: Path) -> Mapping[str, str]:
         check=True,
         capture_output=True,
     )
-    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
-        archive.extractall(folder, filter="data")
+    subprocess.run(["tar", "-x", "-C", folder], input=packed.stdout, check=True)
     return {"PYTHONPATH": os.pathsep.join(str(folder / each) for each in SOURCE_FOLDERS)}
