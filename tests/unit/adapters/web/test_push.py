@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 from collections.abc import AsyncIterator
@@ -171,6 +172,7 @@ async def test_nothing_is_sent_of_an_ask_that_is_erased_in_that_moment(
     await rig.subscribe(receiver)
     change, erase = rig.store.asks.change, rig.store.erasure.erase
     kinds: list[set[str]] = []
+    both = asyncio.Event()
     async with rig.sending():
         ask = await rig.ask("ann")
         await rig.clock.advance(10.0)
@@ -181,10 +183,14 @@ async def test_nothing_is_sent_of_an_ask_that_is_erased_in_that_moment(
             await erase(ask_id, rig.clock.now(), ())  # which an open ask survives
             done = await change(ask_id, *args, **more)
             kinds.append({row.delivery.type for row in await rig.rows()})
+            if len(kinds) == 2:
+                both.set()
             return done
 
         monkeypatch.setattr(rig.store.asks, "change", change_after_erasure)
         await rig.answer(ask)
+        async with asyncio.timeout(60):
+            await both.wait()  # the answer, then that its end need not be sent
         await rig.idle()
     assert kinds == [{push_rows.OVER}, set()]
     stored = await rig.store.asks.get(ask.id)
