@@ -33,7 +33,7 @@ from tests import matrix, postgres, quarantine
 from tests.meta.project import PACKAGES, ROOT, variable_prefixes
 from tests.mutants.table import MUTANTS
 
-pytest_plugins = ["answerback.testing.pytest_plugin"]
+pytest_plugins = ["answerback_testing.pytest_plugin"]
 pytest.register_assert_rewrite("tests.stores")
 
 # Hypothesis also draws the literals of every module that a process has imported, so that what a derandomised test drew
@@ -199,7 +199,7 @@ def clean_environment() -> Iterator[None]:
 def nothing_of_ours_blocks_the_loop() -> Iterator[None]:
     """Fail a test in which our code makes a blocking call (a query, a sleep) on the event loop."""
     # The contract tests are on the stack of everything that runs in them, including fakes.
-    excluded = "answerback.testing"
+    excluded = "answerback_testing"
     calls = BlockBuster(list(PACKAGES), excluded_modules=[excluded])
     ours = tuple(import_module(name).__path__[0] for name in PACKAGES)
     tests_of_ours = import_module(excluded).__path__[0]

@@ -62,7 +62,7 @@ PROOFS: Final = {
     ),
 }
 """Other tests that belong to `make test`: one for each rule that none of those proves."""
-_SURFACES: Final = "answerback.testing.surface_"
+_SURFACES: Final = "answerback_testing.surface_"
 _STORES: Final = "tests.stores."
 _MOST_SETS: Final = 8
 """Parameter sets of one test, of which all run."""

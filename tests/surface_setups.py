@@ -19,16 +19,16 @@ from answerback.ports.plugin import DoctorContext, Finding, Host, SurfacePlugin
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
-from answerback.testing.surface_clicks import ClicksContract
-from answerback.testing.surface_commands import CommandsContract
-from answerback.testing.surface_contract import SharedSurfaceContract
-from answerback.testing.surface_gaps import GapsContract
-from answerback.testing.surface_grants import GrantsContract
-from answerback.testing.surface_outages import OutagesContract
-from answerback.testing.surface_people import PeopleContract
-from answerback.testing.surface_too_late import TooLateContract
-from answerback.testing.surface_typing import TypingContract
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.surface_clicks import ClicksContract
+from answerback_testing.surface_commands import CommandsContract
+from answerback_testing.surface_contract import SharedSurfaceContract
+from answerback_testing.surface_gaps import GapsContract
+from answerback_testing.surface_grants import GrantsContract
+from answerback_testing.surface_outages import OutagesContract
+from answerback_testing.surface_people import PeopleContract
+from answerback_testing.surface_too_late import TooLateContract
+from answerback_testing.surface_typing import TypingContract
 from tests import matrix
 from tests.acceptance.replicas import Proxy
 from tests.postgres import Server

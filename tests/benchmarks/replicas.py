@@ -27,9 +27,9 @@ from rich.table import Table
 
 from answerback.core.ask import ANYONE, Destination
 from answerback.ports.store import Store, Write
-from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres.connections import MAX_CONNECTIONS, connect
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import new_ask
 from tests import postgres
 from tests.acceptance.replicas import Town, ended, town
 from tests.benchmarks.processes import SERVE, Process, environment, process, shown, slow_slack

@@ -24,9 +24,9 @@ from answerback.core.actions import Answer, Back
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.store import Decision, Write
-from answerback.testing.example_asks import new_ask
 from answerback_storage.rows import RequestCache
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import ANN
 
 SECONDS = 2.0

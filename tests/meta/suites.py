@@ -57,7 +57,7 @@ SUITES: Final = {
     ),
     "bot/answerback/runtime/*.py": (f"{_BOT}/runtime",),
     "bot/answerback/service/*.py": (f"{_BOT}/service", f"{_BOT}/api"),
-    "bot/answerback/testing/*.py": (_ADAPTERS,),
+    "bot/answerback_testing/*.py": (_ADAPTERS,),
     "bot/answerback/webhooks/*.py": (f"{_BOT}/webhooks", f"{_ADAPTERS}/web/test_push_*.py"),
     "bot/answerback/workers/*.py": (f"{_BOT}/workers",),
     "bot/answerback_client/*.py": (f"{_BOT}/client",),

@@ -23,7 +23,7 @@ from answerback.core.walker import Source
 from answerback.dialects.installed import installed_dialects, tool_names
 from answerback.runtime.config_file import iter_setting_keys, platform_variables
 from answerback.service.ask_wire import AskBody
-from answerback.testing.simulated_people import Capability, Stage
+from answerback_testing.simulated_people import Capability, Stage
 from tests.meta import generated_docs
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 

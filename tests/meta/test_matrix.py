@@ -49,7 +49,7 @@ def test_every_proof_that_the_matrix_names_exists(chosen: Sequence[Chosen]) -> N
 def test_a_case_of_surfaces_runs_on_one(chosen: Sequence[Chosen]) -> None:
     surfaces = defaultdict[tuple[str, str], set[str]](set)
     for test in chosen:
-        if test.module.startswith("answerback.testing.surface_"):
+        if test.module.startswith("answerback_testing.surface_"):
             surface, _, name = test.id.rpartition("::")
             surfaces[test.module, name.partition("[")[0]].add(surface)
     assert {case: ran_on for case, ran_on in surfaces.items() if len(ran_on) != 1} == {}

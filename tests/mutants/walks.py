@@ -15,7 +15,7 @@ from answerback.core.ask import current_question
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
 from answerback.core.strict_json import json_equal
 from answerback.core.walker import OPEN_PHASES, GivenAnswer, Person, Refused, Source, Walk
-from answerback.testing.walker_model import NaiveAnswer, NaiveWalk
+from answerback_testing.walker_model import NaiveAnswer, NaiveWalk
 
 _OPTIONS = (Option(value="x", label="X"), Option(value="y", label="Y"))
 _RIGHT: dict[AnswerType, list[Any]] = {

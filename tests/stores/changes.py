@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.ask import Ask, RecordEntry
 from answerback.ports.store import Decision, Store, Write
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import end_decision, read_only_decision
 
 _NOTE = RecordEntry(at=1_000.0, kind="note", body={"seen": True})

@@ -15,7 +15,7 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.changes import SharedChangesContract
 from tests.stores.examples import PATIENCE, delivery_result, end_decision, new_delivery, release_all
 

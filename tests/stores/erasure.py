@@ -26,7 +26,7 @@ from answerback.ports.store_values import (
     RememberedAnswer,
     push_queue,
 )
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import (
     ANN,
     delivery_result,

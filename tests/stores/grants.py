@@ -14,7 +14,7 @@ from answerback.core.grants import Grant, GrantEnd, GrantUse
 from answerback.core.walker import Person
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import AskLimits, Created, Existing, GrantGone, Idempotency
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import answer_decision, end_decision
 
 _AT = 2_000.0

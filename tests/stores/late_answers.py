@@ -12,7 +12,7 @@ from answerback.core.ask import Ask, Reason, Status
 from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 
 CODER = LateAnswerQuery("coder")
 

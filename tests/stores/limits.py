@@ -17,7 +17,7 @@ from answerback.ports.store_values import (
     Idempotency,
     LimitReached,
 )
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import end_decision
 
 _AGENT = "coder"

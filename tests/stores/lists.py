@@ -16,7 +16,7 @@ from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import ANN, answer_decision, delivery_result, end_decision, new_delivery
 
 ALMOST_VALID_CURSORS = ("YXNrczox=", "YXNrczowMQ", "YXNrczo5OTk5OTk5OTk5OTk5OTk5OTk5OQ", "YXNrczow")

@@ -21,7 +21,7 @@ from answerback.ports.store_values import (
     Idempotency,
     RememberedAnswer,
 )
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import (
     PATIENCE,
     answer_decision,

@@ -10,7 +10,7 @@ from answerback.core.ask import AbandonedMessage, Ask, Destination, Thread
 from answerback.core.escalation import move
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.surface import Shown
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import end_decision
 
 _THERE = Destination(surface="slack", channel="C2")

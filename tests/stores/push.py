@@ -11,7 +11,7 @@ from answerback.ports.claims import Claim
 from answerback.ports.push import PushSubscription
 from answerback.ports.store import Store, Write
 from answerback.ports.store_values import DeliveryState
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import new_delivery
 
 

@@ -11,7 +11,7 @@ from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.receipts import NewLink, NewReceipt, StoredReceipt
 from answerback.ports.store import Decision, Store, Write
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import end_decision
 
 _CLAIM = Claim("linker", 60.0)

@@ -23,7 +23,7 @@ from answerback.ports.search import (
     split_words,
 )
 from answerback.ports.store import Decision, Store, Write
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import ANN, end_decision
 
 

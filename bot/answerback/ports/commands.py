@@ -1,6 +1,6 @@
 """Commands that people give in a chat: ``/answerback link CODE`` and its like, each answered privately.
 
-A feature adds a `Command`; every chat surface then offers it. Proved by `answerback.testing.surface_commands`.
+A feature adds a `Command`; every chat surface then offers it. Proved by `answerback_testing.surface_commands`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Surfaces, and the service as surfaces see it.
 
-Proved by `answerback.testing.surface_contract`, a class of tests that every surface's own tests inherit.
+Proved by `answerback_testing.surface_contract`, a class of tests that every surface's own tests inherit.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class ListedOn(NamedTuple):
 
 
 class Lists(Protocol):
-    """What `answerback.testing.simulated_people.HasBatches` has besides a person."""
+    """What `answerback_testing.simulated_people.HasBatches` has besides a person."""
 
     async def list_tickable(self, *, allow: bool) -> Mapping[str, str]: ...
 

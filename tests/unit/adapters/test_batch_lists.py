@@ -6,7 +6,7 @@ import pytest
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.unit.adapters.batch_platforms import PLATFORMS
 
 FILLINGS = ("x", "*", "`", "<", "\U0001f469", "\u200b", "a b\n", "@here ")

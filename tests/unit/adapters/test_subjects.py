@@ -14,11 +14,11 @@ from answerback.core.labels import ENGLISH
 from answerback.core.view import view_of
 from answerback.core.walker import Phase
 from answerback.ports.store_values import Page
-from answerback.testing.example_asks import new_ask
 from answerback_discord import inbox_view as discord_inbox
 from answerback_slack import fallback_text
 from answerback_slack import inbox_view as slack_home
 from answerback_slack import private_notes as slack_notes
+from answerback_testing.example_asks import new_ask
 from answerback_web import inbox_view as web_inbox
 
 LISTS: Final[dict[str, Callable[[Ask], object]]] = {

@@ -21,7 +21,7 @@ from answerback.service.receipt_payload import (
     WHOLE_UNITS,
     is_certainly_whole,
 )
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 
 CHATS: dict[str, Callable[[View], Any]] = {
     "slack": lambda view: answerback_slack.render.render(view, ENGLISH).blocks,

@@ -15,8 +15,8 @@ from answerback.ports.store import Store
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Routes
-from answerback.testing.manual_timers import ManualTimers
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.manual_timers import ManualTimers
 from tests.service_support import FakePage, FakeSurface, ManualClock
 from tests.stores.shared_file import SharedFile, SharedStore
 from tests.unit.bot.receipt_support import Signed

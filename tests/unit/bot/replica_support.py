@@ -9,8 +9,8 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.service.service import Service
-from answerback.testing.manual_timers import ManualTimers
 from answerback.workers.message_sync import MessageSync, SyncPace
+from answerback_testing.manual_timers import ManualTimers
 from tests.service_support import FakePage, FakeSurface, ManualClock, ask_user
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from answerback.core.ask import Ask, RecordEntry
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Idempotency
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.postgres import store_at
 
 CLIENTS = 8

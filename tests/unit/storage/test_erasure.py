@@ -20,10 +20,10 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.receipts import NewReceipt
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Idempotency, RememberedAnswer
-from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite import connections
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import new_ask
 from tests.postgres import Server
 from tests.service_support import WAIT
 from tests.stores.agent_tokens import ANNS, approve, new_token

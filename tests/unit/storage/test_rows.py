@@ -9,8 +9,8 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Request
-from answerback.testing.example_asks import new_ask
 from answerback_storage.rows import RequestCache, estimate_parsed_bytes
+from answerback_testing.example_asks import new_ask
 
 
 def test_a_request_is_parsed_once_while_it_is_cached() -> None:

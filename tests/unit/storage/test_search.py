@@ -17,12 +17,12 @@ from answerback.core.ask import Ask
 from answerback.core.form import Form
 from answerback.ports.search import Search, split_words
 from answerback.ports.store import Store, Write
-from answerback.testing.example_asks import FORM, new_ask
 from answerback_storage import rows
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite import schema
 from answerback_storage.sqlite.migrate import migrations
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import FORM, new_ask
 from tests.stores.examples import end_decision
 
 pytestmark = pytest.mark.rule("API-17")

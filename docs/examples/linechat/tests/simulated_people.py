@@ -14,14 +14,14 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.ports.surface import Asks
-from answerback.testing.simulated_people import SimulatedPerson
-from answerback.testing.surface_harness import HarnessStage
+from answerback_testing.simulated_people import SimulatedPerson
+from answerback_testing.surface_harness import HarnessStage
 
 CHANNEL = "ops"
 
 
 class LineStage(HarnessStage):
-    """See `answerback.testing.simulated_people.Stage`."""
+    """See `answerback_testing.simulated_people.Stage`."""
 
     place = Destination(surface="linechat", channel=CHANNEL)
     surface: LineChat
@@ -51,7 +51,7 @@ class LineStage(HarnessStage):
 
 
 class SimulatedLinePerson:
-    """See `answerback.testing.simulated_people.SimulatedPerson`. Each replica has its own chat; a person joins all."""
+    """See `answerback_testing.simulated_people.SimulatedPerson`. Each replica has its own chat; a person joins all."""
 
     def __init__(self, stage: LineStage, name: str) -> None:
         self.user_id = self.name = name

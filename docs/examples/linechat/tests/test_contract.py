@@ -15,9 +15,9 @@ from simulated_people import LineStage, NotifiedLinePerson, SimulatedLinePerson
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks
-from answerback.testing.simulated_people import Capability, SimulatedPerson
-from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
-from answerback.testing.surface_walks import assert_sees
+from answerback_testing.simulated_people import Capability, SimulatedPerson
+from answerback_testing.surface_contract import SharedSurfaceContract, SurfaceContract
+from answerback_testing.surface_walks import assert_sees
 
 POSTGRES = os.environ.get("LINECHAT_POSTGRES")
 """The ``storage.url`` of an empty database."""

@@ -1,3 +1,3 @@
 """What the contract needs."""
 
-pytest_plugins = ["answerback.testing.pytest_plugin"]
+pytest_plugins = ["answerback_testing.pytest_plugin"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from releaseplan.dialect import DIALECT
 
-from answerback.testing.dialect_contract import DialectContract
+from answerback_testing.dialect_contract import DialectContract
 
 
 class TestReleasePlan(DialectContract):

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from answerback.core.ask import Ask
-from answerback.testing.example_asks import new_ask
 from answerback_chat.catch_up import MissedMessageReader
+from answerback_testing.example_asks import new_ask
 from tests.service_support import WAIT
 
 LAST_MESSAGE = 1_000_000.0

@@ -19,9 +19,9 @@ from answerback.core.errors import (
     UnauthorizedError,
 )
 from answerback.core.form import AnswerType, Form, Question
-from answerback.testing.example_asks import new_ask
 from answerback_chat import missed_changes
 from answerback_chat.missed_changes import MissedChangeFinder
+from answerback_testing.example_asks import new_ask
 
 FORM = Form(questions=(Question(id="go", text="Go?", answer_type=AnswerType.BOOLEAN),))
 

@@ -25,7 +25,7 @@ _BUTTONS = {True: LABELS.allow_several, False: LABELS.deny_several}
 
 
 class DiscordBatches:
-    """See `answerback.testing.simulated_people.HasBatches`."""
+    """See `answerback_testing.simulated_people.HasBatches`."""
 
     _discord: FakeDiscord
     _channel: Channel

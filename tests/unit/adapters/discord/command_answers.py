@@ -9,7 +9,7 @@ from tests.unit.adapters.discord.sight import remove_escapes
 
 
 class DiscordCommands:
-    """See `answerback.testing.simulated_people.HasCommands`."""
+    """See `answerback_testing.simulated_people.HasCommands`."""
 
     _discord: FakeDiscord
     _channel: Channel

@@ -13,7 +13,7 @@ from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, 
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.walker import Person, can_go_back, start
-from answerback.testing.strategies import forms, texts, values
+from answerback_testing.strategies import forms, texts, values
 
 KINDS = (*OptionKind,)
 """What the options of a permission prompt do."""

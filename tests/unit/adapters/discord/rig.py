@@ -19,13 +19,13 @@ from answerback.ports.surface import Surface
 from answerback.runtime.sockets import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
-from answerback.testing.example_commands import EXAMPLE_COMMANDS
-from answerback.testing.manual_timers import ManualTimers
-from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_chat.paces import Paces
 from answerback_discord.adapter import DiscordSurface
 from answerback_discord.plugin import DiscordSettings
+from answerback_testing.example_commands import EXAMPLE_COMMANDS
+from answerback_testing.manual_timers import ManualTimers
+from answerback_testing.surface_harness import follow_other_replicas
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild

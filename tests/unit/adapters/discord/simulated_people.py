@@ -10,11 +10,11 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.testing.simulated_people import ShownButton, SimulatedPerson
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
 from answerback_discord.components import ButtonStyle
 from answerback_discord.markdown_text import fit_line
+from answerback_testing.simulated_people import ShownButton, SimulatedPerson
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
@@ -42,7 +42,7 @@ OFFERS = {
 
 
 class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
-    """See `answerback.testing.simulated_people.SimulatedPerson`."""
+    """See `answerback_testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, discord: FakeDiscord, channel: Channel, person: Person) -> None:
         self._discord = discord

@@ -11,12 +11,12 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback.testing.manual_timers import ManualTimers
-from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from answerback_chat.paces import Paces
 from answerback_discord import api_client
 from answerback_discord.api_client import USER_AGENT
 from answerback_discord.http_endpoint import PATH
+from answerback_testing.manual_timers import ManualTimers
+from answerback_testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from tests.fakes import long_timeouts
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild
@@ -30,7 +30,7 @@ POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
 
 
 class DiscordStage:
-    """See `answerback.testing.simulated_people.Stage`."""
+    """See `answerback_testing.simulated_people.Stage`."""
 
     def __init__(self, discord: FakeDiscord, setup: Setup, mode: Mode) -> None:
         self.discord = discord

@@ -11,9 +11,9 @@ import pytest
 
 from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
-from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback_discord import manifest, slash_commands
 from answerback_discord.plugin import DiscordPlugin
+from answerback_testing.example_commands import EXAMPLE_COMMANDS
 from tests import surface_setups
 from tests.acceptance.process import command
 from tests.fakes.discord.core import Application

@@ -17,11 +17,11 @@ from answerback.core.labels import Labels
 from answerback.ports.store import Write
 from answerback.ports.store_values import Page
 from answerback.service.submission_request import Agent, Submission
-from answerback.testing.example_asks import new_ask
-from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback_discord import inbox, inbox_view, slash_commands
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.command_use import INBOX
+from answerback_testing.example_asks import new_ask
+from answerback_testing.example_commands import EXAMPLE_COMMANDS
 from tests import matrix
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import Sight

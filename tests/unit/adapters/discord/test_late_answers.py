@@ -13,10 +13,10 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
-from answerback.testing.example_asks import FORM
 from answerback_discord import pending_edits as answers_module
 from answerback_discord.api_client import ResponseResult
 from answerback_discord.pending_edits import PendingEdits
+from answerback_testing.example_asks import FORM
 from tests.unit.adapters.discord.examples import ask_of
 from tests.unit.adapters.discord.rig import Rig, rig
 

@@ -16,7 +16,6 @@ from answerback.core.errors import RateLimitedError
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.store_values import Page
-from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord import (
     api_client,
@@ -33,6 +32,7 @@ from answerback_discord import (
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 from answerback_discord.plugin import DiscordSettings
+from answerback_testing.example_commands import EXAMPLE_COMMANDS
 from tests.fakes.discord import rest_app, rules
 from tests.fakes.discord.rules import check_message
 from tests.fakes.discord.world import EPOCH_MS, Can

@@ -14,11 +14,11 @@ from answerback.core.form import AnswerType, Form
 from answerback.core.labels import Labels
 from answerback.core.view import View, answer_lines, view_of
 from answerback.presentation.form_values import read_form
-from answerback.testing import strategies
 from answerback_chat.control_codec import Verb, decode
 from answerback_discord import form_inputs, long_lists, modals, render, show_in_full
 from answerback_discord.components import Json
 from answerback_discord.option_controls import ListState
+from answerback_testing import strategies
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
 from tests.unit.adapters.discord import sight
 from tests.unit.adapters.discord.examples import ask_of, large_forms, question, walked

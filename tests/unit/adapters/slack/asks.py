@@ -16,7 +16,7 @@ from answerback.core.ask import Ask, Change, Destination, Reason, Request, Statu
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Persistence, Question
 from answerback.core.typed_text import is_blank
 from answerback.core.walker import Person
-from answerback.testing import strategies
+from answerback_testing import strategies
 
 ASK_ID = "ask_0123456789abcdef01234567"
 ADA = Person(surface="slack", user_id="U0ADA", name="ada")

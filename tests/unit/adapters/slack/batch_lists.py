@@ -22,7 +22,7 @@ _BUTTONS = {True: LABELS.allow_several, False: LABELS.deny_several}
 
 
 class SlackBatches:
-    """See `answerback.testing.simulated_people.HasBatches`."""
+    """See `answerback_testing.simulated_people.HasBatches`."""
 
     _slack: FakeSlack
     _person: Person

@@ -10,7 +10,7 @@ from tests.unit.adapters.slack.rig import CHANNEL
 
 
 class SlackCommands:
-    """See `answerback.testing.simulated_people.HasCommands`."""
+    """See `answerback_testing.simulated_people.HasCommands`."""
 
     _slack: FakeSlack
     _person: Person

@@ -9,7 +9,7 @@ from tests.unit.adapters.slack.rig import CHANNEL
 
 
 class SlackRemoval:
-    """See `answerback.testing.simulated_people.HasRemoval`."""
+    """See `answerback_testing.simulated_people.HasRemoval`."""
 
     slack: FakeSlack
 

@@ -19,13 +19,13 @@ from answerback.ports.surface import Surface
 from answerback.runtime.sockets import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
-from answerback.testing.example_commands import EXAMPLE_COMMANDS
-from answerback.testing.manual_timers import ManualTimers
-from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_chat.paces import Paces
 from answerback_slack.adapter import SlackSurface
 from answerback_slack.plugin import SlackSettings
+from answerback_testing.example_commands import EXAMPLE_COMMANDS
+from answerback_testing.manual_timers import ManualTimers
+from answerback_testing.surface_harness import follow_other_replicas
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from answerback.core.form import Question
-from answerback.testing.simulated_people import ShownButton
 from answerback_chat.control_codec import Verb
+from answerback_testing.simulated_people import ShownButton
 from tests.fakes.slack.visible_message import Control, Sight
 
 

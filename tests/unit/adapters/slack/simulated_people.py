@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
-from answerback.testing.simulated_people import ShownButton, SimulatedPerson
 from answerback_chat.control_codec import Verb
+from answerback_testing.simulated_people import ShownButton, SimulatedPerson
 from tests.fakes.slack.person import Person, escape_typed
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
@@ -27,7 +27,7 @@ _CLICKED = {"button", "checkboxes", "multi_static_select"}
 
 
 class SimulatedSlackPerson(SlackBatches, SlackCommands):
-    """See `answerback.testing.simulated_people.SimulatedPerson`."""
+    """See `answerback_testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, slack: FakeSlack, person: Person, channel: str = CHANNEL) -> None:
         self._slack = slack

@@ -10,9 +10,9 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback.testing.surface_harness import SurfaceHarness, combine_replicas
 from answerback_chat.paces import Paces
 from answerback_slack.manifest import EVENTS_PATH
+from answerback_testing.surface_harness import SurfaceHarness, combine_replicas
 from tests.fakes import long_timeouts
 from tests.fakes.long_timeouts import HASTY, PATIENT
 from tests.fakes.slack.person import Person
@@ -25,7 +25,7 @@ from tests.unit.adapters.slack.simulated_people import SimulatedSlackPerson
 
 
 class SlackStage(SlackRemoval):
-    """See `answerback.testing.simulated_people.Stage`."""
+    """See `answerback_testing.simulated_people.Stage`."""
 
     place = Destination(surface="slack", channel=CHANNEL)
 

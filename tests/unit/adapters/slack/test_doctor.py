@@ -12,8 +12,8 @@ import aiohttp
 import pytest
 
 from answerback.ports.plugin import Finding
-from answerback.testing.example_commands import EXAMPLE_COMMANDS
 from answerback_slack.plugin import SlackPlugin
+from answerback_testing.example_commands import EXAMPLE_COMMANDS
 from tests import surface_setups
 from tests.acceptance.process import command
 from tests.fakes.slack.server import FakeSlack

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from answerback.testing.surface_contract import SurfaceContract
+from answerback_testing.surface_contract import SurfaceContract
 from tests.surface_setups import ReplicasContract, create_setup, parametrize_stage
 from tests.unit.adapters.slack.stage import SlackStage, run_stage
 

@@ -22,7 +22,7 @@ LABELS = Labels()
 
 
 class TelegramBatches:
-    """See `answerback.testing.simulated_people.HasBatches`."""
+    """See `answerback_testing.simulated_people.HasBatches`."""
 
     _telegram: FakeTelegram
     _user: User

@@ -7,7 +7,7 @@ from tests.fakes.telegram.world import Chat, Message, User
 
 
 class TelegramCommands:
-    """See `HasCommands` and `HasTypedAnswers` in `answerback.testing.simulated_people`."""
+    """See `HasCommands` and `HasTypedAnswers` in `answerback_testing.simulated_people`."""
 
     _telegram: FakeTelegram
     _chat: Chat

@@ -18,15 +18,15 @@ from answerback.ports.surface import Surface
 from answerback.runtime.sockets import bind_socket, chat_http_session, socket_url
 from answerback.service.service import Service
 from answerback.service.submission_request import NO_ROUTES, Submission
-from answerback.testing.example_commands import EXAMPLE_COMMANDS
-from answerback.testing.manual_timers import ManualTimers
-from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import MessageSync, SyncPace
 from answerback_chat.paces import Paces
 from answerback_telegram import adapter
 from answerback_telegram.adapter import TelegramSurface
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.plugin import TelegramSettings
+from answerback_testing.example_commands import EXAMPLE_COMMANDS
+from answerback_testing.manual_timers import ManualTimers
+from answerback_testing.surface_harness import follow_other_replicas
 from tests.fakes.long_timeouts import PATIENT
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, User

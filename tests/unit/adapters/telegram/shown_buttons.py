@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from answerback.testing.simulated_people import ShownButton
+from answerback_testing.simulated_people import ShownButton
 from tests.fakes.telegram.world import Message
 
 
 class TelegramButtons(ABC):
-    """See `answerback.testing.simulated_people.HasButtons`."""
+    """See `answerback_testing.simulated_people.HasButtons`."""
 
     _copy: Message
 

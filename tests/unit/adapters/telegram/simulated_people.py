@@ -15,11 +15,11 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.presentation.form_spec import native_fields
 from answerback.presentation.sanitize import visible
-from answerback.testing.simulated_people import SimulatedPerson
 from answerback_chat import control_codec
 from answerback_telegram.html_text import fit_line
 from answerback_telegram.keyboards import BUTTON_LABEL
 from answerback_telegram.parse import message_id
+from answerback_testing.simulated_people import SimulatedPerson
 from tests.fakes.telegram.server import FakeTelegram
 from tests.fakes.telegram.world import Chat, Message, User
 from tests.unit.adapters.telegram.batch_lists import TelegramBatches
@@ -32,7 +32,7 @@ LABELS = Labels()
 
 
 class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons, TelegramCommands):
-    """See `answerback.testing.simulated_people.SimulatedPerson`."""
+    """See `answerback_testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, telegram: FakeTelegram, chat: Chat, user: User) -> None:
         self._telegram = telegram

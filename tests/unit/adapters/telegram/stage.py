@@ -11,12 +11,12 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
-from answerback.testing.manual_timers import ManualTimers
-from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from answerback_chat.paces import Paces
 from answerback_telegram import limits
 from answerback_telegram.http_endpoint import PATH
 from answerback_telegram.parse import message_id
+from answerback_testing.manual_timers import ManualTimers
+from answerback_testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from tests.fakes.long_timeouts import HASTY, PATIENT
 from tests.fakes.telegram.server import FakeTelegram
 from tests.surface_setups import LoadBalancer, Setup
@@ -25,7 +25,7 @@ from tests.unit.adapters.telegram.simulated_people import SimulatedTelegramPerso
 
 
 class TelegramStage:
-    """See `answerback.testing.simulated_people.Stage`."""
+    """See `answerback_testing.simulated_people.Stage`."""
 
     def __init__(self, telegram: FakeTelegram, setup: Setup, mode: Mode) -> None:
         self.telegram = telegram

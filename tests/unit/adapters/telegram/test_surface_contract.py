@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from answerback.testing.simulated_people import Capability
-from answerback.testing.surface_contract import SurfaceContract
+from answerback_testing.simulated_people import Capability
+from answerback_testing.surface_contract import SurfaceContract
 from tests.surface_setups import ReplicasContract, create_setup, parametrize_stage
 from tests.unit.adapters.telegram.stage import TelegramStage, run_stage
 

@@ -14,14 +14,14 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.walker import Person, question_index
 from answerback.ports.person_key import KeyHolder, operator_holder
-from answerback.testing.simulated_people import ShownButton, SimulatedPerson
-from answerback.testing.surface_harness import (
+from answerback.workers.message_sync import MessageSync
+from answerback_testing.simulated_people import ShownButton, SimulatedPerson
+from answerback_testing.surface_harness import (
     SWEEP,
     SurfaceHarness,
     combine_replicas,
     follow_other_replicas,
 )
-from answerback.workers.message_sync import MessageSync
 from answerback_web.page_access import PageLinks
 from tests.browser.site import SECRET, site
 from tests.surface_setups import LoadBalancer, Setup
@@ -41,7 +41,7 @@ _OFFERS = {
 
 
 class WebStage:
-    """See `answerback.testing.simulated_people.Stage`."""
+    """See `answerback_testing.simulated_people.Stage`."""
 
     place = Destination(surface="web")
 
@@ -95,7 +95,7 @@ async def run_stage(setup: Setup) -> AsyncIterator[WebStage]:
 
 
 class SimulatedWebPerson:
-    """See `answerback.testing.simulated_people.SimulatedPerson`."""
+    """See `answerback_testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, stage: WebStage, holder: KeyHolder) -> None:
         self._stage = stage

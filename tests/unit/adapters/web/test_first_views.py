@@ -10,7 +10,7 @@ from answerback.core.ask import Destination
 from answerback.core.errors import StoreError
 from answerback.core.escalation import move
 from answerback.ports.store import Write
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from answerback_web.site import HIDDEN_HEADER
 from tests.browser.site import INBOX, Site
 from tests.service_support import WAIT

@@ -13,7 +13,7 @@ from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.grants import GrantOffer, Match
 from answerback.core.labels import Labels
 from answerback.ports.store import Write
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.browser.site import INBOX, Site, answering_path, site
 from tests.unit.adapters.web.reader import Reader, reader
 from tests.unit.adapters.web.test_people import ALICES, KEYS

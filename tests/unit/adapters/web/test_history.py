@@ -17,7 +17,7 @@ from answerback.core.labels import Labels
 from answerback.ports.late_answers import SeenState
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import StoredEntry
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from answerback_web.record import record_lines
 from answerback_web.render import ask_page
 from tests.browser.site import INBOX, Site, site

@@ -16,7 +16,7 @@ from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.store import Write
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.browser.site import INBOX, KEY, Site, site
 from tests.unit.adapters.web.examples import CLAUDE, FLAT, TEXT, path
 from tests.unit.adapters.web.reader import Document, Reader, reader

@@ -15,7 +15,7 @@ from aiohttp import hdrs
 from answerback.core.actions import Answer
 from answerback.core.ask import Status
 from answerback.core.labels import Labels
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.browser.site import Site
 from tests.unit.adapters.web.examples import (
     CLAUDE,

@@ -30,7 +30,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Person, start
 from answerback.ports.person_key import operator, operator_holder
 from answerback.presentation.sanitize import visible
-from answerback.testing import strategies
+from answerback_testing import strategies
 from answerback_web import inbox_view, parse, render, responses
 from answerback_web.page_access import PageLinks, is_own_page
 from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from answerback.testing.simulated_people import Capability
-from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
+from answerback_testing.simulated_people import Capability
+from answerback_testing.surface_contract import SharedSurfaceContract, SurfaceContract
 from tests.surface_setups import create_setup, parametrize_stage
 from tests.unit.adapters.web.simulated_people import WebStage, run_stage
 

@@ -20,7 +20,7 @@ from answerback.core.escalation import move
 from answerback.ports.store import Decision, Write
 from answerback.service.submission_plan import Plan, plan
 from answerback.service.submission_request import Route, Routes, Submission
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.meta.project import ROOT
 from tests.service_support import actor, boolean
 from tests.unit.bot.api.conftest import Served

@@ -15,8 +15,8 @@ from answerback.core.ask import Destination
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.grants import GrantOffer, Match
 from answerback.ports.store import Write
-from answerback.testing.example_asks import new_ask
 from answerback_client import Ask
+from answerback_testing.example_asks import new_ask
 from tests.unit.bot.terminal_support import Terminal, open_terminal
 
 RUN = Question(

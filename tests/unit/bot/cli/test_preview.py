@@ -22,11 +22,11 @@ from answerback.dialects.registry import ParsedCall, parse_call
 from answerback.service.ask_wire import ask_json
 from answerback.service.submission_plan import plan
 from answerback.service.submission_request import Routes, read_submission
-from answerback.testing.example_asks import new_ask
 from answerback_discord import preview as discord
 from answerback_discord.render import message
 from answerback_slack import preview as slack
 from answerback_slack.render import render
+from answerback_testing.example_asks import new_ask
 
 QUESTIONS: list[dict[str, Any]] = [
     {

@@ -22,7 +22,7 @@ from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import Form
 from answerback.core.grants import GrantNote
 from answerback.core.walker import Person, Source
-from answerback.testing.example_asks import FORM, new_ask
+from answerback_testing.example_asks import FORM, new_ask
 
 ANN, BEN = (Person(surface="slack", user_id=name) for name in ("U1", "U2"))
 ELSEWHERE = Escalation(after=50.0, to=Destination(surface="web"))

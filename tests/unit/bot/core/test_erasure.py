@@ -11,7 +11,7 @@ from answerback.core.erasure import erase_ask
 from answerback.core.giving_up import TriedAgain
 from answerback.core.grants import GrantNote
 from answerback.core.walker import Person
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 
 SLACK = Person(surface="slack", user_id="U1", name="Ann")
 WEB = Person(surface="web", user_id="ann@example.org", name="Ann")

@@ -10,7 +10,7 @@ from answerback.core import granting
 from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.grants import Grant, GrantNote, GrantOffer, Match
 from answerback.core.walker import Person, Refused
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 
 ANN = Person(surface="chat", user_id="ann")
 GRANT = Grant(

@@ -10,7 +10,7 @@ from answerback.core.ask import Ask, Change, apply_action
 from answerback.core.clarification import AskBack, apply_ask_back, apply_explanation, can_ask_back
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import Person, Refused
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.limit_edges import edge
 
 ANN = Person(surface="web", user_id="ann", name="Ann")

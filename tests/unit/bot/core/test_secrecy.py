@@ -14,7 +14,7 @@ from answerback.core.walker import GivenAnswer, Person
 from answerback.dialects.registry import render_ended
 from answerback.ports.store_values import StoredEntry
 from answerback.service.record_wire import entries_for_agent
-from answerback.testing.example_asks import FORM, new_ask
+from answerback_testing.example_asks import FORM, new_ask
 
 
 @pytest.mark.rule("CONFIRM-12")

@@ -17,8 +17,8 @@ from answerback.core.ask import current_question
 from answerback.core.form import Form
 from answerback.core.strict_json import json_equal
 from answerback.core.walker import Refused, Walk
-from answerback.testing.strategies import forms, texts, values
-from answerback.testing.walker_model import NaiveWalk
+from answerback_testing.strategies import forms, texts, values
+from answerback_testing.walker_model import NaiveWalk
 
 pytestmark = [pytest.mark.rule("WALK-1", "WALK-17"), pytest.mark.long]
 

@@ -13,7 +13,7 @@ from answerback.core.ask import Change, Reason, Status, apply_action, end_ask
 from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.service.ask_wire import ask_json
-from answerback.testing.dialect_contract import UNCONFIRMED, end_unconfirmed
+from answerback_testing.dialect_contract import UNCONFIRMED, end_unconfirmed
 from tests.unit.bot.dialect_support import CALLS, act, make_ask
 
 

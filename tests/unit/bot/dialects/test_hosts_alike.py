@@ -14,7 +14,7 @@ from answerback.core.actions import Action, Answer, Back, Other, Reply
 from answerback.core.ask import Change, Reason, Status, apply_action, end_ask
 from answerback.core.form import AnswerType, Persistence
 from answerback.dialects import registry
-from answerback.testing.dialect_contract import check_that_no_answer_is_lost
+from answerback_testing.dialect_contract import check_that_no_answer_is_lost
 from tests.meta.project import ROOT
 from tests.unit.bot.dialect_support import (
     CALLS,

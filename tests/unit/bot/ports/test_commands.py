@@ -7,7 +7,7 @@ import pytest
 from answerback.core.labels import Labels
 from answerback.core.person import Person
 from answerback.ports.commands import Commands
-from answerback.testing.example_commands import EXAMPLE_COMMANDS
+from answerback_testing.example_commands import EXAMPLE_COMMANDS
 
 ANN = Person(surface="slack", user_id="U012")
 LABELS = Labels()

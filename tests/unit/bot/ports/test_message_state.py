@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from answerback.core.ask import Destination, Thread
 from answerback.ports.message_state import replace_channel_id
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 
 
 def test_a_channel_with_a_new_id_takes_only_its_own_asks_along() -> None:

@@ -15,7 +15,7 @@ from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.headline import SHORTENED, fit
 from answerback.dialects.approvals.tool_use import describe
 from answerback.presentation.batch_rows import fits_in_row, whole_prompt
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 
 ALLOW = Option(value="allow", label="Allow once", kind=OptionKind.ALLOW_ONCE)
 DENY = Option(value="deny", label="Deny", kind=OptionKind.DENY)

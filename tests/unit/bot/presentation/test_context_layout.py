@@ -13,7 +13,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.presentation.context_blocks import context_blocks
 from answerback.presentation.context_layout import fit_asides, fit_text
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 
 LABELS = Labels()
 ANN = Person(surface="chat", user_id="ann", name="Ann")

@@ -12,7 +12,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Phase
 from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.full_text import full_text
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.unit.bot.dialect_support import act
 
 MARKS = AttributionFormat(

@@ -7,7 +7,7 @@ from answerback.core.erasure import erase_ask
 from answerback.core.labels import ENGLISH
 from answerback.core.view import view_of
 from answerback.presentation.wording import subject
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 
 
 def test_an_erased_ask_is_called_that_in_a_list() -> None:

@@ -21,8 +21,8 @@ from answerback.ports.surface import Acted
 from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipts import consume, is_allowed
 from answerback.service.submission_request import Agent, Route, Routes, Submission
-from answerback.testing.example_asks import new_ask
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import new_ask
 from tests.service_support import actor
 from tests.unit.bot.receipt_support import APPROVAL, Signed
 

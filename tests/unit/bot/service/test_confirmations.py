@@ -26,9 +26,9 @@ from answerback.service.repeated_calls import join_key
 from answerback.service.service import Service
 from answerback.service.submission_plan import find_confirmation_problem, plan_confirmation
 from answerback.service.submission_request import Agent, Route, Routes, Submission
-from answerback.testing.example_asks import new_ask
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
+from answerback_testing.example_asks import new_ask
 from tests.service_support import FakeSurface, ask_user
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.terminal_support import open_terminal, question

@@ -17,7 +17,7 @@ from answerback.service.notify import Signals
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from answerback.dialects import approval, ask_user_form
-from answerback.testing.dialect_contract import DialectContract
+from answerback_testing.dialect_contract import DialectContract
 
 VECTORS = Path(__file__).parents[3] / "data" / "vectors"
 

@@ -9,9 +9,9 @@ from answerback.core.errors import RateLimitedError
 from answerback.ports.store import Store
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
-from answerback.testing.example_asks import FORM, new_ask
-from answerback.testing.surface_harness import SurfaceHarness
 from answerback.workers.message_sync import MessageSync
+from answerback_testing.example_asks import FORM, new_ask
+from answerback_testing.surface_harness import SurfaceHarness
 from tests.service_support import FakeSurface
 
 

@@ -27,8 +27,8 @@ from answerback.ports.surface import Acted, Shown
 from answerback.presentation import wording
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
-from answerback.testing.example_asks import new_ask
 from answerback.workers.message_sync import MessageSync
+from answerback_testing.example_asks import new_ask
 from tests.service_support import actor
 from tests.unit.bot.background_support import (
     reopen_store,

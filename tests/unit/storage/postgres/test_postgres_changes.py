@@ -10,8 +10,8 @@ import pytest
 
 from answerback.core.ask import RecordEntry
 from answerback.ports.store import Write
-from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres.store import PostgresStore
+from answerback_testing.example_asks import new_ask
 
 
 @pytest.fixture

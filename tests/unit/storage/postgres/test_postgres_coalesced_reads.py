@@ -11,11 +11,11 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.store import Decision, Write
-from answerback.testing.example_asks import new_ask
 from answerback_storage.postgres.coalesced_reads import CoalescedReads
 from answerback_storage.postgres.connections import Database
 from answerback_storage.postgres.sql import Parameters
 from answerback_storage.postgres.store import PostgresStore
+from answerback_testing.example_asks import new_ask
 from tests.postgres import Server
 from tests.stores.claims import ANN
 from tests.stores.examples import answer_decision

@@ -14,9 +14,9 @@ from answerback.core.form import Form, When
 from answerback.core.walker import start
 from answerback.ports.message_state import record_shown
 from answerback.ports.surface import Shown
-from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
 from answerback_storage.sqlite.change_batches import RecentAskCache
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import ANN
 
 

@@ -19,9 +19,9 @@ import pytest
 
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
-from answerback.testing.example_asks import new_ask
 from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import new_ask
 
 HOLD = """
 import asyncio, sys

@@ -16,8 +16,8 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.errors import CommitUnknownError, StoreError
 from answerback.ports.store import Decision, Write
-from answerback.testing.example_asks import new_ask
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import answer_decision, new_delivery
 
 
@@ -159,7 +159,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import CommitUnknownError
 from answerback.ports.store import Write
 from answerback_storage.sqlite.store import SqliteStore
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import answer_decision, read_only_decision
 
 async def main(path):

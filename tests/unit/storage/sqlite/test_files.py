@@ -22,11 +22,11 @@ from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.store import Write
 from answerback.ports.store_values import Delivery
 from answerback.ports.surface import Shown
-from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
 from answerback_storage.sqlite.migrate import migrations
 from answerback_storage.sqlite.schema import APPLICATION_ID
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import new_ask
 from tests.meta.project import PYTHONPATH
 from tests.stores.examples import answer_decision, new_delivery, read_only_decision, release_all
 

@@ -15,9 +15,9 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.store import Decision, Write
-from answerback.testing.example_asks import new_ask
 from answerback_storage.sqlite.connections import _use_wal
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import answer_decision, end_decision, new_delivery
 
 

@@ -15,7 +15,7 @@ import asyncio, ctypes, errno, json, sys
 import _sqlite3
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import answer_decision
 from answerback_storage.sqlite.store import SqliteStore
 

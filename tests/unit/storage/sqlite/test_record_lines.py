@@ -13,8 +13,8 @@ from answerback.core.ask import RecordEntry
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
 from answerback.ports.store_values import StoredEntry
-from answerback.testing.example_asks import new_ask
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import answer_decision, answer_if_at_revision, end_decision
 
 MANY = 42

@@ -15,9 +15,9 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Write
 from answerback.ports.store_values import Idempotency, RememberedAnswer
-from answerback.testing.example_asks import new_ask
 from answerback_storage import rows
 from answerback_storage.sqlite.store import SqliteStore
+from answerback_testing.example_asks import new_ask
 from tests.stores.examples import answer_decision, end_decision, new_delivery, read_only_decision
 
 SPOILT = {

@@ -20,8 +20,8 @@ from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.cli.terminal.walk import Walk
 from answerback.core.form import Question
 from answerback.core.labels import Labels
-from answerback.testing.surface_questions import TYPED_ANSWERS
 from answerback_client import Ask
+from answerback_testing.surface_questions import TYPED_ANSWERS
 from tests.service_support import WAIT
 from tests.unit.bot.terminal_support import (
     CTRL_C,

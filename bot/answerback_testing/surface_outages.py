@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from answerback.core.ask import Ask, Status
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasDeletion,
     HasLateEdits,
@@ -22,13 +22,13 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_clicks import (
+from answerback_testing.surface_clicks import (
     answer_elsewhere,
     answered_values,
     create_viewed_ask,
     wait_for_steps,
 )
-from answerback.testing.surface_questions import AGAIN, GO, WHERE, WHY
+from answerback_testing.surface_questions import AGAIN, GO, WHERE, WHY
 
 _WAIT = 30.0
 

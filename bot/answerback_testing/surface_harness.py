@@ -20,10 +20,10 @@ from answerback.runtime.config import StorageSettings
 from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.replica_lifecycle import listen_for_changes, release_claims
 from answerback.service.service import Service
-from answerback.testing.example_asks import new_ask
-from answerback.testing.example_commands import EXAMPLE_COMMANDS
-from answerback.testing.manual_timers import ManualTimers
 from answerback.workers.message_sync import MessageSync, SyncPace
+from answerback_testing.example_asks import new_ask
+from answerback_testing.example_commands import EXAMPLE_COMMANDS
+from answerback_testing.manual_timers import ManualTimers
 
 _NUMBERS = count(1)
 SWEEP = 100
@@ -154,7 +154,7 @@ async def run_surface(
 
 
 class HarnessStage:
-    """The common part of a `answerback.testing.simulated_people.Stage` for platforms without a server of their own.
+    """The common part of a `answerback_testing.simulated_people.Stage` for platforms without a server of their own.
 
     Args:
         make: creates the surface with its service; called on each start.

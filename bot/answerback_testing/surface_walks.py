@@ -19,10 +19,10 @@ from answerback.core.labels import Labels
 from answerback.core.strict_json import json_equal
 from answerback.core.view import Prompt, View, answer_lines, view_of
 from answerback.presentation.sanitize import visible
-from answerback.testing.simulated_people import SimulatedPerson, Stage
-from answerback.testing.strategies import forms, texts, values
-from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
-from answerback.testing.walker_model import NaiveWalk
+from answerback_testing.simulated_people import SimulatedPerson, Stage
+from answerback_testing.strategies import forms, texts, values
+from answerback_testing.surface_questions import GO, LABELS, WHERE, WHY
+from answerback_testing.walker_model import NaiveWalk
 
 STEPS = 7
 """The maximum number of actions in one walk before the person ends it."""

@@ -13,15 +13,15 @@ from answerback.core.clarification import CLARIFY
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.people import People
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasBatches,
     SimulatedPerson,
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_clicks import answered_values
-from answerback.testing.surface_questions import ALLOW, DENY, GO, LABELS
+from answerback_testing.surface_clicks import answered_values
+from answerback_testing.surface_questions import ALLOW, DENY, GO, LABELS
 
 _LONG = "true; " * 200 + "rm -rf /srv"
 _MAX_CLEARING = 240.0

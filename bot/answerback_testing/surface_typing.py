@@ -13,20 +13,20 @@ from answerback.core.escalation import escalate
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.ports.surface import Acted
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasTypedAnswers,
     SimulatedPerson,
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_clicks import (
+from answerback_testing.surface_clicks import (
     answer_elsewhere,
     answered_values,
     create_viewed_ask,
     wait_for_steps,
 )
-from answerback.testing.surface_questions import (
+from answerback_testing.surface_questions import (
     AGAIN,
     ALLOW,
     DENY,

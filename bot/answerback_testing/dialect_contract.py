@@ -37,7 +37,7 @@ from answerback.dialects import registry
 from answerback.dialects.dialect import Dialect
 from answerback.dialects.installed import installed_dialects
 from answerback.service.ask_wire import ask_json
-from answerback.testing.example_asks import new_ask
+from answerback_testing.example_asks import new_ask
 
 _BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)
 _JSON: st.SearchStrategy[Any] = st.recursive(

@@ -11,7 +11,7 @@ from answerback.core.ask import Ask, Change, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import Form
 from answerback.core.walker import Phase
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasAskingBack,
     HasReminders,
@@ -19,10 +19,10 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_clicks import assert_private_notes
-from answerback.testing.surface_people import read_normalized_text
-from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
-from answerback.testing.surface_walks import assert_sees, strip_whitespace
+from answerback_testing.surface_clicks import assert_private_notes
+from answerback_testing.surface_people import read_normalized_text
+from answerback_testing.surface_questions import GO, LABELS, WHERE, WHY
+from answerback_testing.surface_walks import assert_sees, strip_whitespace
 
 ONE = ConfirmationRule(due=1)
 _CONTEXT = "It drops the table `users`."

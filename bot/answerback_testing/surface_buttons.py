@@ -12,20 +12,20 @@ from answerback.core.typed_text import fold
 from answerback.dialects.approvals.tool_use import describe
 from answerback.presentation.option_controls import MAX_BUTTONS, MAX_SECTIONS
 from answerback.presentation.sanitize import visible
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasButtons,
     SimulatedPerson,
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_clicks import (
+from answerback_testing.surface_clicks import (
     answered_values,
     create_viewed_ask,
     wait_for_steps,
 )
-from answerback.testing.surface_questions import AGAIN, ALLOW, DENY, GO, LABELS, WHY
-from answerback.testing.surface_walks import strip_whitespace
+from answerback_testing.surface_questions import AGAIN, ALLOW, DENY, GO, LABELS, WHY
+from answerback_testing.surface_walks import strip_whitespace
 
 LONG = "Allow, and always allow commands that begin with: git commit --message in every repository "
 """The beginning of labels that no button holds."""

@@ -6,13 +6,13 @@ from typing import Final
 
 import pytest
 
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasCommands,
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_questions import LABELS
+from answerback_testing.surface_questions import LABELS
 
 _HOSTILE: Final = "*x* <b>y</b> <!channel> @everyone [z](https://evil.example) `"
 

@@ -11,16 +11,16 @@ from answerback.core.actions import Action, Answer, Other
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.walker import GivenAnswer
 from answerback.ports.surface import Acted
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasNotes,
     SimulatedPerson,
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_clicks import actor_of, create_viewed_ask, wait_for_steps
-from answerback.testing.surface_questions import GO
-from answerback.testing.surface_walks import strip_whitespace
+from answerback_testing.surface_clicks import actor_of, create_viewed_ask, wait_for_steps
+from answerback_testing.surface_questions import GO
+from answerback_testing.surface_walks import strip_whitespace
 
 _OPTIONS: Final = tuple(Option(value=v, label=f"Option {v}") for v in "abc")
 _BESIDE: Final = Question(

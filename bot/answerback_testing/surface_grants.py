@@ -12,16 +12,16 @@ from answerback.core.grants import GrantOffer, Match
 from answerback.core.walker import Source
 from answerback.ports.store import Write
 from answerback.ports.store_values import NO_LIMITS, Created
-from answerback.testing.example_asks import new_ask
-from answerback.testing.simulated_people import (
+from answerback_testing.example_asks import new_ask
+from answerback_testing.simulated_people import (
     Capability,
     HasGrants,
     SimulatedPerson,
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_people import read_normalized_text
-from answerback.testing.surface_questions import ALLOW, DENY, LABELS
+from answerback_testing.surface_people import read_normalized_text
+from answerback_testing.surface_questions import ALLOW, DENY, LABELS
 
 _RUN = Question(id="decision", text="Run ls", answer_type=AnswerType.SELECT, options=(ALLOW, DENY))
 _FORM = Form(questions=(_RUN,), decided_by_hand=True)

@@ -6,7 +6,7 @@ import pytest
 
 from answerback.core.ask import ANYONE
 from answerback.core.form import Form
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasAskingBack,
     HasMentions,
@@ -14,8 +14,8 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_clicks import create_viewed_ask
-from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
+from answerback_testing.surface_clicks import create_viewed_ask
+from answerback_testing.surface_questions import GO, LABELS, WHERE, WHY
 
 HOUR = 3_600.0
 SECRET = "tellnobody"

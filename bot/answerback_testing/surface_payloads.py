@@ -14,14 +14,14 @@ from typing import Any, Final
 import pytest
 from pydantic import JsonValue
 
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasPayloads,
     SimulatedPerson,
     requires_capability,
 )
-from answerback.testing.surface_clicks import answered_values, create_viewed_ask, wait_for_steps
-from answerback.testing.surface_questions import GO, WHERE, WHY
+from answerback_testing.surface_clicks import answered_values, create_viewed_ask, wait_for_steps
+from answerback_testing.surface_questions import GO, WHERE, WHY
 
 _ODD_VALUES: Final[tuple[Any, ...]] = (
     *(None, "", " ", "\x00", "x" * 3_000, 0, -1, 10**30, 0.5, True),

@@ -1,4 +1,4 @@
-"""The contracts' pytest plug-in; put ``pytest_plugins = ["answerback.testing.pytest_plugin"]`` in a ``conftest.py``."""
+"""The contracts' pytest plug-in; put ``pytest_plugins = ["answerback_testing.pytest_plugin"]`` in a ``conftest.py``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 for _module in pkgutil.iter_modules([str(Path(__file__).parent)]):
     if _module.name != Path(__file__).stem:  # pytest has imported this one
-        pytest.register_assert_rewrite(f"answerback.testing.{_module.name}")
+        pytest.register_assert_rewrite(f"answerback_testing.{_module.name}")
 
 
 def pytest_configure(config: pytest.Config) -> None:

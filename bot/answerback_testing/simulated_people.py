@@ -1,4 +1,4 @@
-"""What a plug-in's tests implement for `answerback.testing.surface_contract`: a platform and simulated people."""
+"""What a plug-in's tests implement for `answerback_testing.surface_contract`: a platform and simulated people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import Question
-from answerback.testing.surface_harness import SurfaceHarness
+from answerback_testing.surface_harness import SurfaceHarness
 
 
 class Stage(Protocol):

@@ -8,7 +8,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.form import Form
 from answerback.core.walker import Phase
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasPrivateNotes,
     HasReminders,
@@ -16,8 +16,8 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_questions import GO, WHERE
-from answerback.testing.surface_walks import assert_sees
+from answerback_testing.surface_questions import GO, WHERE
+from answerback_testing.surface_walks import assert_sees
 
 
 class HandOversContract:

@@ -10,16 +10,16 @@ from answerback.core.confirmer_copies import as_copy, places_to_remind
 from answerback.core.escalation import escalate
 from answerback.core.form import Form
 from answerback.core.walker import Phase
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasDirectMessages,
     HasReminders,
     SimulatedPerson,
     requires_capability,
 )
-from answerback.testing.surface_people import read_normalized_text
-from answerback.testing.surface_questions import GO, LABELS, WHY
-from answerback.testing.surface_walks import assert_sees
+from answerback_testing.surface_people import read_normalized_text
+from answerback_testing.surface_questions import GO, LABELS, WHY
+from answerback_testing.surface_walks import assert_sees
 
 
 @requires_capability(Capability.DIRECT_MESSAGES)

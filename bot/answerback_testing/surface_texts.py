@@ -11,15 +11,15 @@ from answerback.core.ask import Status
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import ENGLISH as LABELS
 from answerback.presentation.sanitize import visible
-from answerback.testing.simulated_people import HasMentions, SimulatedPerson, Stage
-from answerback.testing.surface_clicks import (
+from answerback_testing.simulated_people import HasMentions, SimulatedPerson, Stage
+from answerback_testing.surface_clicks import (
     answer_elsewhere,
     answered_values,
     create_viewed_ask,
     wait_for_steps,
 )
-from answerback.testing.surface_questions import AGAIN
-from answerback.testing.surface_walks import strip_whitespace
+from answerback_testing.surface_questions import AGAIN
+from answerback_testing.surface_walks import strip_whitespace
 
 QUESTIONS, OPTIONS, CHARACTERS, LABEL = 100, 1_000, 20_000, 1_000
 HOSTILE = {

@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from answerback.runtime import logs
-from answerback.testing.simulated_people import HasCommands, HasTypedAnswers, SimulatedPerson, Stage
-from answerback.testing.surface_clicks import create_viewed_ask
-from answerback.testing.surface_questions import WHY
+from answerback_testing.simulated_people import HasCommands, HasTypedAnswers, SimulatedPerson, Stage
+from answerback_testing.surface_clicks import create_viewed_ask
+from answerback_testing.surface_questions import WHY
 
 _WRITTEN = "marzipan"
 _CAPTURED = "This line shows that the log is captured."

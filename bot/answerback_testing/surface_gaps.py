@@ -9,7 +9,7 @@ import pytest
 
 from answerback.core.ask import Ask, Status
 from answerback.core.form import Form
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasRemoval,
     HasUnnoticedChanges,
@@ -17,8 +17,8 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_clicks import create_viewed_ask, wait_for_steps
-from answerback.testing.surface_questions import GO, WHY
+from answerback_testing.surface_clicks import create_viewed_ask, wait_for_steps
+from answerback_testing.surface_questions import GO, WHY
 
 _WAIT = 30.0
 _PAUSE = 0.02

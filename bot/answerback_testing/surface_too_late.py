@@ -8,10 +8,10 @@ from answerback.core.ask import Ask, Status
 from answerback.core.form import Form
 from answerback.ports.late_answers import SeenState
 from answerback.ports.surface import Acted
-from answerback.testing.simulated_people import SimulatedPerson, Stage
-from answerback.testing.surface_clicks import create_viewed_ask
-from answerback.testing.surface_people import read_normalized_text
-from answerback.testing.surface_questions import GO, LABELS
+from answerback_testing.simulated_people import SimulatedPerson, Stage
+from answerback_testing.surface_clicks import create_viewed_ask
+from answerback_testing.surface_people import read_normalized_text
+from answerback_testing.surface_questions import GO, LABELS
 
 
 class TooLateContract:

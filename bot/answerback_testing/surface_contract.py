@@ -1,7 +1,7 @@
 """The contract of surfaces: a class of tests that each surface's tests inherit.
 
 A subclass defines a fixture ``stage`` with ``pytest_asyncio.fixture(scope="class", loop_scope="class")``, which yields
-an `answerback.testing.simulated_people.Stage`, and ``unsupported``, the capabilities that the platform lacks.
+an `answerback_testing.simulated_people.Stage`, and ``unsupported``, the capabilities that the platform lacks.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import pytest
 import pytest_asyncio
 
 from answerback.ports.surface import SupportsReminders
-from answerback.testing.simulated_people import Capability, SimulatedPerson, Stage
-from answerback.testing.surface_batches import BatchesContract, ManyContract
-from answerback.testing.surface_buttons import ButtonsContract
-from answerback.testing.surface_clicks import ClicksContract
-from answerback.testing.surface_commands import CommandsContract
-from answerback.testing.surface_confirmations import ConfirmationsContract
-from answerback.testing.surface_direct_messages import DirectMessagesContract
-from answerback.testing.surface_gaps import GapsContract
-from answerback.testing.surface_grants import GrantsContract
-from answerback.testing.surface_hand_overs import HandOversContract
-from answerback.testing.surface_logs import LogsContract
-from answerback.testing.surface_outages import OutagesContract
-from answerback.testing.surface_payloads import PayloadsContract
-from answerback.testing.surface_people import PeopleContract
-from answerback.testing.surface_prefills import PrefillsContract
-from answerback.testing.surface_texts import TextsContract
-from answerback.testing.surface_too_late import TooLateContract
-from answerback.testing.surface_typing import TypedAnswersContract, TypingContract
-from answerback.testing.surface_walks import RecordContract, WalksContract
+from answerback_testing.simulated_people import Capability, SimulatedPerson, Stage
+from answerback_testing.surface_batches import BatchesContract, ManyContract
+from answerback_testing.surface_buttons import ButtonsContract
+from answerback_testing.surface_clicks import ClicksContract
+from answerback_testing.surface_commands import CommandsContract
+from answerback_testing.surface_confirmations import ConfirmationsContract
+from answerback_testing.surface_direct_messages import DirectMessagesContract
+from answerback_testing.surface_gaps import GapsContract
+from answerback_testing.surface_grants import GrantsContract
+from answerback_testing.surface_hand_overs import HandOversContract
+from answerback_testing.surface_logs import LogsContract
+from answerback_testing.surface_outages import OutagesContract
+from answerback_testing.surface_payloads import PayloadsContract
+from answerback_testing.surface_people import PeopleContract
+from answerback_testing.surface_prefills import PrefillsContract
+from answerback_testing.surface_texts import TextsContract
+from answerback_testing.surface_too_late import TooLateContract
+from answerback_testing.surface_typing import TypedAnswersContract, TypingContract
+from answerback_testing.surface_walks import RecordContract, WalksContract
 
 
 @pytest.mark.asyncio(loop_scope="class")

@@ -16,7 +16,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, SupportsGroups
 from answerback.presentation import wording
-from answerback.testing.simulated_people import (
+from answerback_testing.simulated_people import (
     Capability,
     HasGroups,
     HasModals,
@@ -25,8 +25,8 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_questions import AGAIN, GO, LABELS, WHY
-from answerback.testing.surface_walks import assert_sees, strip_whitespace
+from answerback_testing.surface_questions import AGAIN, GO, LABELS, WHY
+from answerback_testing.surface_walks import assert_sees, strip_whitespace
 
 
 async def create_viewed_ask(
