@@ -300,7 +300,7 @@ def postgres_server() -> Iterator[postgres.Server]:
 @pytest.fixture
 def database(postgres_server: postgres.Server) -> Iterator[str]:
     """The URL of an empty PostgreSQL database for this test alone."""
-    from answerback_storage.postgres import connections  # few tests need it
+    from answerback_postgres import connections  # few tests need it
 
     with postgres_server.borrow_database() as name, pytest.MonkeyPatch.context() as patch:
         # A busy machine may take longer than would be acceptable for a dedicated server.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import psycopg
 
 from answerback.ports.store import Store
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
 from tests.ports import free_port
 

@@ -46,7 +46,7 @@ CONTEXT.set_forkserver_preload(
         ),
         *("answerback.cli.ask_and_wait", "answerback.cli.checkup", "answerback.cli.previews"),
         *("answerback_discord.adapter", "answerback_slack.adapter", "answerback_web.adapter"),
-        *("answerback.mcp.server", "answerback_storage.postgres.store"),
+        *("answerback.mcp.server", "answerback_postgres.store"),
         "tests.unit.storage.crash_writer",
     ]
 )

@@ -27,7 +27,7 @@ from rich.table import Table
 
 from answerback.core.ask import ANYONE, Destination
 from answerback.ports.store import Store, Write
-from answerback_storage.postgres.connections import MAX_CONNECTIONS, connect
+from answerback_postgres.connections import MAX_CONNECTIONS, connect
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
 from tests import postgres

@@ -62,7 +62,7 @@ SUITES: Final = {
     "bot/answerback/workers/*.py": (f"{_BOT}/workers",),
     "bot/answerback_client/*.py": (f"{_BOT}/client",),
     "storage/answerback_storage/*.py": (_STORAGE,),
-    "storage/answerback_storage/postgres/*.py": (
+    "storage/answerback_postgres/*.py": (
         f"{_STORAGE}/test_copy.py",
         f"{_STORAGE}/postgres",
         f"{_STORAGE}/test_store_contract.py",

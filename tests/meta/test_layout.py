@@ -48,7 +48,7 @@ LOOP_TOPS = (
     "bot/answerback/workers/message_sync.py",
     "bot/answerback/runtime/supervision.py",
     "bot/answerback/workers/scheduler.py",
-    "storage/answerback_storage/postgres/change_batches.py",
+    "storage/answerback_postgres/change_batches.py",
     "storage/answerback_storage/sqlite/writer_thread.py",
 )
 """Places where an unforeseen failure of one request, event or task must not take down the others, as well as the

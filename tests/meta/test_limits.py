@@ -72,8 +72,8 @@ LIMITS_MODULES = (
         ("test_limits_of_unverified_connections",),
     ),
     LimitsModule(
-        "answerback_storage.postgres.health_checks",
-        "answerback_storage",
+        "answerback_postgres.health_checks",
+        "answerback_postgres",
         "tests.unit.storage.postgres",
         ("test_limits_of_doctor",),
     ),

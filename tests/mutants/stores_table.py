@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant
 
 _SQLITE = "storage/answerback_storage/sqlite"
-_POSTGRES = "storage/answerback_storage/postgres"
+_POSTGRES = "storage/answerback_postgres"
 _CACHED = ("tests/unit/storage/sqlite/test_cached_asks.py",)
 _OUTDATED = ("tests/unit/storage/sqlite/test_odd_files.py",)
 _RECORDED = ("tests/unit/storage/sqlite/test_record_lines.py",)

@@ -170,7 +170,7 @@ async def _database(settings: Settings) -> AsyncIterator[Finding]:
     elif (sentence := missing_extra_message(*POSTGRES, "`storage.url`")) is not None:
         yield Finding("database", sentence)
     else:
-        from answerback_storage.postgres import health_checks
+        from answerback_postgres import health_checks
 
         async for finding in health_checks.findings(
             settings.storage.url, settings.storage.listen_url

@@ -78,6 +78,6 @@ def _endpoint(storage: StorageSettings) -> CopyEndpoint:
         from answerback_storage.sqlite.copy_endpoint import sqlite_endpoint
 
         return sqlite_endpoint(storage.sqlite_path)
-    from answerback_storage.postgres.copy_endpoint import postgres_endpoint
+    from answerback_postgres.copy_endpoint import postgres_endpoint
 
     return postgres_endpoint(storage.url)

@@ -48,7 +48,7 @@ async def open_configured_store(
         ):
             yield OpenStore(store, SOLE_CLAIM, SystemClock())
         return
-    from answerback_storage.postgres.store import PostgresStore
+    from answerback_postgres.store import PostgresStore
 
     postgres = PostgresStore(storage.url, listen_url=storage.listen_url, timed=timed)
     async with _open(postgres) as store:

@@ -24,8 +24,8 @@ from answerback.ports.store_values import DeliveryState, Existing, Idempotency, 
 from answerback.ports.surface import Shown
 from answerback.service.receipt_checks import check, check_store
 from answerback.service.receipts import ReceiptBody, consume
+from answerback_postgres.copy_endpoint import PostgresCopyTransaction, postgres_endpoint
 from answerback_storage import rows
-from answerback_storage.postgres.copy_endpoint import PostgresCopyTransaction, postgres_endpoint
 from answerback_storage.sqlite.copy_endpoint import sqlite_endpoint
 from answerback_storage.store_copy import TABLES, CopyEndpoint, TableDigest, copy
 from answerback_testing.example_asks import new_ask

@@ -20,7 +20,7 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.receipts import NewReceipt
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Idempotency, RememberedAnswer
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres.store import PostgresStore
 from answerback_storage.sqlite import connections
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask

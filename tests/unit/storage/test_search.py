@@ -17,8 +17,8 @@ from answerback.core.ask import Ask
 from answerback.core.form import Form
 from answerback.ports.search import Search, split_words
 from answerback.ports.store import Store, Write
+from answerback_postgres.store import PostgresStore
 from answerback_storage import rows
-from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite import schema
 from answerback_storage.sqlite.migrate import migrations
 from answerback_storage.sqlite.store import SqliteStore

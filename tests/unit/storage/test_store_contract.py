@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerback.ports.store import Store
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
 from tests.stores.claims import SharedStoreContract
 from tests.stores.contract import StoreContract

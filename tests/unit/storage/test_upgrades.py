@@ -21,8 +21,8 @@ from answerback.core.ask import Status
 from answerback.ports.claims import Claim
 from answerback.ports.search import Search
 from answerback.ports.store import Store, Write
-from answerback_storage.postgres.connections import Connection, connect
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres.connections import Connection, connect
+from answerback_postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
 from answerback_testing.example_asks import new_ask
 from tests import postgres

@@ -18,7 +18,7 @@ from answerback.core.errors import StoreError
 from answerback.ports.receipt_key import SigningKey
 from answerback.ports.store import Store
 from answerback.service.receipts import consume
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres.store import PostgresStore
 from answerback_storage.receipt_key_file import ReceiptKeyFile
 from answerback_storage.sqlite.store import SqliteStore
 from tests import postgres

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerback_storage.postgres.health_checks import clock_finding
+from answerback_postgres.health_checks import clock_finding
 from tests.limit_edges import edge
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback.ports.store import Decision
-from answerback_storage.postgres.change_batches import ChangeJob, ChangeQueue
-from answerback_storage.postgres.connections import Database
+from answerback_postgres.change_batches import ChangeJob, ChangeQueue
+from answerback_postgres.connections import Database
 from answerback_storage.rows import RequestCache, Row
 
 

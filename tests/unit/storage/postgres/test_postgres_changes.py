@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.ask import RecordEntry
 from answerback.ports.store import Write
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
 
 

@@ -11,10 +11,10 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.store import Decision, Write
-from answerback_storage.postgres.coalesced_reads import CoalescedReads
-from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.sql import Parameters
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres.coalesced_reads import CoalescedReads
+from answerback_postgres.connections import Database
+from answerback_postgres.sql import Parameters
+from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
 from tests.postgres import Server
 from tests.stores.claims import ANN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from answerback_storage.postgres import driver_errors
+from answerback_postgres import driver_errors
 
 
 @pytest.mark.parametrize(

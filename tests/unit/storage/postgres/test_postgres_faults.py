@@ -12,8 +12,8 @@ import pytest
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import CommitUnknownError, DatabaseTooNewError, StoreError
 from answerback.ports.store import Decision, Write
-from answerback_storage.postgres import connections, listen_notify, migrations
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres import connections, listen_notify, migrations
+from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
 from tests import postgres
 from tests.ports import free_port

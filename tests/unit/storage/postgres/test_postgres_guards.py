@@ -11,7 +11,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import LeaseLostError
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Decision, Write
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
 from tests.stores.examples import answer_decision
 

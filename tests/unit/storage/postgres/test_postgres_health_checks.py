@@ -9,9 +9,9 @@ import psycopg
 import pytest
 
 from answerback.ports.plugin import Finding
-from answerback_storage.postgres import health_checks, listen_notify, migrations
-from answerback_storage.postgres.connections import MAX_CONNECTIONS, Connection
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres import health_checks, listen_notify, migrations
+from answerback_postgres.connections import MAX_CONNECTIONS, Connection
+from answerback_postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import pooler, program
 from tests.ports import free_port

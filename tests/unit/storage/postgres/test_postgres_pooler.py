@@ -10,8 +10,8 @@ import pytest
 
 from answerback.core.errors import CommitUnknownError, StoreError
 from answerback.ports.store import Write
-from answerback_storage.postgres import listen_notify
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres import listen_notify
+from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
 from tests import postgres
 from tests.pooler import pooler, program

@@ -19,9 +19,9 @@ from answerback.ports.late_answers import LateAnswerQuery, SeenState
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import AskLimits, Created, Existing, Idempotency
 from answerback.ports.surface import Shown
-from answerback_storage.postgres import change_batches, connections
-from answerback_storage.postgres import store as postgres_store
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres import change_batches, connections
+from answerback_postgres import store as postgres_store
+from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
 from tests.service_support import WAIT
 from tests.stores.examples import (

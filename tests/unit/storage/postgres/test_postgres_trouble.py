@@ -15,9 +15,9 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.errors import CommitUnknownError, StoreError
 from answerback.ports.store import Write
-from answerback_storage.postgres import connections
-from answerback_storage.postgres.listen_notify import ChangeNotifier
-from answerback_storage.postgres.store import PostgresStore
+from answerback_postgres import connections
+from answerback_postgres.listen_notify import ChangeNotifier
+from answerback_postgres.store import PostgresStore
 from answerback_testing.example_asks import new_ask
 from tests import postgres
 from tests.pooler import Pooler, pooler, program

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from answerback.core.errors import DatabaseTooNewError, StoreError
-from answerback_storage.postgres import schema, search
-from answerback_storage.postgres.connections import Connection, Database
+from answerback_postgres import schema, search
+from answerback_postgres.connections import Connection, Database
 from answerback_storage.sql_database import log_upgrade
 
 logger = logging.getLogger(__name__)

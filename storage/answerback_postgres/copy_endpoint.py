@@ -13,11 +13,11 @@ from psycopg import IsolationLevel
 from pydantic_core import from_json
 
 from answerback.core.errors import StoreError
+from answerback_postgres import driver_errors, search
+from answerback_postgres.asks import message_id, unique_hash
+from answerback_postgres.connections import AdapterContext, Database
+from answerback_postgres.migrations import migrate
 from answerback_storage import rows
-from answerback_storage.postgres import driver_errors, search
-from answerback_storage.postgres.asks import message_id, unique_hash
-from answerback_storage.postgres.connections import AdapterContext, Database
-from answerback_storage.postgres.migrations import migrate
 from answerback_storage.sql_database import KEYS
 from answerback_storage.store_copy import CopyTransaction
 

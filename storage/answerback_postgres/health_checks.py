@@ -10,14 +10,14 @@ import psycopg
 
 from answerback.core.errors import StoreError
 from answerback.ports.plugin import Finding
-from answerback_storage.postgres import migrations
-from answerback_storage.postgres.connections import (
+from answerback_postgres import migrations
+from answerback_postgres.connections import (
     MAX_CONNECTIONS,
     Connection,
     Database,
     connect,
 )
-from answerback_storage.postgres.listen_notify import ChangeNotifier
+from answerback_postgres.listen_notify import ChangeNotifier
 from answerback_storage.rows import Row
 
 _RUN_AGAIN: Final = "Fix that, then run this again."

@@ -11,15 +11,15 @@ from answerback.core.grants import Grant, GrantEnd, GrantUse
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Write
 from answerback.ports.store_values import NO_LIMITS, AskLimits, Idempotency
-from answerback_storage import grants, late_answers, rows
-from answerback_storage.postgres import asks, search
-from answerback_storage.postgres.sql import (
+from answerback_postgres import asks, search
+from answerback_postgres.sql import (
     Parameters,
     column_list,
     combine_statements,
     now_plus,
     unclaimed,
 )
+from answerback_storage import grants, late_answers, rows
 
 _SEEN_TYPES: Final = ("text", "float8", "text")
 _MEMORY_TYPES: Final = ("bytea", "text", "text", "text", "text", "text", "text", "float8")

@@ -12,22 +12,22 @@ from typing import Final
 from answerback.core.ask import RecordEntry, Status
 from answerback.core.errors import StoreError
 from answerback.ports.store_values import ChangedAsks, DeliveryState
-from answerback_storage import rows
-from answerback_storage.maintenance import SqlMaintenance
-from answerback_storage.messages import SqlMessageQueries
-from answerback_storage.postgres import asks
-from answerback_storage.postgres.claims import (
+from answerback_postgres import asks
+from answerback_postgres.claims import (
     PostgresClaims,
     PostgresLeases,
     PostgresRateLimits,
     PostgresRemoteChanges,
 )
-from answerback_storage.postgres.database import PostgresAsks, PostgresDatabase
-from answerback_storage.postgres.listen_notify import ChangeNotifier
-from answerback_storage.postgres.migrations import migrate
-from answerback_storage.postgres.outbox import PostgresOutbox
-from answerback_storage.postgres.search import PostgresSearch
-from answerback_storage.postgres.sql import Parameters, unclaimed
+from answerback_postgres.database import PostgresAsks, PostgresDatabase
+from answerback_postgres.listen_notify import ChangeNotifier
+from answerback_postgres.migrations import migrate
+from answerback_postgres.outbox import PostgresOutbox
+from answerback_postgres.search import PostgresSearch
+from answerback_postgres.sql import Parameters, unclaimed
+from answerback_storage import rows
+from answerback_storage.maintenance import SqlMaintenance
+from answerback_storage.messages import SqlMessageQueries
 from answerback_storage.record import SqlRecord
 from answerback_storage.sql_database import Transaction
 from answerback_storage.sql_store import SqlStore

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback_storage.postgres.sql import index_expression
+from answerback_postgres.sql import index_expression
 
 
 def _counter_statements(table: str, column: str) -> tuple[str, ...]:

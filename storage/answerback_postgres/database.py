@@ -22,18 +22,18 @@ from answerback.ports.store_values import (
     Idempotency,
     LimitReached,
 )
-from answerback_storage import rows
-from answerback_storage.asks import SqlAsks
-from answerback_storage.postgres import ask_writes, asks
-from answerback_storage.postgres.change_batches import ChangeJob, ChangeQueue
-from answerback_storage.postgres.connections import (
+from answerback_postgres import ask_writes, asks
+from answerback_postgres.change_batches import ChangeJob, ChangeQueue
+from answerback_postgres.connections import (
     MAX_ATTEMPTS,
     Connection,
     Database,
     is_repeatable,
 )
-from answerback_storage.postgres.listen_notify import ChangeNotifier
-from answerback_storage.postgres.sql import Parameters, index_expression
+from answerback_postgres.listen_notify import ChangeNotifier
+from answerback_postgres.sql import Parameters, index_expression
+from answerback_storage import rows
+from answerback_storage.asks import SqlAsks
 from answerback_storage.sql_database import SqlDatabase, Transaction
 
 T = TypeVar("T")

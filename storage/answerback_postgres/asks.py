@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Request
+from answerback_postgres.connections import Database
+from answerback_postgres.sql import Parameters
 from answerback_storage import rows
-from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.sql import Parameters
 
 COLUMNS: Final = "version, id, revision, shown_revision, message, thread, state"
 """Like `rows.ASK_COLUMNS` except for the first column, which `rows.ask_from_row` ignores."""

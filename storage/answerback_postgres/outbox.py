@@ -8,16 +8,16 @@ from typing import Final
 from answerback.core.ask import RecordEntry
 from answerback.ports.claims import Claim
 from answerback.ports.store_values import StoredDelivery
-from answerback_storage import rows
-from answerback_storage.outbox import SqlOutbox
-from answerback_storage.postgres import asks
-from answerback_storage.postgres.database import PostgresDatabase
-from answerback_storage.postgres.sql import (
+from answerback_postgres import asks
+from answerback_postgres.database import PostgresDatabase
+from answerback_postgres.sql import (
     Parameters,
     combine_statements,
     now_plus,
     unclaimed,
 )
+from answerback_storage import rows
+from answerback_storage.outbox import SqlOutbox
 
 _RESULT_TYPES: Final = ("text", "text", "bigint", "float8", "bigint", "text", "float8")
 # A delivery waits for every earlier one of its ask that is still pending.

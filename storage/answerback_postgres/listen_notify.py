@@ -16,8 +16,8 @@ from typing import Final
 import psycopg
 
 from answerback.core.errors import StoreError
-from answerback_storage.postgres.connections import Connection, Database, connect
-from answerback_storage.postgres.sql import Parameters
+from answerback_postgres.connections import Connection, Database, connect
+from answerback_postgres.sql import Parameters
 
 logger = logging.getLogger(__name__)
 

@@ -16,12 +16,12 @@ from answerback.ports.claims import (
     RateLimits,
     RemoteChanges,
 )
+from answerback_postgres import asks
+from answerback_postgres.coalesced_reads import CoalescedReads
+from answerback_postgres.database import PostgresDatabase
+from answerback_postgres.listen_notify import ChangeNotifier
+from answerback_postgres.sql import Parameters, now_plus, unclaimed
 from answerback_storage.claims import SqlClaims
-from answerback_storage.postgres import asks
-from answerback_storage.postgres.coalesced_reads import CoalescedReads
-from answerback_storage.postgres.database import PostgresDatabase
-from answerback_storage.postgres.listen_notify import ChangeNotifier
-from answerback_storage.postgres.sql import Parameters, now_plus, unclaimed
 from answerback_storage.rows import Row
 from answerback_storage.sql_database import Part
 

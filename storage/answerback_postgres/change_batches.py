@@ -19,10 +19,10 @@ from answerback.core.ask import Ask
 from answerback.core.errors import LeaseLostError, StoreError, UnreadableRowError
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
+from answerback_postgres import ask_writes, asks
+from answerback_postgres.connections import Database
+from answerback_postgres.sql import Parameters
 from answerback_storage import rows
-from answerback_storage.postgres import ask_writes, asks
-from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.sql import Parameters
 
 logger = logging.getLogger(__name__)
 

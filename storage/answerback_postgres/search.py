@@ -12,10 +12,10 @@ from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.ports.search import Search, answer_words, answerer_word, question_words
+from answerback_postgres import asks
+from answerback_postgres.connections import Connection
+from answerback_postgres.sql import Parameters
 from answerback_storage import rows
-from answerback_storage.postgres import asks
-from answerback_storage.postgres.connections import Connection
-from answerback_storage.postgres.sql import Parameters
 from answerback_storage.search import SqlSearch
 
 _VECTOR: Final = "array_to_tsvector(string_to_array({}, ' '))"

@@ -19,8 +19,8 @@ from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.conninfo import conninfo_to_dict
 
 from answerback.core.errors import CommitUnknownError, StoreError
-from answerback_storage.postgres import driver_errors
-from answerback_storage.postgres.value_encoding import ADAPTERS
+from answerback_postgres import driver_errors
+from answerback_postgres.value_encoding import ADAPTERS
 from answerback_storage.rows import Row
 
 MAX_CONNECTIONS: Final = 8
