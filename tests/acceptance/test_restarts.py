@@ -29,7 +29,6 @@ from tests.unit.bot.agents.bridges.test_bridge_opencode import (
     faked,
     next_answer,
 )
-from tests.unit.bot.agents.hooks.test_command_hooks_in_trouble import spawned
 from tests.unit.bot.hook_support import (
     CLAUDE_PERMISSION,
     CODEX_PERMISSION,
@@ -37,6 +36,7 @@ from tests.unit.bot.hook_support import (
     GEMINI,
     decision_answer,
 )
+from tests.unit.bot.hooks.test_command_hooks_in_trouble import spawned
 from tests.unit.bot.mcp_proxy_support import call, encode, run_client
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.long]

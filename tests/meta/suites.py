@@ -21,13 +21,13 @@ SUITES: Final = {
         for plugin in installed_plugins()
     },
     "bot/answerback/*.py": (f"{_BOT}/runtime/test_plugins.py", f"{_BOT}/cli"),
-    "bot/answerback/agents/acp/*.py": (f"{_AGENTS}/acp",),
-    "bot/answerback/agents/bridges/*.py": (f"{_AGENTS}/bridges",),
-    "bot/answerback/agents/connect/*.py": (f"{_AGENTS}/connect",),
-    "bot/answerback/agents/hooks/*.py": (f"{_AGENTS}/hooks",),
-    "bot/answerback/agents/mcp_proxy/*.py": (f"{_AGENTS}/mcp_proxy",),
-    "bot/answerback/agents/pipe/*.py": (
-        f"{_AGENTS}/hooks",
+    "bot/answerback_agents/acp/*.py": (f"{_AGENTS}/acp",),
+    "bot/answerback_agents/bridges/*.py": (f"{_AGENTS}/bridges",),
+    "bot/answerback_agents/connect/*.py": (f"{_AGENTS}/connect",),
+    "bot/answerback/hooks/*.py": (f"{_BOT}/hooks",),
+    "bot/answerback_agents/mcp_proxy/*.py": (f"{_AGENTS}/mcp_proxy",),
+    "bot/answerback_agents/pipe/*.py": (
+        f"{_BOT}/hooks",
         f"{_AGENTS}/mcp_proxy",
         f"{_AGENTS}/pipe",
     ),

@@ -92,7 +92,7 @@ def test_a_dialect_is_short() -> None:
 
 
 def test_a_bridge_is_only_what_is_its_hosts_own() -> None:
-    bridges = (ROOT / "bot/answerback/agents/bridges").glob("*.py")
+    bridges = (ROOT / "bot/answerback_agents/bridges").glob("*.py")
     long = {
         path.name
         for path in bridges

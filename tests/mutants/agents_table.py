@@ -31,7 +31,7 @@ AGENTS = (
     ),
     # Connecting: a handler that a person has added to a group.
     Mutant(
-        "bot/answerback/agents/connect/settings_entries.py",
+        "bot/answerback_agents/connect/settings_entries.py",
         "if before is None or len(before) == len(place):",
         "if before is None or True:",
         (f"{_UNIT}/agents/connect/test_connect_formats.py",),
@@ -141,14 +141,14 @@ AGENTS = (
         )
     ),
     Mutant(
-        "bot/answerback/agents/bridges/pending_requests.py",
+        "bot/answerback_agents/bridges/pending_requests.py",
         "if self._by_key.get(key) is pending:",
         "if key in self._by_key:",
         ("tests/unit/bot/agents/bridges/test_pending_requests.py",),
     ),
     # The gateway: input that a client was not asked for.
     *(
-        Mutant(f"bot/answerback/agents/mcp_proxy/{file}.py", line, mutant, _GATEWAY)
+        Mutant(f"bot/answerback_agents/mcp_proxy/{file}.py", line, mutant, _GATEWAY)
         for file, line, mutant in (
             ("open_rounds", "given.keys() <= each.shown:", "True:"),
             ("open_rounds", "self._rounds.remove(each)", "pass"),

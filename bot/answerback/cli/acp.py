@@ -27,16 +27,16 @@ def command(
 
     The first answer counts, and the other side is notified. If the service cannot be reached, only the editor asks.
     """
-    from answerback.agents.acp.proxy import Proxy
-    from answerback.agents.pipe.ask_people import AskClient
-    from answerback.agents.pipe.lines import LineWriter, read_lines
-    from answerback.agents.pipe.service_calls import ServiceCalls
     from answerback.cli.piped_program import (
         environment_without,
         own_streams,
         start_program,
         start_relay,
     )
+    from answerback_agents.acp.proxy import Proxy
+    from answerback_agents.pipe.ask_people import AskClient
+    from answerback_agents.pipe.lines import LineWriter, read_lines
+    from answerback_agents.pipe.service_calls import ServiceCalls
 
     environment = None if pass_token else environment_without([token_env])
     agent = start_program(command_line, environment, _warn)

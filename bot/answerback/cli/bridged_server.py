@@ -15,22 +15,22 @@ from typing import Final
 
 import aiohttp
 
-from answerback.agents.bridges.ask_people import RequestAsker
-from answerback.agents.bridges.codex import CodexBridge
-from answerback.agents.bridges.event_server import ForeignServerError
-from answerback.agents.bridges.late_answers import LateAnswerSource
-from answerback.agents.bridges.openclaw import OpenclawBridge
-from answerback.agents.bridges.openclaw_device import Device
-from answerback.agents.bridges.openclaw_gateway import OpenclawGateway
-from answerback.agents.bridges.opencode import OpencodeBridge
-from answerback.agents.bridges.opencode_server import OpencodeServer
-from answerback.agents.pipe.lines import MAX_LINE, LineTooLongError
-from answerback.agents.pipe.service_calls import SUBMIT_PATIENCE
 from answerback.cli.api_client import START_HINT
 from answerback.cli.output import fail, say
 from answerback.cli.piped_program import environment_without
 from answerback.cli.proved_token import open_session
 from answerback.cli.state_folder import state_folder
+from answerback_agents.bridges.ask_people import RequestAsker
+from answerback_agents.bridges.codex import CodexBridge
+from answerback_agents.bridges.event_server import ForeignServerError
+from answerback_agents.bridges.late_answers import LateAnswerSource
+from answerback_agents.bridges.openclaw import OpenclawBridge
+from answerback_agents.bridges.openclaw_device import Device
+from answerback_agents.bridges.openclaw_gateway import OpenclawGateway
+from answerback_agents.bridges.opencode import OpencodeBridge
+from answerback_agents.bridges.opencode_server import OpencodeServer
+from answerback_agents.pipe.lines import MAX_LINE, LineTooLongError
+from answerback_agents.pipe.service_calls import SUBMIT_PATIENCE
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
 
 _START_PATIENCE: Final = SUBMIT_PATIENCE

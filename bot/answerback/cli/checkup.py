@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from answerback.agents.mcp_proxy.policy import PolicyError, load_policies, weaknesses
 from answerback.cli.route_rules import describe_confirmations
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
@@ -29,6 +28,7 @@ from answerback.service.account_links import link_command
 from answerback.service.sign_in_commands import listed_commands
 from answerback.service.submission_plan import parse_destination
 from answerback.service.submission_request import To
+from answerback_agents.mcp_proxy.policy import PolicyError, load_policies, weaknesses
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.sqlite.store import SqliteStore
 

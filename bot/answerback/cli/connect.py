@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback.agents.connect.change_plan import Change, Target
-from answerback.agents.connect.connectable_agent import (
+from answerback.cli.options import Url, Yes
+from answerback.cli.output import EXIT_USAGE, confirm, fail, print_result, say
+from answerback.cli.service_address import answers
+from answerback.presentation.sanitize import visible
+from answerback_agents.connect.change_plan import Change, Target
+from answerback_agents.connect.connectable_agent import (
     DEFAULT_TOKEN_ENV,
     ConnectableAgent,
     Scope,
     ServiceConnection,
 )
-from answerback.agents.connect.known_agents import AGENTS
-from answerback.agents.connect.settings_entries import NAME
-from answerback.cli.options import Url, Yes
-from answerback.cli.output import EXIT_USAGE, confirm, fail, print_result, say
-from answerback.cli.service_address import answers
-from answerback.presentation.sanitize import visible
+from answerback_agents.connect.known_agents import AGENTS
+from answerback_agents.connect.settings_entries import NAME
 
 _HEADER: Final = " --header 'Authorization: Bearer ${{{}}}'"
 """An option of `claude mcp add`, which stores the variable's name."""

@@ -19,7 +19,7 @@ import typer
 from answerback.cli.options import SERVICE_URL, TOKEN_ENV, ServiceUrl, To, TokenEnv
 
 if TYPE_CHECKING:
-    from answerback.agents.pipe.exchange import Answer
+    from answerback_agents.pipe.exchange import Answer
 
 _EXIT_REFUSED: Final = 2
 _MAX_EVENT: Final = 64 * 2**20
@@ -54,8 +54,8 @@ def command(
 
     If an event asks nothing, the answer only delivers late answers, to agents that support it.
     """
-    from answerback.agents.pipe.exchange import answer_event, decides
-    from answerback.agents.pipe.service_calls import DeliveryReceipt, ServiceCalls
+    from answerback_agents.pipe.exchange import answer_event, decides
+    from answerback_agents.pipe.service_calls import DeliveryReceipt, ServiceCalls
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)

@@ -18,8 +18,8 @@ from answerback.cli.options import SERVICE_URL, TOKEN_ENV, Json, To, TokenEnv
 from answerback.cli.output import EXIT_USAGE
 
 if TYPE_CHECKING:
-    from answerback.agents.mcp_proxy.gateway import Gateway
-    from answerback.agents.mcp_proxy.policy import ServerPolicy
+    from answerback_agents.mcp_proxy.gateway import Gateway
+    from answerback_agents.mcp_proxy.policy import ServerPolicy
 
 
 def command(
@@ -78,15 +78,15 @@ def command(
 
     Everything else passes unchanged. What the server asks its user goes to people, too.
     """
-    from answerback.agents.mcp_proxy.definitions import Definitions, DefinitionsError
-    from answerback.agents.mcp_proxy.gateway import Gateway
-    from answerback.agents.mcp_proxy.policy import PolicyError
-    from answerback.agents.pipe.ask_people import AskClient
-    from answerback.agents.pipe.lines import LineWriter
-    from answerback.agents.pipe.origins import origin_of
-    from answerback.agents.pipe.service_calls import ServiceCalls
     from answerback.cli.piped_program import own_streams
     from answerback.cli.state_folder import state_folder
+    from answerback_agents.mcp_proxy.definitions import Definitions, DefinitionsError
+    from answerback_agents.mcp_proxy.gateway import Gateway
+    from answerback_agents.mcp_proxy.policy import PolicyError
+    from answerback_agents.pipe.ask_people import AskClient
+    from answerback_agents.pipe.lines import LineWriter
+    from answerback_agents.pipe.origins import origin_of
+    from answerback_agents.pipe.service_calls import ServiceCalls
 
     try:
         chosen = _choose_policy(policy, server, command_line or [], url)
@@ -121,7 +121,7 @@ def _choose_policy(
     path: Path | None, server: str | None, command_line: list[str], url: str | None
 ) -> ServerPolicy:
     """The policy for the server; without a file, the server has the name of its program or host."""
-    from answerback.agents.mcp_proxy.policy import choose_server, load_policies, named_server
+    from answerback_agents.mcp_proxy.policy import choose_server, load_policies, named_server
 
     if path is not None:
         return choose_server(load_policies(path), server)
@@ -130,9 +130,9 @@ def _choose_policy(
 
 
 def _print_dry_run(policy: ServerPolicy, path: Path, *, as_json: bool) -> None:
-    from answerback.agents.mcp_proxy.dry_run import as_lines, decide_all, read_tools
     from answerback.cli.output import print_result
     from answerback.presentation import sanitize
+    from answerback_agents.mcp_proxy.dry_run import as_lines, decide_all, read_tools
 
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text("utf-8")
@@ -169,9 +169,9 @@ def _run_program(
     command_line: list[str],
     secrets: list[str],
 ) -> NoReturn:
-    from answerback.agents.mcp_proxy.messages import read_bounded
-    from answerback.agents.pipe.lines import LineWriter
     from answerback.cli.piped_program import environment_without, start_program, start_relay
+    from answerback_agents.mcp_proxy.messages import read_bounded
+    from answerback_agents.pipe.lines import LineWriter
 
     # With the token, the server could ask for itself, and read what people answer.
     program = start_program(command_line, environment_without(secrets), _warn)
@@ -195,8 +195,8 @@ def _run_program(
 def _run_over_http(
     gateway_of: Callable[..., Gateway], client_in: IO[bytes], url: str, headers: dict[str, str]
 ) -> None:
-    from answerback.agents.mcp_proxy.http_server import HttpServer
-    from answerback.agents.mcp_proxy.messages import read_bounded
+    from answerback_agents.mcp_proxy.http_server import HttpServer
+    from answerback_agents.mcp_proxy.messages import read_bounded
 
     server: HttpServer
     gateway = gateway_of(send=lambda line, message: server.send(line, message))

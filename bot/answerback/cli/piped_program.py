@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Final, NamedTuple
 from answerback.cli.options import TOKEN_ENV
 
 if TYPE_CHECKING:
-    from answerback.agents.pipe.lines import LineWriter
+    from answerback_agents.pipe.lines import LineWriter
 
 _EXIT_CANNOT_RUN: Final = 126
 _EXIT_NOT_FOUND: Final = 127
@@ -75,7 +75,7 @@ def start_relay(
     relay: Callable[[IO[bytes]], None], source: IO[bytes], target: LineWriter, warn: Warn
 ) -> threading.Thread:
     """Start relaying in one direction; when it ends, both streams are closed, so that each side sees the other go."""
-    from answerback.agents.pipe.lines import LineTooLongError
+    from answerback_agents.pipe.lines import LineTooLongError
 
     def work() -> None:
         try:

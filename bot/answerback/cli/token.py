@@ -99,10 +99,10 @@ def revoke(
 
     Its existing asks stay, and people can still answer them.
     """
-    from answerback.agents.connect.config_files import ConfigFile
-    from answerback.agents.connect.settings_entries import ConnectError
     from answerback.core.errors import ConfigError
     from answerback.runtime.config_file import DEFAULT_FILE, load_settings
+    from answerback_agents.connect.config_files import ConfigFile
+    from answerback_agents.connect.settings_entries import ConnectError
 
     settings = load_settings(config)
     agents = settings.agents
@@ -167,9 +167,9 @@ def _line(agent: JsonObject) -> str:
 
 def _remove_agent(before: str, name: str) -> str | None:
     """The file without an agent's tables; None if the agent is not written as tables."""
-    from answerback.agents.connect.config_files import split_bom
-    from answerback.agents.connect.settings_entries import ConnectError, Setting
-    from answerback.agents.connect.toml_edit import TomlFormat
+    from answerback_agents.connect.config_files import split_bom
+    from answerback_agents.connect.settings_entries import ConnectError, Setting
+    from answerback_agents.connect.toml_edit import TomlFormat
 
     mark, text = split_bom(before)
     try:

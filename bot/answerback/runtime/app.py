@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 import aiohttp
 from aiohttp import web
 
-from answerback.agents.hooks.endpoint import HookEndpoints
 from answerback.api.auth import Authenticator
 from answerback.api.metrics import Metrics
 from answerback.api.operation import Api
 from answerback.api.problems import refuse_unsupported
 from answerback.api.server import build_local_app, build_public_app
+from answerback.hooks.endpoint import HookEndpoints
 from answerback.http.unverified_connections import (
     PUBLIC_SHARE,
     STRANGERS_SHARE,

@@ -6,13 +6,13 @@ import asyncio
 import json
 from typing import Any
 
-from answerback.agents.pipe.exchange import answer_event
-from answerback.agents.pipe.service_calls import ServiceCalls
+from answerback_agents.pipe.exchange import answer_event
+from answerback_agents.pipe.service_calls import ServiceCalls
 from tests.meta.project import ROOT
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served
-from tests.unit.bot.agents.hooks.test_claude_hooks import SCHEMA, asking
-from tests.unit.bot.agents.hooks.test_claude_hooks_permission import SUGGESTED, permission
+from tests.unit.bot.hooks.test_claude_hooks import SCHEMA, asking
+from tests.unit.bot.hooks.test_claude_hooks_permission import SUGGESTED, permission
 
 
 def recorded(name: str) -> Json:

@@ -8,17 +8,17 @@ from typing import Any, Final
 
 import pytest
 
-from answerback.agents.bridges.ask_people import Request, RequestAsker, is_machine_made
-from answerback.agents.pipe.ask_people import AskOutcome, Call
-from answerback.agents.pipe.exchange import answer_event
-from answerback.agents.pipe.json_rpc import parse_message, without_nulls
-from answerback.agents.pipe.service_calls import ServiceCalls
 from answerback.core.walker import Source
+from answerback_agents.bridges.ask_people import Request, RequestAsker, is_machine_made
+from answerback_agents.pipe.ask_people import AskOutcome, Call
+from answerback_agents.pipe.exchange import answer_event
+from answerback_agents.pipe.json_rpc import parse_message, without_nulls
+from answerback_agents.pipe.service_calls import ServiceCalls
 from answerback_client import AsyncClient
 from answerback_client.models import Ask
-from tests.unit.bot.agents.hooks.test_claude_hooks_permission import get_decision, permission
 from tests.unit.bot.api.conftest import Serve, Served, serve
 from tests.unit.bot.api.test_grants import act, record, route
+from tests.unit.bot.hooks.test_claude_hooks_permission import get_decision, permission
 
 __all__ = ["serve"]
 pytestmark = pytest.mark.rule("GRANT-5")

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from answerback.agents.pipe import json_rpc
-from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome
-from answerback.agents.pipe.service_calls import ServiceCalls
 from answerback.core.ask import Ask, Status
 from answerback.core.giving_up import GaveUp
 from answerback.service import approval_leases
+from answerback_agents.pipe import json_rpc
+from answerback_agents.pipe.ask_people import AskClient, Asking, AskOutcome
+from answerback_agents.pipe.service_calls import ServiceCalls
 from tests.meta.project import PYTHONPATH
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import permission, run_editor, selected

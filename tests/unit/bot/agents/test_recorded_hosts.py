@@ -12,8 +12,8 @@ import pytest
 from tests.meta.project import ROOT
 from tests.unit.bot.acp_support import INITIALIZE, run_editor, selected
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.hooks.test_claude_hooks import hook
 from tests.unit.bot.hook_support import value
+from tests.unit.bot.hooks.test_claude_hooks import hook
 
 CLAUDE: Json = json.loads((ROOT / "tests" / "data" / "hooks" / "claude.json").read_text())
 """Events that Claude Code 2.1.330 sent; those for PreToolUse, UserPromptSubmit and Stop are from one session."""

@@ -114,7 +114,7 @@ def test_a_file_that_is_not_utf_8_is_reported(file: Path) -> None:
     file.write_bytes(ANN.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(token, "_remove_agent", lambda *_: "x = 1\n")
-        patch.setattr("answerback.agents.connect.config_files.os.open", _refuse)
+        patch.setattr("answerback_agents.connect.config_files.os.open", _refuse)
         with pytest.raises(ConfigError, match="Cannot write"):
             token.revoke("ann", None, json=False)
     assert file.read_text() == ANN

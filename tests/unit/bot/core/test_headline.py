@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback.agents.hooks import gemini
 from answerback.core import headline
 from answerback.core.headline import FileChange, ToolKind
 from answerback.core.visible_text import one_line
 from answerback.dialects import approval, registry
 from answerback.dialects.approvals.tool_use import describe
+from answerback.hooks import gemini
 from answerback.service.ask_wire import ask_json
 from tests.unit.bot.approval_support import HEADLINES, make_ask
 

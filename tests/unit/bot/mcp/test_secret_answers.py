@@ -17,8 +17,8 @@ from answerback.service.record_wire import build_webhooks
 from answerback.service.submission_request import Route
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.hooks.test_claude_hooks import asking, hook
-from tests.unit.bot.agents.hooks.test_claude_hooks_permission import permission
+from tests.unit.bot.hooks.test_claude_hooks import asking, hook
+from tests.unit.bot.hooks.test_claude_hooks_permission import permission
 from tests.unit.bot.mcp.test_mcp import client
 
 ROLES = {"ci": "agent", "console": "surface"}

@@ -14,10 +14,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from answerback.agents.bridges.ask_people import Request, RequestAsker
-from answerback.agents.pipe import exchange
-from answerback.agents.pipe.ask_people import AskClient, Asking, Call
-from answerback.agents.pipe.service_calls import RefusedError, ServiceCalls
 from answerback.core.errors import DeclinedCallError
 from answerback.dialects.registry import render_refusal
 from answerback.ports.store_values import AskLimits
@@ -26,13 +22,17 @@ from answerback.runtime.config_file import load_settings
 from answerback.runtime.from_settings import build_agent_tokens, build_anonymous_limits
 from answerback.service import ask_limits
 from answerback.service.submission_request import Agent
+from answerback_agents.bridges.ask_people import Request, RequestAsker
+from answerback_agents.pipe import exchange
+from answerback_agents.pipe.ask_people import AskClient, Asking, Call
+from answerback_agents.pipe.service_calls import RefusedError, ServiceCalls
 from answerback_client import AsyncClient, TooManyAsksError
 from tests.service_support import WAIT, ask_user
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.hooks.test_claude_hooks import asking, decision, hook
-from tests.unit.bot.agents.hooks.test_claude_hooks_permission import permission
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.hook_support import CLAUDE_PERMISSION, CODEX_PERMISSION, GEMINI, piped
+from tests.unit.bot.hooks.test_claude_hooks import asking, decision, hook
+from tests.unit.bot.hooks.test_claude_hooks_permission import permission
 
 ONE_OPEN = LimitSettings(open_asks=1)
 CALL: dict[str, Any] = {"question": "Go?", "answer_type": "boolean"}

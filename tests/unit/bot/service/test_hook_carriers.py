@@ -15,12 +15,6 @@ from answerback.service.question_routing import Rules
 from answerback.service.submission_request import Route
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.agents.hooks.test_claude_hooks import QUESTIONS, asking, hook
-from tests.unit.bot.agents.hooks.test_claude_hooks_permission import (
-    ANSWERS,
-    get_decision,
-    permission,
-)
 from tests.unit.bot.hook_support import (
     CLAUDE,
     CLAUDE_ELICITS,
@@ -35,6 +29,12 @@ from tests.unit.bot.hook_support import (
     recorded,
     run_hook,
     value,
+)
+from tests.unit.bot.hooks.test_claude_hooks import QUESTIONS, asking, hook
+from tests.unit.bot.hooks.test_claude_hooks_permission import (
+    ANSWERS,
+    get_decision,
+    permission,
 )
 
 CLAIMED = permission("AskUserQuestion", {"questions": QUESTIONS, "answers": ANSWERS})

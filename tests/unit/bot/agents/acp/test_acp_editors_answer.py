@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from answerback.agents.acp import proxy
+from answerback_agents.acp import proxy
 from tests.recipes.receiving import listening
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import permission, selected

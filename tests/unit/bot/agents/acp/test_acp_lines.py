@@ -16,11 +16,11 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback.agents.acp import messages
-from answerback.agents.acp.proxy import Proxy
-from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
-from answerback.agents.pipe.lines import LineWriter
-from answerback.agents.pipe.service_calls import ServiceCalls
+from answerback_agents.acp import messages
+from answerback_agents.acp.proxy import Proxy
+from answerback_agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
+from answerback_agents.pipe.lines import LineWriter
+from answerback_agents.pipe.service_calls import ServiceCalls
 from tests.acceptance.process import PATIENCE
 from tests.ports import gone_after_one_request
 from tests.recipes.receiving import listening
@@ -339,7 +339,7 @@ def test_elicitation_is_announced_where_each_protocol_version_expects_it(
 def test_the_proxy_imports_next_to_nothing() -> None:
     """An agent has to start as fast with the proxy as without."""
     script = (
-        "import sys; from answerback.agents.acp import proxy; from answerback.cli import acp; "
+        "import sys; from answerback_agents.acp import proxy; from answerback.cli import acp; "
         "print([m for m in ('aiohttp', 'asyncio', 'pydantic', 'answerback.service') if m in sys.modules])"
     )
     done = subprocess.run(

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.acp import messages, proxy
-from answerback.agents.pipe import json_rpc
-from answerback.agents.pipe.ask_people import AskClient, Call
-from answerback.agents.pipe.lines import LineTooLongError, LineWriter, read_lines
-from answerback.agents.pipe.origins import MAX_FOLDERS
-from answerback.agents.pipe.service_calls import (
+from answerback.cli import piped_program
+from answerback_agents.acp import messages, proxy
+from answerback_agents.pipe import json_rpc
+from answerback_agents.pipe.ask_people import AskClient, Call
+from answerback_agents.pipe.lines import LineTooLongError, LineWriter, read_lines
+from answerback_agents.pipe.origins import MAX_FOLDERS
+from answerback_agents.pipe.service_calls import (
     RefusedError,
     Response,
     ServiceCalls,
     ServiceUnavailableError,
 )
-from answerback.cli import piped_program
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import INITIALIZE, elicitation, notice, permission, selected
 from tests.unit.bot.agent_support import Json

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback.agents.acp import messages
-from answerback.agents.acp.tool_calls import merge
 from answerback.core.form import Form
 from answerback.dialects import registry
+from answerback_agents.acp import messages
+from answerback_agents.acp.tool_calls import merge
 from tests.unit.cases import read_case
 
 Json = dict[str, Any]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from answerback.agents.bridges.ask_people import RequestAsker, is_needed_by_its_run
 from answerback.core.ask import Status
+from answerback_agents.bridges.ask_people import RequestAsker, is_needed_by_its_run
 from answerback_client import AsyncClient
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.agents.bridges.test_bridge_codex import (

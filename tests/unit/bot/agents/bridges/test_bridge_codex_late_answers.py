@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from answerback.agents.bridges.late_answers import LateAnswerSource
+from answerback_agents.bridges.late_answers import LateAnswerSource
 from tests.recipes.receiving import listening
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.agents.bridges.test_bridge_codex import (

@@ -15,13 +15,13 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from answerback.agents.bridges.ask_people import RequestAsker
-from answerback.agents.bridges.event_server import ForeignServerError, ServerUnavailableError
-from answerback.agents.bridges.late_answers import LateAnswerSource
-from answerback.agents.bridges.openclaw import OpenclawBridge
-from answerback.agents.bridges.openclaw_device import Device
-from answerback.agents.bridges.openclaw_gateway import OpenclawGateway
 from answerback.core.ask import Status
+from answerback_agents.bridges.ask_people import RequestAsker
+from answerback_agents.bridges.event_server import ForeignServerError, ServerUnavailableError
+from answerback_agents.bridges.late_answers import LateAnswerSource
+from answerback_agents.bridges.openclaw import OpenclawBridge
+from answerback_agents.bridges.openclaw_device import Device
+from answerback_agents.bridges.openclaw_gateway import OpenclawGateway
 from answerback_client import AsyncClient
 from tests.acceptance.process import command
 from tests.fakes.openclaw import TOKEN, Openclaw

@@ -15,12 +15,12 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from answerback.agents.bridges.ask_people import RequestAsker
-from answerback.agents.bridges.late_answers import LateAnswerSource
-from answerback.agents.bridges.opencode import OpencodeBridge
-from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.core.ask import Ask, Reason, Status
 from answerback.runtime.config import ServerSettings
+from answerback_agents.bridges.ask_people import RequestAsker
+from answerback_agents.bridges.late_answers import LateAnswerSource
+from answerback_agents.bridges.opencode import OpencodeBridge
+from answerback_agents.bridges.opencode_server import OpencodeServer
 from answerback_client import AsyncClient
 from tests.acceptance.process import command
 from tests.fakes.opencode import Opencode

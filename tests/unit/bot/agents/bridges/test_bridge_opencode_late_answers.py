@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.bridges.ask_people import RequestAsker
-from answerback.agents.pipe.service_calls import Response, ServiceCalls, ServiceUnavailableError
 from answerback.core.ask import Ask, Status
 from answerback.ports.late_answers import LateAnswerQuery
+from answerback_agents.bridges.ask_people import RequestAsker
+from answerback_agents.pipe.service_calls import Response, ServiceCalls, ServiceUnavailableError
 from answerback_client import Ask as Answered
 from answerback_client import AsyncClient
 from tests.fakes.opencode import Opencode

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from answerback.agents.bridges.ask_people import Request
-from answerback.agents.bridges.pending_requests import PendingRequests
+from answerback_agents.bridges.ask_people import Request
+from answerback_agents.bridges.pending_requests import PendingRequests
 from answerback_client import Ask, ClientError
 from tests.service_support import WAIT
 

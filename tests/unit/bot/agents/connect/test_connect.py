@@ -19,12 +19,12 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from answerback.agents.connect.config_files import ConfigFile
-from answerback.agents.connect.connectable_agent import Scope
-from answerback.agents.connect.known_agents import AGENTS
-from answerback.agents.connect.settings_entries import ConnectError
 from answerback.cli import main
 from answerback.cli.connect import command
+from answerback_agents.connect.config_files import ConfigFile
+from answerback_agents.connect.connectable_agent import Scope
+from answerback_agents.connect.known_agents import AGENTS
+from answerback_agents.connect.settings_entries import ConnectError
 from tests.acceptance.forked_process import forked
 from tests.meta.project import RECIPES
 

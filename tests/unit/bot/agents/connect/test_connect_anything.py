@@ -14,16 +14,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from answerback.agents.connect.change_plan import Target
-from answerback.agents.connect.connectable_agent import (
+from answerback.cli import connect
+from answerback_agents.connect.change_plan import Target
+from answerback_agents.connect.connectable_agent import (
     Scope,
     ServiceConnection,
 )
-from answerback.agents.connect.jsonc_edit import JsoncFormat
-from answerback.agents.connect.known_agents import AGENTS
-from answerback.agents.connect.settings_entries import Json, ListItem
-from answerback.agents.connect.toml_edit import TomlFormat
-from answerback.cli import connect
+from answerback_agents.connect.jsonc_edit import JsoncFormat
+from answerback_agents.connect.known_agents import AGENTS
+from answerback_agents.connect.settings_entries import Json, ListItem
+from answerback_agents.connect.toml_edit import TomlFormat
 
 BOTH = [(agent, scope) for agent, known in AGENTS.items() for scope in known.places]
 _WORDS = ("mine", "a // b", 'say "hi"', "/* no comment */", "é\U0001f600", "", "{", "answerback")

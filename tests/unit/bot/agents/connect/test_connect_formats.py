@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback.agents.connect.jsonc_edit import JsoncFormat, parse_jsonc
-from answerback.agents.connect.settings_entries import (
+from answerback_agents.connect.jsonc_edit import JsoncFormat, parse_jsonc
+from answerback_agents.connect.settings_entries import (
     ConnectError,
     Entry,
     Format,
@@ -22,8 +22,8 @@ from answerback.agents.connect.settings_entries import (
     has_entry,
     value_at,
 )
-from answerback.agents.connect.toml_edit import TomlFormat
-from answerback.agents.connect.yaml_edit import YamlFormat
+from answerback_agents.connect.toml_edit import TomlFormat
+from answerback_agents.connect.yaml_edit import YamlFormat
 
 JSONC, TOML, YAML = JsoncFormat(), TomlFormat(), YamlFormat()
 HTTP: Json = {"type": "http", "url": "http://127.0.0.1:8420/hooks/claude?wait=9"}

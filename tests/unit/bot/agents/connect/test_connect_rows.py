@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from answerback.agents.connect.connectable_agent import Scope, ServiceConnection
-from answerback.agents.connect.known_agents import AGENTS
+from answerback_agents.connect.connectable_agent import Scope, ServiceConnection
+from answerback_agents.connect.known_agents import AGENTS
 from tests.meta.project import ROOT
 from tests.unit.bot.agents.connect.test_connect import Connect, connect, home, project
 

@@ -6,8 +6,8 @@ import tomllib
 
 import pytest
 
-from answerback.agents.connect.settings_entries import ConnectError, Entry, Json, ListItem, Setting
-from answerback.agents.connect.toml_edit import TomlFormat
+from answerback_agents.connect.settings_entries import ConnectError, Entry, Json, ListItem, Setting
+from answerback_agents.connect.toml_edit import TomlFormat
 
 TOML = TomlFormat()
 SERVER = Setting(("mcp_servers", "answerback"), {"url": "http://127.0.0.1:8420/mcp", "on": True})

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from answerback.agents.mcp_proxy import http_server
-from answerback.agents.mcp_proxy.http_server import HttpServer
+from answerback_agents.mcp_proxy import http_server
+from answerback_agents.mcp_proxy.http_server import HttpServer
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json
 from tests.unit.bot.mcp_proxy_support import encode, request, response

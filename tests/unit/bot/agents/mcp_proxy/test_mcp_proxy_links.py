@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from answerback.agents.pipe.ask_people import AskOutcome
 from answerback.core.ask import Status
 from answerback.core.headline import headline_of
+from answerback_agents.pipe.ask_people import AskOutcome
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served
 from tests.unit.bot.agents.mcp_proxy.test_mcp_proxy import (

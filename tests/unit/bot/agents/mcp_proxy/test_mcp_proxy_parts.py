@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.mcp_proxy import (
+from answerback_agents.mcp_proxy import (
     definitions,
     gateway,
     messages,
@@ -21,15 +21,15 @@ from answerback.agents.mcp_proxy import (
     progress,
     unanswered,
 )
-from answerback.agents.mcp_proxy.definitions import Definitions, DefinitionsError
-from answerback.agents.mcp_proxy.gateway import Gateway
-from answerback.agents.mcp_proxy.messages import RefusedLineError
-from answerback.agents.mcp_proxy.pending_asks import PendingAsks
-from answerback.agents.mcp_proxy.policy import named_server
-from answerback.agents.mcp_proxy.progress import Progress
-from answerback.agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
-from answerback.agents.pipe.lines import LineWriter
-from answerback.agents.pipe.service_calls import Response, ServiceCalls
+from answerback_agents.mcp_proxy.definitions import Definitions, DefinitionsError
+from answerback_agents.mcp_proxy.gateway import Gateway
+from answerback_agents.mcp_proxy.messages import RefusedLineError
+from answerback_agents.mcp_proxy.pending_asks import PendingAsks
+from answerback_agents.mcp_proxy.policy import named_server
+from answerback_agents.mcp_proxy.progress import Progress
+from answerback_agents.pipe.ask_people import AskClient, Asking, AskOutcome, Call
+from answerback_agents.pipe.lines import LineWriter
+from answerback_agents.pipe.service_calls import Response, ServiceCalls
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json
 from tests.unit.bot.agents.acp.test_acp_lines import Pipe

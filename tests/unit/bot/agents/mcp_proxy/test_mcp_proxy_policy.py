@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from answerback.agents.mcp_proxy.policy import (
+from answerback.cli import main
+from answerback.ports import install_extras
+from answerback_agents.mcp_proxy.policy import (
     Decision,
     PolicyError,
     choose_server,
     load_policies,
     named_server,
 )
-from answerback.cli import main
-from answerback.ports import install_extras
 from tests.unit.bot.cli.test_commands import run
 
 RULES = """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.agents.pipe.ask_people import Asking, AskOutcome, Call
+from answerback_agents.pipe.ask_people import Asking, AskOutcome, Call
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json
 from tests.unit.bot.agents.mcp_proxy.test_mcp_proxy_parts import Parts, answering

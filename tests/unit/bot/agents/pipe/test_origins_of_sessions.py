@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.agents.pipe import origins
-from answerback.agents.pipe.origins import Folders, origin_of
 from answerback.service import submission_request
+from answerback_agents.pipe import origins
+from answerback_agents.pipe.origins import Folders, origin_of
 
 
 @pytest.mark.rule("ASK-8")

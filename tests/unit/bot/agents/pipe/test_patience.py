@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.pipe import service_calls
-from answerback.agents.pipe.ask_people import AskClient, Asking, Call
-from answerback.agents.pipe.exchange import answer_event
-from answerback.agents.pipe.service_calls import Response, ServiceCalls, ServiceUnavailableError
 from answerback.cli import bridged_server
+from answerback_agents.pipe import service_calls
+from answerback_agents.pipe.ask_people import AskClient, Asking, Call
+from answerback_agents.pipe.exchange import answer_event
+from answerback_agents.pipe.service_calls import Response, ServiceCalls, ServiceUnavailableError
 from tests.unit.bot.agent_support import Json
 from tests.unit.bot.hook_support import COPILOT
 

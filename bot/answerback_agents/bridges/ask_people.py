@@ -1,0 +1,212 @@
+"""What the bridges share: ask people about a server's request once, and withdraw the ask if it is no longer needed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from urllib.parse import quote, urlencode
+
+from pydantic import JsonValue
+
+from answerback.core import strict_json
+from answerback_agents.pipe.json_rpc import without_nulls
+from answerback_agents.pipe.origins import origin_of
+from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoundError
+
+Json = dict[str, JsonValue]
+
+_REQUEST: Final = "request"
+"""The field of an ask's metadata with the id of the server's request."""
+_PROCESS: Final = "process"
+"""The field with the id of the bridge's process, if only that process can use an answer."""
+_MAX_ID: Final = 60
+"""Characters of a request's id in a key, which may have 255 and be percent-encoded."""
+_END_TIMEOUT: Final = 5.0
+"""Seconds that a bridge takes at its end to withdraw the asks that end with it."""
+_MAX_OPEN: Final = 200
+"""The number of open asks that are searched for those of an earlier run."""
+
+
+class Request(NamedTuple):
+    """A request from an agent's server."""
+
+    id: str
+    """The same for the same request, so that a restarted bridge finds its first ask."""
+    name: str
+    dialect: str
+    arguments: Json
+    conversation: str | None
+    tool_call_id: str | None = None
+    turn: str | None = None
+    folder: str | None = None
+    process: int | None = None
+    """The only bridge process that can deliver an answer: the ask is withdrawn when it ends. None: a later run can."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestAsker:
+    """Asks people on behalf of a bridge: through one service, as one agent."""
+
+    client: AsyncClient
+    source: Mapping[str, str]
+    """The agent, under the key ``bridge``, and which of its servers; part of each ask's metadata."""
+    to: str | None
+    """Where to ask; by default the token's route, or else the default route."""
+
+    async def ask_and_wait(self, request: Request, gone: asyncio.Event) -> Ask | None:
+        """Ask people, and return the ask once it has ended; None if the request went away first.
+
+        If the request goes away, the ask is withdrawn. So is an ask that ends with this process when it is cancelled;
+        the answer to another one then comes late, even if it is here already.
+
+        Args:
+            gone: set when the server no longer needs an answer.
+
+        Raises:
+            ClientError: people cannot be asked.
+        """
+        body = {
+            "name": request.name,
+            "dialect": request.dialect,
+            "arguments": _as_written(request.arguments),
+            "to": self.to,
+            "conversation": request.conversation,
+            "turn": request.turn,
+            "tool_call_id": request.tool_call_id,
+            "origin": origin_of(request.folder, request.conversation),
+            "leased": request.process is not None or None,
+            "metadata": without_nulls(
+                {**self.source, _REQUEST: request.id, _PROCESS: request.process}
+            ),
+        }
+        # The id comes from the server, and becomes a header.
+        key = f"{self.source['bridge']}:{quote(request.id[:_MAX_ID], safe=':', errors='replace')}"
+        asked = asyncio.create_task(self.client.submit_body(without_nulls(body), key=key))
+        try:
+            # Shielded, because `_leave` can withdraw the ask only once its id is known.
+            return await self._wait(await asyncio.shield(asked), gone)
+        except asyncio.CancelledError:
+            await self._leave(asked, request)
+            raise
+        finally:
+            asked.cancel()
+
+    async def _wait(self, ask: Ask, gone: asyncio.Event) -> Ask | None:
+        ended = asyncio.create_task(self.client.wait(ask.id))
+        left = asyncio.create_task(gone.wait())
+        try:
+            await asyncio.wait([ended, left], return_when=asyncio.FIRST_COMPLETED)
+            if ended.done():
+                return ended.result()
+            await self._withdraw(ask.id)
+            return None
+        finally:
+            ended.cancel()
+            left.cancel()
+
+    async def withdraw_stale_asks(
+        self, pending: Collection[str], is_needed: Callable[[Ask], Awaitable[bool]]
+    ) -> None:
+        """Withdraw the asks of earlier runs of this bridge that its server no longer needs.
+
+        Args:
+            pending: the ids of the requests that wait for an answer.
+            is_needed: whether an answer to an ask is useful even so.
+        """
+        for ask in await self.client.open_asks(_MAX_OPEN):
+            metadata = ask.json["metadata"]
+            if not isinstance(metadata, dict) or not metadata.items() >= self.source.items():
+                continue
+            if str(metadata.get(_REQUEST)) not in pending and not await is_needed(ask):
+                await self._withdraw(ask.id)
+
+    async def has_open_asks(self, conversation: str) -> bool:
+        """Whether people are still asked something for a conversation."""
+        query = urlencode({"status": "open", "conversation": conversation, "limit": 1})
+        return bool((await self.client.call("GET", f"/v1/asks?{query}"))["asks"])
+
+    async def return_answer(self, ask: Ask) -> None:
+        """Make an answer late that did not reach the server; has no effect on an open ask."""
+        with contextlib.suppress(NotFoundError):
+            await self.client.call("POST", f"/v1/asks/{ask.id}/undelivered")
+
+    async def take_again(self, ask: Ask) -> None:
+        """Take an answer back that was returned."""
+        with contextlib.suppress(NotFoundError):
+            await self.client.get(ask.id)
+
+    async def return_at_end(self, ask: Ask) -> None:
+        """Return an answer while the bridge ends, without waiting for a service that is down."""
+        with contextlib.suppress(TimeoutError, ClientError):
+            async with asyncio.timeout(_END_TIMEOUT):
+                await self.return_answer(ask)
+
+    async def _leave(self, asked: asyncio.Task[Ask], request: Request) -> None:
+        """Stop to wait for an ask, without waiting for a service that is down."""
+        with contextlib.suppress(TimeoutError, ClientError):
+            async with asyncio.timeout(_END_TIMEOUT):
+                ask = await asked
+                if request.process is None:
+                    await self.return_answer(ask)
+                else:
+                    await self._withdraw(ask.id)
+
+    async def _withdraw(self, ask_id: str) -> None:
+        with contextlib.suppress(EndedError, NotFoundError):
+            await self.client.withdraw(ask_id)
+
+
+def _as_written(arguments: Json) -> JsonValue:
+    """Return the arguments with each number as it was written: as text, if a client would write one otherwise."""
+    is_rewritten = strict_json.has_rewritten_numbers(arguments)
+    return strict_json.dump_as_written(arguments) if is_rewritten else arguments
+
+
+async def is_needed_by_its_run(ask: Ask) -> bool:
+    """Whether an answer to another run's ask is still useful: if it is a question, or that run is still alive."""
+    metadata = ask.json["metadata"]
+    process = metadata.get(_PROCESS) if isinstance(metadata, dict) else None
+    if not isinstance(process, int):
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # another user's process
+    return process != os.getpid()  # this run has not asked anything yet
+
+
+def is_machine_made(ask: Ask) -> bool:
+    """Whether a deadline, the configuration or another machine answered: only a person's answer counts."""
+    return ask.status == "answered" and not ask.by_person
+
+
+def structured_result(ask: Ask) -> Json | None:
+    """The result that the server understands; None if there is none, or no person gave it."""
+    result = ask.tool_result
+    if result is None or result.is_error or is_machine_made(ask):
+        return None
+    return result.structured if isinstance(result.structured, dict) else None
+
+
+def reply_text(ask: Ask) -> str:
+    """Tell a model what a person replied, where the answer to its host has no place for it."""
+    return f'The user was asked "{ask.json["headline"]}" and replied: {ask.json["reply"]}'
+
+
+def reason_for_no_answer(ask: Ask) -> str:
+    """Explain to the model why there is no answer for it."""
+    content = ask.tool_result.content if ask.tool_result else ""
+    return f"No person answered, but a machine: {content}" if is_machine_made(ask) else content
+
+
+def id_text(value: JsonValue) -> str | None:
+    """Return an id: they are part of paths, keys and headers."""
+    if isinstance(value, str) and value.isascii() and value.isprintable():
+        return value or None
+    return None

@@ -1,0 +1,192 @@
+"""Asks people about a request of the agent and waits, even while the service restarts."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from answerback_agents.pipe.json_rpc import Json, as_object, without_nulls
+from answerback_agents.pipe.service_calls import (
+    ANSWER_PATIENCE,
+    CALL_TIMEOUT,
+    LONG_POLL,
+    LOOKUP_PATIENCE,
+    SUBMIT_PATIENCE,
+    RefusedError,
+    ServiceCalls,
+    ServiceUnavailableError,
+    TooManyAsksError,
+)
+
+_STATUSES: Final = (
+    *("open", "answered", "cancelled", "turn_ended", "expired", "withdrawn", "failed"),
+)
+_END_TIMEOUT: Final = 5.0
+"""Seconds that a proxy waits at its end until its open asks are withdrawn."""
+
+
+class Call(NamedTuple):
+    """A request that people are asked about, with the fields of the API."""
+
+    name: str
+    dialect: str
+    arguments: Json
+    conversation: str | None
+    tool_call_id: str | None = None
+    origin: Json = {}  # noqa: RUF012 - never changed
+
+
+class AskOutcome(NamedTuple):
+    """The ask once it has ended; or None, with the reason in words."""
+
+    ask: Json | None
+    message: str = ""
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether people ended the ask or had granted it. Otherwise a deadline, a default or another machine did."""
+        ask = self.ask or {}
+        by_people = ask.get("status") == "answered" and ask.get("source") in ("human", "grant")
+        return by_people or ask.get("status") in ("cancelled", "turn_ended")
+
+    @property
+    def is_turn_ended(self) -> bool:
+        return self.ask is not None and self.ask["status"] == "turn_ended"
+
+    @property
+    def structured(self) -> Json | None:
+        """The tool result as an object, if it is one."""
+        result = as_object((self.ask or {}).get("tool_result")).get("structured")
+        return result if isinstance(result, dict) else None
+
+
+@dataclass(eq=False, kw_only=True)
+class Asking:
+    """A request of an agent or a server that people are asked about."""
+
+    ask_id: str | None = None
+    asked: threading.Event = field(default_factory=threading.Event)
+    """Set once people were asked, or cannot be asked."""
+    over: threading.Event = field(default_factory=threading.Event)
+    """Set once no agent waits for them any more."""
+
+
+@dataclass(eq=False)
+class AskClient:
+    """Asks people on behalf of the agent: through one service, as one agent."""
+
+    service: ServiceCalls
+    to: str | None = None
+    """Where to ask; by default the token's route, or else the default route."""
+    patience: float = SUBMIT_PATIENCE
+    """Seconds for which calls are retried until the service has accepted the ask."""
+    _withdrawing: list[threading.Thread] = field(default_factory=list)
+
+    def ask(self, asking: Asking, call: Call) -> AskOutcome:
+        """Ask people and return the outcome once there is one, whatever fails: its caller waits for it.
+
+        If the agent has reached one of its limits, waits and tries again until the request is over.
+        """
+        try:
+            ask = self._submit(asking, call)
+            asking.ask_id = ask["id"]
+            if asking.over.is_set():
+                self.withdraw_in_background(asking)
+            asking.asked.set()
+            return self._wait(ask)
+        except ServiceUnavailableError as error:
+            return AskOutcome(None, error.as_unasked())
+        except RefusedError as error:
+            return AskOutcome(None, str(error))
+        except Exception as error:  # noqa: BLE001 - the caller waits for an answer
+            failure = error
+        finally:
+            asking.asked.set()
+        return AskOutcome(None, f"Nobody could be asked: {failure!r}.")
+
+    def _submit(self, asking: Asking, call: Call) -> Json:
+        fields = without_nulls({**call._asdict(), "to": self.to, "leased": True})
+        key = secrets.token_hex(16)
+        while True:
+            try:
+                return self._call("POST", "/v1/asks", fields, key, patience=self.patience)
+            except TooManyAsksError as error:
+                self.service.pause(error.retry_after)
+                if asking.over.is_set():
+                    raise
+
+    def _wait(self, ask: Json) -> AskOutcome:
+        path = _path(ask["id"])
+        try:
+            while ask["status"] == "open":
+                ask = self._call(
+                    "GET", path, wait=LONG_POLL, patience=ANSWER_PATIENCE, waits_out_others=True
+                )
+        except ServiceUnavailableError as error:
+            return AskOutcome(None, f"{error} The question stays open ({ask['id']}).")
+        return AskOutcome(ask)
+
+    def report_no_answer(self, ask_id: str) -> AskOutcome:
+        """Report that the agent is about to be told no; returns what people have decided, if they were faster."""
+        with suppress(ServiceUnavailableError):  # the ask ends with its lease
+            try:
+                self._call("POST", f"{_path(ask_id)}/carried", {"decision": "denied"})
+            except RefusedError as error:
+                if _is_ask(error.body):
+                    return AskOutcome(error.body)
+        return AskOutcome(None)
+
+    def withdraw(
+        self, ask_id: str, patience: float = LOOKUP_PATIENCE, timeout: float = CALL_TIMEOUT
+    ) -> AskOutcome | None:
+        """Withdraw an ask, if it is still open; return how it has ended, or None if that is unknown."""
+        try:
+            ended = self._call("DELETE", _path(ask_id), patience=patience, timeout=timeout)
+        except RefusedError as error:
+            ended = as_object(error.body.get("ask"))
+            return AskOutcome(ended if _is_ask(ended) else None)
+        except ServiceUnavailableError:
+            return None
+        return AskOutcome(ended)
+
+    def withdraw_in_background(self, asking: Asking) -> None:
+        """Withdraw what was asked, if anything was: no agent waits for it any more."""
+        if asking.ask_id is not None:
+            arguments = (asking.ask_id, ANSWER_PATIENCE)
+            thread = threading.Thread(target=self.withdraw, args=arguments, daemon=True)
+            self._withdrawing = [thread, *(each for each in self._withdrawing if each.is_alive())]
+            thread.start()
+
+    def end(self, unfinished: Iterable[Asking]) -> None:
+        """Wait until everything is withdrawn, with what is still being asked; not for long."""
+        until = time.monotonic() + _END_TIMEOUT
+        for each in unfinished:
+            each.asked.wait(max(0.0, until - time.monotonic()))
+        for thread in self._withdrawing:
+            thread.join(max(0.0, until - time.monotonic()))
+
+    def _call(self, method: str, path: str, *body: Any, **more: Any) -> Json:
+        """Call the API and return the ask, if that is what came back."""
+        response = self.service.call(method, path, *body, **more)
+        if not _is_ask(response.body):
+            raise self.service.foreign(response.status)
+        return response.body
+
+
+def _is_ask(body: Json) -> bool:
+    result = body.get("tool_result")
+    return (
+        isinstance(body.get("id"), str)
+        and body.get("status") in _STATUSES
+        and (result is None or isinstance(as_object(result).get("is_error"), bool))
+    )
+
+
+def _path(ask_id: str) -> str:
+    return f"/v1/asks/{quote(ask_id, safe='')}"

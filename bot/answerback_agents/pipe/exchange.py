@@ -1,0 +1,157 @@
+"""A run of a hook: passes a host's event to the service, waits, and returns the host's answer. It decides nothing.
+
+The service says what a host is told. Only where it cannot, because it is down or something else answers at its address,
+does the hook itself answer: no, in the host's shape.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from http import HTTPStatus
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from answerback.core.strict_json import dump_as_written
+from answerback_agents.pipe.answer_shapes import is_answer
+from answerback_agents.pipe.claude_plans import FOUND_PLAN, find_plan
+from answerback_agents.pipe.denials import denial
+from answerback_agents.pipe.json_rpc import without_nulls
+from answerback_agents.pipe.service_calls import (
+    ANSWER_PATIENCE,
+    CALL_TIMEOUT,
+    LONG_POLL,
+    LOOKUP_PATIENCE,
+    SUBMIT_PATIENCE,
+    Json,
+    Response,
+    ServiceCalls,
+    ServiceUnavailableError,
+)
+
+_MAX_DETAIL: Final = 2_000
+"""Characters of a field of an event that decides nothing: a tool's whole output is not needed to fetch late answers."""
+_MAX_STATE: Final = 2_000
+"""Characters of the text about the open ask."""
+
+
+class Answer(NamedTuple):
+    """What a hook does: what it prints for its host, and what it tells the person who reads its log."""
+
+    output: Json | None = None
+    warning: str | None = None
+    text: str | None = None
+    """The output as the service wrote it, if it did: it may echo a number that printing would change."""
+
+    def printed(self) -> str | None:
+        """Return what to print; None: nothing."""
+        if self.output is None:
+            return None
+        return json.dumps(self.output) if self.text is None else self.text
+
+
+def decides(agent: str, event: Json) -> bool:
+    """Whether a host continues only with the answer to an event."""
+    return denial(agent, event, "") is not None
+
+
+def answer_event(
+    agent: str,
+    event: Json,
+    service: ServiceCalls,
+    to: str | None = None,
+    wait: float = 86_000.0,
+    patience: float = SUBMIT_PATIENCE,
+    raw: bytes | None = None,
+) -> Answer:
+    """Answer an event, whatever happens.
+
+    Args:
+        raw: the event's bytes, which are passed on as they are; None: any.
+        to: where to ask; by default the token's route, or else the default route.
+        wait: seconds to wait for an answer: must be less than the host waits for its hook.
+        patience: seconds for which calls are retried until the service has accepted the ask.
+    """
+    try:
+        if decides(agent, event):
+            body = _with_plan(agent, event, dump_as_written(event).encode() if raw is None else raw)
+            answered = _ask(agent, body, service, to, wait, patience)
+        else:
+            short = json.dumps(_shorten(event)).encode()
+            answered = _exchange(agent, short, service, {"to": to}, None, LOOKUP_PATIENCE)
+        if is_answer(agent, event, answered.body):
+            return Answer(answered.body or None, text=answered.text)
+        failure: Exception = service.foreign(HTTPStatus.OK)
+    except ServiceUnavailableError as error:
+        # A late answer is not lost if the service is down: the next event fetches it.
+        return Answer(denial(agent, event, str(error)))
+    except Exception as error:  # noqa: BLE001 - hosts continue after a hook that fails, so none may fail
+        failure = error
+    reason = str(failure) or type(failure).__name__
+    denied = denial(agent, event, reason)
+    return Answer(denied, reason if denied is None else None)
+
+
+def _with_plan(agent: str, event: Json, raw: bytes) -> bytes:
+    """Add the plan that people are asked about, where Claude Code has not sent it."""
+    plan = find_plan(event) if agent == "claude" else None
+    if plan is None:
+        return raw
+    added = json.dumps({FOUND_PLAN: plan}).encode()
+    return raw.rstrip().removesuffix(b"}") + b"," + added[1:]
+
+
+def _ask(
+    agent: str, event: bytes, service: ServiceCalls, to: str | None, wait: float, patience: float
+) -> Response:
+    """Pass an event on that people may have to decide, and wait in long polls, even while the service restarts."""
+    until, key, state = time.monotonic() + wait, secrets.token_hex(16), ""
+    while True:
+        poll = min(max(until - time.monotonic(), 0.0), LONG_POLL)  # 0: the time is up
+        query = {"to": to, "wait": f"{wait:g}", "poll": f"{poll:g}"}
+        try:
+            response = _exchange(
+                agent, event, service, query, key, patience, waits_out_others=bool(state)
+            )
+        except ServiceUnavailableError as error:
+            if state:
+                raise ServiceUnavailableError(f"{error} {state}") from error
+            raise ServiceUnavailableError(error.as_unasked()) from error
+        if response.status != HTTPStatus.ACCEPTED:
+            return response
+        state = str(response.body.get("message"))[:_MAX_STATE]
+        patience = min(max(until - time.monotonic(), 0.0), ANSWER_PATIENCE)
+
+
+def _exchange(
+    agent: str,
+    event: bytes,
+    service: ServiceCalls,
+    query: dict[str, str | None],
+    key: str | None,
+    patience: float,
+    *,
+    waits_out_others: bool = False,
+) -> Response:
+    """Pass an event on; the response is the host's answer, or 202 while the ask is open."""
+    path = f"/hooks/{agent}?{urlencode(without_nulls(query))}"
+    timeout = LOOKUP_PATIENCE if key is None else CALL_TIMEOUT
+    return service.call(
+        "POST",
+        path,
+        event,
+        key,
+        patience=patience,
+        timeout=timeout,
+        hook=agent,
+        waits_out_others=waits_out_others,
+    )
+
+
+def _shorten(event: Json) -> Json:
+    """Return the event without its long fields."""
+    return {
+        name: None if len(json.dumps(value)) > _MAX_DETAIL else value
+        for name, value in event.items()
+    }
