@@ -56,6 +56,9 @@ PROOFS: Final = {
     "tests/browser/test_strangers.py": (
         "test_the_address_that_a_browser_shows_is_worth_nothing_elsewhere",
     ),
+    "tests/browser/test_undo.py": (
+        "test_a_decision_is_sent_after_some_seconds_and_the_next_prompt_is_open_at_once",
+    ),
     "tests/meta/test_wheel.py": (
         "test_both_wheels_have_the_same_version_and_the_service_requires_that_client",
         "test_the_client_has_few_dependencies_and_forces_no_newer_ones_than_the_service",

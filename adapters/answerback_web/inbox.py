@@ -21,7 +21,6 @@ from answerback.ports.push import PushDesk
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, Batch, CommitSubscription
-from answerback.presentation.batch_rows import whole_prompt
 from answerback.presentation.sanitize import one_line
 from answerback_web import history_filters, inbox_view, render, responses
 from answerback_web.ask_page import AskPages
@@ -177,7 +176,7 @@ class Inbox:
         if allow is None:
             return max(len(ticked), 1)
         delivery = f"{NAME}:{post.digest_by(person)}"
-        batch = Batch(ticked, allow, delivery, lambda ask: whole_prompt(ask) is not None)
+        batch = Batch(ticked, allow, delivery, inbox_view.is_whole_in_row)
         return await self._site.service.decide_batch(batch, Actor(person))
 
     async def history(self, request: web.Request) -> web.StreamResponse:
@@ -245,6 +244,7 @@ class Inbox:
             left=left,
             listed=True,
             cursor=f"after={quote(after)}&" if after else "",
+            ticked=request.query.get("all"),
             push=push,
             installable=True,
             connects=self._sign_ins is not None and self._sign_ins.is_open(),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
@@ -15,12 +16,15 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.presentation import answer_summary, durations, wording
 from answerback.presentation.attribution import utc_clock
-from answerback.presentation.batch_rows import BatchRows
+from answerback.presentation.batch_rows import BatchRows, whole_prompt
 from answerback.presentation.list_row import row_detail
 from answerback.presentation.sanitize import one_line, visible
-from answerback.presentation.text_fitting import shorten
+from answerback.presentation.text_fitting import shorten, utf16_length
 from answerback_web import limits, people_text, push_text, question_context
 from answerback_web.history_filters import Filters
+
+_FIRST_COMMAND: Final = re.compile(r"(`{3,})\w*\n([^\n]*)\n\1(?:\n+|\Z)")
+"""The block of code that a context begins with, if it has one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +165,36 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
         at=ask.created_at,
         age=durations.age(now - ask.created_at, labels),
     )
-    for row in BatchRows(lambda prompt: prompt).of([ask]):  # one, if it can be decided with others
-        is_said = row.shown is not None and _repeats(item.text, row.shown.question.context or "")
-        shown = None if is_said else row.shown
-        context = question_context.render_context(shown, labels) if shown else None
-        item = replace(item, pick=row.tick, whole=row.shown is not None, context=context)
-    return item
+    if not BatchRows(lambda prompt: prompt).of([ask]):
+        return item
+    rest = _rest_of_whole(ask)
+    context = (
+        question_context.render_source(rest, ask.form.context_format, labels) if rest else None
+    )
+    return replace(
+        item, pick=f"{ask.id}:{ask.revision}", whole=rest is not None, context=context or None
+    )
 
 
-def _repeats(headline: str, context: str) -> bool:
-    """Whether a context is one line of code that the headline states whole."""
-    lines = context.strip().split("\n")
-    is_code = len(lines) == 3 and lines[0].startswith("```") and lines[2] == lines[0][:3]
-    return is_code and headline == f"Run {visible(lines[1])}"
+def is_whole_in_row(ask: Ask) -> bool:
+    """Whether the row of a permission shows all that is to be decided on, so that it can be allowed there."""
+    return _rest_of_whole(ask) is not None
+
+
+def _rest_of_whole(ask: Ask) -> str | None:
+    """Return what a row shows below its headline to show all that is to be decided on; None if that is too much."""
+    prompt = whole_prompt(ask)
+    if prompt is None:
+        return None
+    rest = _without_headline(prompt.question.context or "", one_line(prompt.question.text))
+    lines = [line for line in visible(rest).split("\n") if line.strip() and line[:3] != "```"]
+    fits = len(lines) <= limits.ROW_LINES and utf16_length("".join(lines)) <= limits.ROW_UNITS
+    return rest if fits else None
+
+
+def _without_headline(context: str, headline: str) -> str:
+    """Return a context without the command at its beginning, if that is one line and the headline states it whole."""
+    command = _FIRST_COMMAND.match(context)
+    if command is None or headline != f"Run {visible(command[2])}":
+        return context
+    return context[command.end() :]

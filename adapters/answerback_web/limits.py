@@ -8,6 +8,10 @@ PUSH_LINE: Final = 200
 """UTF-16 units of a line of a notification; three of them fit into a message, whatever they are."""
 DETAIL_LENGTH: Final = 160
 """UTF-16 units below a headline in the inbox: two lines."""
+ROW_UNITS: Final = 240
+"""UTF-16 units that a row of the inbox shows of what is to be decided, so that four rows fit on a phone."""
+ROW_LINES: Final = 3
+"""Lines of it."""
 FILTER_LENGTH: Final = 200
 """Characters of each field of the search form that are used."""
 MAX_POST: Final = 1024 * 1024

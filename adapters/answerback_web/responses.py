@@ -47,6 +47,7 @@ _FILES: Final = resources.files("answerback_web")
 _TYPES: Final = {
     "page.css": "text/css",
     "channel.js": "text/javascript",
+    "undo.js": "text/javascript",
     "page.js": "text/javascript",
     "icon.svg": "image/svg+xml",
     "icon-192.png": "image/png",

@@ -40,8 +40,9 @@ const channel = (() => {
     }
   }
 
-  // Opens an address, or posts a form to it: { status, address, page }. Null if the service is not there.
-  async function open(pair, address, form = null) {
+  // Encrypts a request to open an address, or to post a form to it: what `deliver` sends, within the ten seconds of its
+  // ticket. Null if the service is not there.
+  async function seal(pair, address, form = null) {
     try {
       const ticket = await prove(pair);
       if (ticket === null) return null;
@@ -53,19 +54,35 @@ const channel = (() => {
       const sealed = await crypto.subtle.encrypt(forTicket, key, utf8(JSON.stringify({ address, form })));
       const headers = { "Answerback-Ticket": `${id}.${ticket}` };
       if (self.document && document.hidden) headers["Answerback-Hidden"] = "1"; // nobody sees what is fetched
-      const response = await send("a/-/sealed", { method: "POST", headers, body: new Blob([iv, sealed]) });
+      return { headers, body: new Blob([iv, sealed]), key, ticket };
+    } catch {
+      return null; // nothing answers, or something else than the service
+    }
+  }
+
+  // Sends a sealed request: { status, address, page }. Null if the service is not there. With `keepalive` the browser
+  // sends it even if the page is closed in the meantime.
+  async function deliver({ headers, body, key, ticket }, keepalive = false) {
+    try {
+      const response = await send("a/-/sealed", { method: "POST", headers, body, keepalive });
       const answer = new Uint8Array(await response.arrayBuffer());
       const ofAnswer = { name: "AES-GCM", iv: answer.slice(0, IV), additionalData: utf8(`answer.${ticket}`) };
       const plain = await crypto.subtle.decrypt(ofAnswer, key, answer.slice(IV));
       return JSON.parse(new TextDecoder().decode(plain));
     } catch {
-      return null; // nothing answers, or something else than the service
+      return null;
     }
+  }
+
+  // Opens an address, or posts a form to it.
+  async function open(pair, address, form = null) {
+    const sealed = await seal(pair, address, form);
+    return sealed && deliver(sealed);
   }
 
   const addressOf = (url) => `/${url.href.slice(root.href.length).replace(/#.*/, "")}`;
   const urlOf = (address) => new URL(address.slice(1), root);
   const isOurs = (url) => url.href.startsWith(root.href);
 
-  return { canProve, isThere, open, addressOf, urlOf, isOurs };
+  return { canProve, isThere, open, seal, deliver, addressOf, urlOf, isOurs };
 })();

@@ -183,6 +183,7 @@
   // the service has proved that it is there.
   async function followLink(event) {
     const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
+    if (link && link.closest(".entry.held")) return event.preventDefault();
     if (!link || event.button > 1 || event.defaultPrevented || !canProve || link.getAttribute("href").startsWith("#")) return;
     const url = resolve(link.getAttribute("href"));
     if (!channel.isOurs(url)) return;
@@ -352,6 +353,7 @@
   function prepare() {
     settle();
     cutTallBoxes(document.getElementById("main"));
+    undo.prepare();
     for (const time of document.querySelectorAll("time")) {
       const text = new Date(time.dateTime).toLocaleString([], time.matches(".clock") ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
       if (time.matches(".local")) time.textContent = text;
@@ -421,6 +423,10 @@
       target.closest("dialog").close();
     }
     if (target.matches(".copy")) copyLink(target);
+    if (target.closest(".all-of")) {
+      event.preventDefault();
+      tickAll(target.closest(".group"));
+    }
     const option = target.closest(".option");
     if (option && !target.closest("label, textarea, details")) option.querySelector("input").click();
     if (target.matches("input[name=choice][value=other]:checked") && !byArrow) {
@@ -442,6 +448,7 @@
     sending = true;
     const fields = new URLSearchParams(new FormData(current, button));
     const action = channel.addressOf(resolve(current.getAttribute("action") || ""));
+    if (undo.takes(current, button) && (await holdBack(current, action, fields))) return;
     const buttons = Array.from(document.querySelectorAll("main button:enabled"));
     for (const each of buttons) each.disabled = true;
     const to = current.method === "get" ? `${action}?${fields}` : action;
@@ -449,6 +456,28 @@
     sending = false;
     for (const each of buttons) each.disabled = false;
     if (answer === null && current.isConnected) sendLater(current, button);
+  }
+
+  // Holds a decision back, so that it can be undone, and goes on as if it were sent. Returns whether it could be.
+  async function holdBack(current, action, fields) {
+    const isBatch = current.id === "batch";
+    const asks = isBatch ? fields.getAll("ask").map((tick) => tick.split(":")[0]) : [document.querySelector(".entry.open")?.dataset.ask];
+    if (!asks[0]) return false;
+    const next = isBatch ? null : undo.nextEntry();
+    const { failed, show, home } = document.querySelector(".undo-toggle").dataset;
+    const link = Object.assign(document.createElement("a"), { textContent: show });
+    link.href = resolve(`${home}?open=${asks[0]}`).href;
+    if (!(await undo.hold(pair(), action, fields.toString(), asks, (answer) => onSent(answer, failed, link)))) return false;
+    sending = false;
+    if (isBatch) undo.prepare();
+    else await visit(channel.addressOf(resolve(next ? next.getAttribute("href") : home)));
+    return true;
+  }
+
+  // What was held back has been decided; or else that is said, beside a link to it.
+  async function onSent(answer, failed, link) {
+    if (document.getElementById("keys")) await refresh();
+    if (answer.status >= 400 || parsed(answer.page)?.querySelector("main .summary")) tell(failed, link);
   }
 
   // Keeps a form on the page until the service is back. It is then sent only if the ask has not moved on since: its
@@ -596,6 +625,7 @@
     else if (event.key === "k" || event.key === "ArrowUp") openEntry(at < 0 ? entries.at(-1) : entries[at - 1]);
     else if (event.key === "m") openReply();
     else if (event.key === "x") tick(entries[at] || event.target);
+    else if (event.key === "z") undo.takeBackLast();
     else if (event.key === "?") document.getElementById("keys").showModal();
     else return false;
     return true;
@@ -626,6 +656,13 @@
   function tick(within) {
     const box = within.closest(".entry")?.querySelector(".tick input");
     if (box) box.click();
+  }
+
+  // Ticks all of an agent, or unticks them if all are ticked.
+  function tickAll(group) {
+    const boxes = Array.from(group.querySelectorAll(".entry:not(.held) .tick input"));
+    const all = boxes.every((box) => box.checked);
+    for (const box of boxes) box.checked = !all;
   }
 
   // Moves between the questions of a form with a review, where this discards no answers; never discards input.

@@ -195,6 +195,7 @@ class Labels(DecisionLabels, MessageLabels):
     keys_title: str = "Keys"
     key_move: str = "Open the next or the one before"
     key_tick: str = "Tick or untick"
+    key_undo: str = "Undo, while your decision is being sent"
     cut_off: str = "Not all of it is shown. Open all of it first, then decide."
     keys_choose: str = "Press a number to choose."
     keys_answer: str = "Ctrl+Enter sends your answer."

@@ -110,9 +110,10 @@ async def test_the_inbox_says_who_would_do_what_in_which_project(
     lines = [line.strip() for line in page.text.splitlines() if line.strip()]
     assert lines[lines.index("ann in app 2") :] == [
         "ann in app 2",
+        f"{LABELS.select_all} (ann in app)",
         "Approve this plan?",
         "just now",
-        f"Move to cents · 1. Add a column{LABELS.batch_open}",
+        f"{LABELS.batch_open} Move to cents · 1. Add a column",
         "Edit a.py (+1 −1)",
         "just now",
         *CHANGE,

@@ -14,7 +14,7 @@ from answerback.core import markdown
 from answerback.core.actions import Answer
 from answerback.core.asides import Aside
 from answerback.core.ask import Ask
-from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.form import AnswerType, Form, Option, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.http.request_body import BodyReader
 from answerback.ports.push import PushRules
@@ -66,6 +66,26 @@ def test_the_inbox_shows_two_lines_below_a_headline() -> None:
         ask = ask_with(AnswerType.BOOLEAN, context="x" * length)
         page = inbox_view.inbox_page([ask], LABELS, now=0.0, after=None, first=True)
         assert (page.items[0].detail == "x" * length) == full
+
+
+def fits_row(context: str) -> bool:
+    kinds = (("Allow once", OptionKind.ALLOW_ONCE), ("Deny", OptionKind.DENY))
+    decisions = tuple(Option(value=label, label=label, kind=kind) for label, kind in kinds)
+    ask = ask_with(AnswerType.SELECT, options=decisions, context=context)
+    page = inbox_view.inbox_page([ask], LABELS, now=0.0, after=None, first=True)
+    assert page.items[0].whole == inbox_view.is_whole_in_row(ask)
+    return page.items[0].whole
+
+
+@edge("ROW_UNITS")
+def test_a_row_of_the_inbox_shows_240_units_of_a_context() -> None:
+    assert [fits_row("x" * length) for length in (240, 241)] == [True, False]
+
+
+@edge("ROW_LINES")
+def test_a_row_of_the_inbox_shows_three_lines_of_a_context() -> None:
+    blocks = ["\n".join(["```", *"x" * count, "```"]) for count in (3, 4)]
+    assert [fits_row(block) for block in blocks] == [True, False]
 
 
 @edge("PUSH_LINE")

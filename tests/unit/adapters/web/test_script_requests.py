@@ -33,6 +33,10 @@ REQUESTS = {
         "link.href = canProve ?": "a link that a person may click",
         "again.href = href": "a link that a person may click",
         'full.href = "#main"': "a place on the page",
+        "link.href = resolve(": "a link that a person may click",
+    },
+    "undo.js": {
+        "await channel.deliver(each.sealed, true)": "encrypted",
     },
     "worker.js": {
         "await self.clients.openWindow(channel.urlOf(`/inbox/-/": "an address that names nobody, after a proof",
@@ -41,7 +45,7 @@ REQUESTS = {
 """The code that makes a browser request something, by script, and what the request states."""
 
 REQUESTING = re.compile(
-    r"\bfetch\(|\bsend\(\"|XMLHttpRequest|sendBeacon|EventSource\(|WebSocket\(|WebTransport|importScripts|import\("
+    r"\bfetch\(|\.deliver\(|\bsend\(\"|XMLHttpRequest|sendBeacon|EventSource\(|WebSocket\(|WebTransport|importScripts|import\("
     r"|openWindow\(|window\.open\(|location\.(?:assign|replace|reload)\(|location(?:\.href)? = |history\.go\("
     r"|\.register\(|\.update\(|\.(?:src|href|action) = |\.submit\(|requestSubmit\(|navigate\(|postMessage\("
 )
