@@ -22,18 +22,33 @@ logger = logging.getLogger(__name__)
 
 VERIFY_TIMEOUT: Final = 15.0
 """Seconds within which a request on a connection must be verified. Platforms give up on a request after three."""
-MAX_CONNECTIONS: Final = 1_000
-"""Maximum number of connections of the public listener, and of unverified ones of the agents' listener."""
+MAX_PUBLIC_CONNECTIONS: Final = 1_000
+"""Maximum number of connections of the public listener."""
 PUBLIC_SHARE: Final = 3
 """The public listener may use one of so many descriptors of the process."""
-STRANGERS_SHARE: Final = 4
-"""Unverified connections of the agents' listener may use one of so many."""
+MAX_UNVERIFIED_AGENTS: Final = 20_000
+"""Maximum number of unverified connections of the agents' listener, which take some 200 MB.
+
+After a restart thousands of agents connect before the first of them has sent its request, so this is no small number.
+"""
+UNVERIFIED_AGENTS_SHARE: Final = 2
+"""Unverified connections of the agents' listener may use one of so many descriptors."""
 _PAUSE: Final = 0.2
 """Seconds to wait before accepting again after an error, such as having no descriptor left."""
 
 
-def connection_limit(share: int, maximum: int = MAX_CONNECTIONS) -> int:
-    """The maximum number of connections: one of ``share`` of the process's descriptors, but at most ``maximum``."""
+def public_connection_limit() -> int:
+    """The maximum number of connections of the public listener."""
+    return _limit(PUBLIC_SHARE, MAX_PUBLIC_CONNECTIONS)
+
+
+def unverified_agents_limit() -> int:
+    """The maximum number of unverified connections of the agents' listener."""
+    return _limit(UNVERIFIED_AGENTS_SHARE, MAX_UNVERIFIED_AGENTS)
+
+
+def _limit(share: int, maximum: int) -> int:
+    """One of ``share`` of the process's descriptors, but at most ``maximum``."""
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return maximum if soft == resource.RLIM_INFINITY else max(1, min(maximum, soft // share))
 

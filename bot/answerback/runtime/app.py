@@ -19,10 +19,9 @@ from answerback.api.problems import refuse_unsupported
 from answerback.api.server import build_local_app, build_public_app
 from answerback.hooks.endpoint import HookEndpoints
 from answerback.http.unverified_connections import (
-    PUBLIC_SHARE,
-    STRANGERS_SHARE,
     UnverifiedConnections,
-    connection_limit,
+    public_connection_limit,
+    unverified_agents_limit,
 )
 from answerback.mcp import mount
 from answerback.ports.agent_tokens import RulesInForce
@@ -176,7 +175,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
         local_app = await _build_local_app(settings, api, surfaces, oauth, stack)
         if tracing is not None:
             local_app.middlewares.insert(0, tracing.middleware)
-        strangers = UnverifiedConnections(connection_limit(STRANGERS_SHARE), counts_verified=False)
+        strangers = UnverifiedConnections(unverified_agents_limit(), counts_verified=False)
         listener = await serve_app(local_app, sockets.api, strangers, refuse_unsupported)
         stack.push_async_callback(_finish, api)
         stack.push_async_callback(listener.cleanup)
@@ -186,7 +185,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
                 pages=[route for surface in surfaces for route in surface.public_pages],
                 hooks=[route for surface in surfaces for route in surface.hooks],
             )
-            connections = UnverifiedConnections(connection_limit(PUBLIC_SHARE))
+            connections = UnverifiedConnections(public_connection_limit())
             public = serve_public(public_app, sockets.public, refuse_unsupported, connections)
             stack.push_async_callback(_finish, api)
             await stack.enter_async_context(public)

@@ -17,11 +17,10 @@ from aiohttp.test_utils import make_mocked_request
 from answerback.api.problems import refuse_unsupported
 from answerback.http.request_body import BodyError, BodyMemoryBudget, BodyReader, receive_body
 from answerback.http.unverified_connections import (
-    MAX_CONNECTIONS,
-    PUBLIC_SHARE,
+    MAX_PUBLIC_CONNECTIONS,
     UnverifiedConnections,
-    connection_limit,
     mark_request_verified,
+    public_connection_limit,
 )
 from answerback.runtime.sockets import bind_socket, serve_public
 from tests.service_support import WAIT
@@ -230,13 +229,13 @@ def test_the_public_listener_gets_a_third_of_the_descriptors(
 ) -> None:
     for soft, most in (
         (1_024, 341),
-        (65_536, MAX_CONNECTIONS),
+        (65_536, MAX_PUBLIC_CONNECTIONS),
         (2, 1),
-        (resource.RLIM_INFINITY, MAX_CONNECTIONS),
+        (resource.RLIM_INFINITY, MAX_PUBLIC_CONNECTIONS),
     ):
         limits = (soft, soft)
         monkeypatch.setattr(resource, "getrlimit", lambda _what, limits=limits: limits)
-        assert connection_limit(PUBLIC_SHARE) == most
+        assert public_connection_limit() == most
 
 
 # --- bodies --------------------------------------------------------------------------------------

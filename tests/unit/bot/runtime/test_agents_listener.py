@@ -20,7 +20,7 @@ from tests.service_support import WAIT
 
 TOKEN = "abt_the-agent's"
 DESCRIPTORS = 64
-STRANGERS = DESCRIPTORS // 4
+STRANGERS = DESCRIPTORS // 2
 ASK = {"name": "ask_user", "arguments": {"question": "Which port?"}, "to": "web"}
 UNKNOWN = b"GET /v1/asks HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer guessed\r\n\r\n"
 
@@ -57,7 +57,7 @@ async def test_strangers_never_take_the_connections_of_agents(
         address = f"/v1/asks/{ask['id']}"
         waiting = asyncio.create_task(agent.get(address, headers={"Prefer": "wait=60"}))
         port = urlsplit(url).port
-        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(3 * STRANGERS)]
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2 * STRANGERS)]
         for _, writer in silent[:: 2 if tokens else len(silent)]:
             writer.write(UNKNOWN if tokens else b"GET /v1/as")
         # The next agent gets through, and the one that waits still does.
@@ -76,4 +76,20 @@ async def test_strangers_never_take_the_connections_of_agents(
             closed += reader.at_eof() or reader.exception() is not None
         assert closed >= len(silent) - STRANGERS
         for _, writer in silent:
+            writer.close()
+
+
+@pytest.mark.rule("DATA-11")
+async def test_agents_that_connect_at_the_same_moment_are_all_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get = b"GET /v1/asks HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    async with service(tmp_path, monkeypatch, tokens=False) as url, asyncio.timeout(2 * WAIT):
+        port = urlsplit(url).port
+        agents = [await asyncio.open_connection("127.0.0.1", port) for _ in range(STRANGERS - 2)]
+        for _, writer in agents:
+            writer.write(get)
+        responses = [await reader.read() for reader, _ in agents]
+        assert all(each.startswith(b"HTTP/1.1 200 ") for each in responses)
+        for _, writer in agents:
             writer.close()
