@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -21,6 +20,7 @@ from answerback.core.actions import Answer, Back, Confirm, EndTurn, Submit
 from answerback.core.granting import RevokeGrant
 from answerback.core.intents import Choose, EditAt, RequestedAction
 from answerback.ports.commands import CommandButton
+from answerback.presentation.control_buttons import Verb as Verb
 from answerback.presentation.form_spec import Entry
 
 _STEM: Final = r"ab1:(ask_[0-9a-z]{1,40}):([0-9]{1,9}):"
@@ -28,70 +28,6 @@ _ARGUMENT: Final = r"[0-9A-Za-z._-]{1,30}"
 _PATTERN: Final = re.compile(rf"{_STEM}([a-z_]{{1,16}})(?::({_ARGUMENT})?)?")
 _IS_STEM: Final = re.compile(_STEM)
 _IS_ARGUMENT: Final = re.compile(_ARGUMENT)
-
-
-class Verb(StrEnum):
-    """The effect of using a control."""
-
-    ANSWER = "answer"
-    """Answer at once. Argument: ``true``, ``false`` or the 0-based index of an option."""
-    REMEMBER = "remember"
-    """Answer, and reuse the answer for the rest of this turn. Argument: ``true`` or ``false``."""
-    CHOOSE = "choose"
-    """A menu: the choice comes in the platform's payload. Argument: the page, if there are several."""
-    SUBMIT_SELECTION = "take"
-    """Submit what is chosen in the message's menus or checkboxes."""
-    OTHER = "other"
-    """Open the input for "Something else…"."""
-    NOTE = "note"
-    """Open the input for a choice with a note."""
-    WRITE = "write"
-    """Open the input for a text answer."""
-    FILL = "fill"
-    """Open the input for a schema answer. Argument: the page, if there are several."""
-    BACK = "back"
-    ASK_BACK = "ask_back"
-    """Open the input for a question to the agent."""
-    HAND_OVER = "hand_over"
-    """Open the input for the person to whom the ask is handed over."""
-    REPLY = "reply"
-    END_TURN = "end_turn"
-    EDIT = "edit"
-    """In review: open one answer again. Argument: the 0-based index of the question."""
-    SUBMIT = "submit"
-    """In review: submit the answers."""
-    CONFIRM = "confirm"
-    """Confirm the answers."""
-    OBJECT = "object"
-    """Open the input for an objection to the answers."""
-    PAGE = "page"
-    """Show another page of a long list. Argument: the 0-based page."""
-    SEARCH = "search"
-    """Open the search of a long list."""
-    SHOW_IN_FULL = "full"
-    """Show shortened content in full, privately. Argument: which part, as the renderer names it."""
-    USE_MESSAGE = "use"
-    """Take a typed message as the answer. Argument: the platform's id of the message."""
-    INBOX = "inbox"
-    """Show the asks that wait for this person, privately; belongs to no ask. Argument: the page's cursor."""
-    ALLOW_SEVERAL = "allow"
-    """Choose in the inbox what to allow together, or allow it. Argument: the page's cursor, or a digest of ticks."""
-    DENY_SEVERAL = "deny"
-    """Choose in the inbox what to deny together, or deny it. Argument: as above."""
-    TICK = "tick"
-    """Tick a permission in the inbox, to be decided together with others."""
-    GRANT = "grant"
-    """Open the input for what is allowed again."""
-    REVOKE = "revoke"
-    """Revoke what was allowed again."""
-    TRY_AGAIN = "again"
-    """Open the input for what an agent is told that should try again what nobody allowed in time."""
-    PREVIEW = "preview"
-    """Show an option's preview, privately. Argument: the 0-based index of the option."""
-    COMMAND = "command"
-    """Carry out a command that was typed; belongs to no ask. Argument: what follows its name."""
-    RUN = "run"
-    """Carry out the command of a button below an answer to one; belongs to no ask. Argument: as above."""
 
 
 NO_ASK: Final = "ask_0"

@@ -68,7 +68,7 @@ def page(
 
 def _whole_context(prompt: Prompt) -> str | None:
     _, is_cut = shorten_line(prompt.question.text, _HEADLINE_BUDGET)
-    context = question_context.render_context(prompt, _ROW_BUDGET - _HEADLINE_BUDGET)
+    context = question_context.CONTEXT.render_context(prompt, _ROW_BUDGET - _HEADLINE_BUDGET)
     whole = context.fitted.says_all and not is_cut
     return context.text if whole else None
 

@@ -12,6 +12,12 @@ from typing import Final
 from answerback.core.form import Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
+from answerback.presentation.control_buttons import (
+    PlannedButton,
+    free_text_buttons,
+    option_button,
+    option_buttons,
+)
 from answerback.presentation.option_controls import (
     OptionLimits,
     chosen_indexes,
@@ -21,12 +27,6 @@ from answerback.presentation.option_controls import (
     selection_digest,
 )
 from answerback.presentation.text_blocks import TextBlock
-from answerback_chat.control_buttons import (
-    PlannedButton,
-    free_text_buttons,
-    option_button,
-    option_buttons,
-)
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord import components as c
 from answerback_discord import limits

@@ -59,9 +59,7 @@ class MarkdownContext(ContextMarkup):
                 in_code ^= fence
 
 
-_MARKUP: Final = MarkdownContext()
-render_context = _MARKUP.render_context
-render_asides = _MARKUP.render_asides
+CONTEXT: Final = MarkdownContext()
 
 
 def _span(span: Span) -> str:

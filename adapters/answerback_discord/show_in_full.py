@@ -7,11 +7,11 @@ from typing import Final
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
+from answerback.presentation.control_buttons import PlannedButton, option_button
 from answerback.presentation.full_text import Kind, Part, full_text
 from answerback.presentation.option_controls import chosen_indexes
 from answerback.presentation.text_blocks import pages_of
 from answerback.presentation.text_fitting import utf16_length
-from answerback_chat.control_buttons import PlannedButton, option_button
 from answerback_chat.control_codec import Verb
 from answerback_discord import components as c
 from answerback_discord import limits, question_context
@@ -79,7 +79,7 @@ def _preview_pages(prompt: Prompt, title: str, preview: str) -> list[str]:
     """A preview rendered as Markdown on one page, or if it does not fit, as it was written on several pages."""
     heading, _ = shorten_line(title, _TITLE_BUDGET)
     question = prompt.question.model_copy(update={"context": preview})
-    rendered = question_context.render_context(
+    rendered = question_context.CONTEXT.render_context(
         prompt._replace(question=question), PAGE_BUDGET - _TITLE_BUDGET - len("****\n")
     )
     if rendered.fitted.whole and rendered.text:

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from pydantic import JsonValue
 
 from answerback.core.view import View
-from answerback_chat.control_buttons import PlannedButton
+from answerback.presentation.control_buttons import PlannedButton
 from answerback_chat.control_codec import Verb, control_prefix, control_suffix
 from answerback_telegram import limits
 from answerback_telegram.html_text import fit_line

@@ -12,8 +12,10 @@ from typing import Final
 from answerback.core.form import AnswerType, Option, OptionKind, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
+from answerback.presentation.control_buttons import free_text_buttons
 from answerback.presentation.form_inputs import FormLimits
 from answerback.presentation.form_spec import offers_note
+from answerback.presentation.message_plan import Controls
 from answerback.presentation.option_controls import (
     OptionLimits,
     chosen_indexes,
@@ -25,7 +27,6 @@ from answerback.presentation.option_controls import (
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_blocks import TextBlock
 from answerback.presentation.text_fitting import fits_line
-from answerback_chat.control_buttons import free_text_buttons
 from answerback_chat.control_codec import Verb
 from answerback_telegram import keyboards
 from answerback_telegram.keyboards import Json, Row, button
@@ -88,6 +89,20 @@ def shown_page(prompt: Prompt, state: ListState) -> int:
     if state.page is not None and state.page < page_count(prompt.question):
         return state.page
     return min(chosen_indexes(prompt), default=0) // PAGE
+
+
+def controls_of(prompt: Prompt, state: ListState) -> Controls:
+    """Return what the controls of a prompt ask of the message around them."""
+    question = prompt.question
+    is_paged, has_previews = (
+        page_count(question) > 1,
+        any(each.preview for each in question.options),
+    )
+    return Controls(
+        option_blocks(prompt, state),
+        selection_text(prompt, state),
+        hides=question.answer_type is AnswerType.SCHEMA or is_paged or has_previews,
+    )
 
 
 def option_blocks(prompt: Prompt, state: ListState) -> list[TextBlock]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from answerback.core.markdown import Block, Table
@@ -15,7 +16,7 @@ from answerback_telegram import limits
 from answerback_telegram.html_text import plain, preformatted
 from answerback_telegram.keyboards import Json, Row, inline_keyboard
 from answerback_telegram.question_context import HtmlContext
-from answerback_telegram.render import MessageFormat
+from answerback_telegram.render import STYLE, MessageFormat
 
 _BLOCK: Final = re.compile(r"(<(?:pre|table)>.*?</(?:pre|table)>)", re.DOTALL)
 _STARTS: Final = re.compile(r"<(?:p|pre|table|tr)>")
@@ -70,4 +71,6 @@ def _blocks(text: str) -> Iterator[str]:
             yield f"<p>{shown}</p>"
 
 
-RICH: Final = MessageFormat(limits.RICH_TEXT - 1_000, _RichContext(), _compose)
+RICH: Final = MessageFormat(
+    replace(STYLE, context=_RichContext(), budget=limits.RICH_TEXT - 1_000), _compose
+)

@@ -59,16 +59,16 @@ class BlockFitter(NamedTuple):
 
     def fit_answers(
         self, lines: Sequence[Line], labels: Labels, total: int, *, numbered: bool = False
-    ) -> tuple[list[str], bool]:
-        """Fit all questions with their answers into ``total`` units; return them, and whether anything was left out."""
+    ) -> tuple[list[tuple[str, str]], bool]:
+        """Fit all questions with their answers into ``total`` units; return the texts of each, and whether anything was
+        left out."""
         blocks = []
         for number, line in enumerate(lines, 1):
             frame = self.question.frame.replace("{}", f"{number}. {{}}" if numbered else "{}")
             blocks.append(self.question._replace(raw=line.text, frame=frame))
             blocks.append(self.answer._replace(raw=answer_summary.answer_text(line, labels)))
         texts, left_out = self.fit(blocks, total)
-        pairs = zip(texts[::2], texts[1::2], strict=True)
-        return [f"{question}{answer}" for question, answer in pairs], left_out
+        return [*zip(texts[::2], texts[1::2], strict=True)], left_out
 
 
 def pages_of(

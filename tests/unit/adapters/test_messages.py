@@ -20,7 +20,7 @@ from tests.unit.adapters.snapshots import Messages, readable
 PLUGINS: Final = {plugin.name: plugin for plugin in installed_plugins()}
 
 
-@pytest.mark.rule("CLI-6", "SURFACE-1")
+@pytest.mark.rule("CLI-6", "SURFACE-2", "SURFACE-4")
 @pytest.mark.parametrize("group", MESSAGE_CASES)
 @pytest.mark.parametrize("surface", PLUGINS)
 def test_each_ask_is_shown_as_before(surface: str, group: str, snapshot: SnapshotAssertion) -> None:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.rule("TELEGRAM-2")
 
 @edge("MESSAGE_TEXT")
 def test_the_text_of_a_message() -> None:
-    assert render.PLAIN.budget + 150 == MessageLimit.MAX_TEXT_LENGTH
+    assert render.STYLE.budget + 150 == MessageLimit.MAX_TEXT_LENGTH
 
 
 @edge("ENTITIES")
@@ -73,7 +73,7 @@ def test_the_number_of_messages() -> None:
 
 @edge("RICH_TEXT")
 def test_the_text_of_a_rich_message() -> None:
-    assert RICH.budget + 1_000 == 32_768
+    assert RICH.style.budget + 1_000 == 32_768
 
 
 @edge("RICH_BLOCKS")
@@ -91,5 +91,5 @@ def test_the_columns_of_a_table() -> None:
         question = {"id": "a", "text": "Go?", "answer_type": "boolean", "context": table}
         prompt = view_of(asked({"name": "ask_user", "arguments": {"questions": [question]}})).prompt
         assert prompt is not None
-        shown = RICH.context.render_context(prompt, 10_000).text
+        shown = RICH.style.context.render_context(prompt, 10_000).text
         assert shown.startswith("<table>" if kept else "<pre>")
