@@ -307,7 +307,7 @@ def problems_note(
     page = spec.page_with(problems[0].pointer.removeprefix("/value"))
     labels_by_verb = {
         Verb.FILL: labels.fill_in,
-        Verb.REPLY: labels.reply_and_end(deny=view.approval)[0],
+        Verb.REPLY: labels.reply_and_end(deny=view.approval, plan=view.plan)[0],
         Verb.OBJECT: labels.object,
         Verb.GRANT: labels.allow_again,
         Verb.ASK_BACK: labels.ask_back,

@@ -132,7 +132,7 @@ def continue_note(view: View, verb: Verb, page: int, total: int, labels: Labels)
 
 def confirm_end_turn(view: View, labels: Labels) -> Json:
     text = wording.end_turn_text(view.label, labels, deny=view.approval)
-    label = labels.reply_and_end(deny=view.approval)[1]
+    label = labels.reply_and_end(deny=view.approval, plan=view.plan)[1]
     end = button(view, label, Verb.END_TURN, CONFIRMED, ButtonStyle.DANGER)
     title, _ = shorten(labels.end_turn_title, 200)
     body, _ = shorten(text, 1_000)

@@ -44,7 +44,7 @@ def rejection_text(why: Rejected, labels: Labels, reader: str, names: Names) -> 
 def confirm_end_turn(view: View, labels: Labels) -> Json:
     text = wording.end_turn_text(view.label, labels, deny=view.approval)
     keep = button(view, labels.keep_going, Verb.END_TURN, KEEP_GOING)
-    label = labels.reply_and_end(deny=view.approval)[1]
+    label = labels.reply_and_end(deny=view.approval, plan=view.plan)[1]
     end = button(view, label, Verb.END_TURN, CONFIRMED, keyboards.DANGER)
     title = shorten(labels.end_turn_title, 200, "b")[0]
     return compose([f"{title}\n{shorten(text, 1_000)[0]}"], [[keep, end]])

@@ -91,6 +91,7 @@ class AskPage:
     label: str
     """Who asks."""
     approval: bool
+    plan: bool
     """Whether permission is asked for."""
     asks: str
     progress: str | None
@@ -195,6 +196,7 @@ def ask_page(
         title=labels.sign_in if hidden else one_line(_title(view, labels)),
         label=one_line(view.label),
         approval=view.approval,
+        plan=view.plan,
         asks=one_line(wording.who_asks(view, labels)),
         progress=prompt.progress if prompt else None,
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,

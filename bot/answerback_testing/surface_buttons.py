@@ -151,6 +151,18 @@ class ButtonsContract:
         assert {LABELS.reply, LABELS.end_turn} <= labels
         assert not {LABELS.deny_with_message, LABELS.deny_and_stop} & labels
 
+    @pytest.mark.rule("SURFACE-20")
+    async def test_a_reply_to_a_plan_keeps_the_agent_planning(
+        self, stage: Stage, ada: HasButtons
+    ) -> None:
+        ask = await see(stage, ada, choice(*DECISIONS).model_copy(update={"plan": True}))
+        labels = {each.label for each in ada.buttons()}
+        assert {LABELS.keep_planning, LABELS.deny_and_stop} <= labels
+        assert LABELS.deny_with_message not in labels
+        await ada.reply("Keep the old table.")
+        ask = await wait_for_steps(stage, ask, ada, after=1)
+        assert ask.walk.reply == "Keep the old table."
+
     @pytest.mark.rule("SURFACE-19", "TEXT-2")
     async def test_a_long_label_of_a_decision_is_whole_above_its_button(
         self, stage: Stage, ada: HasButtons

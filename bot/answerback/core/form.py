@@ -110,6 +110,8 @@ class Question(FrozenModel):
     """The tool that the agent asks permission to use."""
     nothing_known: bool = False
     """Whether the agent's host did not say what would happen: people are asked once more before they allow it."""
+    plan: bool = False
+    """Whether the agent presents a plan: not allowing it keeps the agent planning."""
     consent: bool = False
     """Whether a boolean question asks for consent: its buttons are then Accept and Decline."""
 

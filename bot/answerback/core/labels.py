@@ -31,6 +31,7 @@ class Labels(DecisionLabels, MessageLabels):
     send: str = "Send"
     end_turn: str = "End Turn"
     deny_with_message: str = "Deny with a message"
+    keep_planning: str = "Keep planning, with a message"
     deny_and_stop: str = "Deny and stop"
     submit: str = "Submit"
     confirm: str = "Confirm"
@@ -96,6 +97,7 @@ class Labels(DecisionLabels, MessageLabels):
     reply_label: str = "Your message to {label}"
     reply_hint: str = "This closes the form: {label} gets your message instead of answers."
     deny_hint: str = "{label} is told no, with your message."
+    keep_planning_hint: str = "{label} keeps planning, and reads your message."
     ask_back_label: str = "What should {label} explain?"
     ask_back_hint: str = "The question stays open, and the explanation will appear below it."
     asked_back: str = "{name} asked: {text}"
@@ -377,9 +379,17 @@ class Labels(DecisionLabels, MessageLabels):
         """Return the labels of a boolean question's buttons."""
         return (self.accept, self.decline) if consent else (self.yes, self.no)
 
-    def reply_and_end(self, *, deny: bool) -> tuple[str, str]:
+    def reply_and_end(self, *, deny: bool, plan: bool) -> tuple[str, str]:
         """Return the labels of Reply and End Turn, which deny where permission is asked for."""
-        return (self.deny_with_message, self.deny_and_stop) if deny else (self.reply, self.end_turn)
+        if not deny:
+            return self.reply, self.end_turn
+        return self.keep_planning if plan else self.deny_with_message, self.deny_and_stop
+
+    def hint_of_reply(self, *, deny: bool, plan: bool) -> str:
+        """Return what a Reply does, which is said beside its text."""
+        if not deny:
+            return self.reply_hint
+        return self.keep_planning_hint if plan else self.deny_hint
 
     def save_error_message(self, error: Exception) -> str:
         """Return the message for a person whose action failed, claiming no more than is known."""

@@ -160,6 +160,8 @@ class View(NamedTuple):
     """When the open ask expires, in seconds since the epoch; None: never."""
     approval: bool = False
     """Whether permission is asked for: Reply and End Turn then deny."""
+    plan: bool = False
+    """Whether that is for a plan: Reply then keeps the agent planning."""
     headline: str = ""
     """What would happen, or the first question, in one line; empty after an erasure."""
     erased: bool = False
@@ -233,6 +235,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         mention=ask.request.mention,
         closes_at=ask.expires_at if ask.open else None,
         approval=ask.form.decided_by_hand,
+        plan=any(each.plan for each in ask.form.questions),
         headline=headline_of(ask.form),
         erased=ask.erased_at is not None,
         tried_again=ask.tried_again,

@@ -144,7 +144,7 @@ def _yes_no_buttons(prompt: Prompt, labels: Labels) -> list[PlannedButton]:
 
 def walk_buttons(view: View, labels: Labels) -> list[PlannedButton]:
     """Return Allow again, then what moves through the questions or ends them, then Hand over."""
-    reply, end_turn = labels.reply_and_end(deny=view.approval)
+    reply, end_turn = labels.reply_and_end(deny=view.approval, plan=view.plan)
     named = {
         Control.CONFIRM: PlannedButton(labels.confirm, Verb.CONFIRM, is_primary=True),
         Control.OBJECT: PlannedButton(labels.object, Verb.OBJECT),

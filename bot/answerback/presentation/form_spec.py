@@ -199,8 +199,9 @@ class _Planner(NamedTuple):
             case Entry.TRY_AGAIN if view.can_try_again:
                 texts, required = (labels.reply_label, labels.try_again_hint), False
             case Entry.REPLY if view.outcome is None:
-                texts, required = (labels.reply_label, labels.reply_hint), view.reply_needs_text
-                title = labels.deny_with_message if view.approval else title
+                hint = labels.hint_of_reply(deny=view.approval, plan=view.plan)
+                texts, required = (labels.reply_label, hint), view.reply_needs_text
+                title = labels.reply_and_end(deny=view.approval, plan=view.plan)[0]
             case Entry.OBJECT if view.confirmation:
                 texts, required = (labels.object_label, labels.object_hint), False
             case Entry.ASK_BACK if Control.ASK_BACK in view.controls:

@@ -138,6 +138,8 @@ class QuestionPromptBody(TypedDict):
     """What may be allowed again along with the answer that allows once."""
     nothing_known: bool
     """Whether the agent's host did not say what would happen: allowing it needs `unseen`."""
+    plan: bool
+    """Whether an `approval` presents a plan: `reply` then keeps the agent planning."""
 
 
 @strict
@@ -268,6 +270,7 @@ def prompt_body(
         "reviewed": view.reviewed,
         "grants": _grants(view),
         "nothing_known": question.nothing_known,
+        "plan": question.plan,
     }
 
 

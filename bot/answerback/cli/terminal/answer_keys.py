@@ -134,14 +134,15 @@ def earlier_answers(ask: Json, prompt: Json, labels: Labels) -> list[str]:
 def control_keys(prompt: Json, ask: Json, labels: Labels) -> Keys:
     """The controls that the prompt offers (Back, Reply, End Turn), and leaving the ask open."""
     listed, approval = prompt["controls"], ask["dialect"] == "approval"
+    reply, end_turn = labels.reply_and_end(deny=approval, plan=prompt.get("plan") is True)
     offered = listed if isinstance(listed, list) else []
     controls = {
         "confirm": ("y", Choice(labels.confirm, {"action": "confirm"})),
         "object": ("r", Choice(labels.object, "reply")),
         "back": ("b", Choice(labels.back, {"action": "back"})),
         "ask_back": ("?", Choice(labels.ask_back, "ask_back")),
-        "reply": ("r", Choice(labels.reply_and_end(deny=approval)[0], "reply")),
-        "end_turn": ("s", Choice(labels.reply_and_end(deny=approval)[1], "end_turn")),
+        "reply": ("r", Choice(reply, "reply")),
+        "end_turn": ("s", Choice(end_turn, "end_turn")),
     }
     keys = dict(controls[control] for control in controls if control in offered)
     if get_dicts(prompt, "grants"):

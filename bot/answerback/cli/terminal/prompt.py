@@ -208,7 +208,7 @@ class TerminalPrompter:
             case "hand_over":
                 return await self._read_taker()
             case "reply":
-                return await self._read_reply()
+                return await self._read_reply(prompt)
             case "end_turn":
                 return await self._confirm_end_turn()
             case "other":
@@ -248,8 +248,10 @@ class TerminalPrompter:
         """Return what a person tells the agent that should try again; None: they changed their mind."""
         return await self._lines.read_text("Your message (optional)", "")
 
-    async def _read_reply(self) -> Action:
-        self.print_line(sentence(self.labels.reply_hint, self._asker, self.labels), DIM)
+    async def _read_reply(self, prompt: Json) -> Action:
+        deny, plan = self._ask["dialect"] == "approval", prompt.get("plan") is True
+        hint = self.labels.hint_of_reply(deny=deny, plan=plan)
+        self.print_line(sentence(hint, self._asker, self.labels), DIM)
         text = await self._lines.read_text("Your reply (optional)", "")
         if text is None or not is_blank(text):
             return _AGAIN if text is None else {"action": "reply", "text": text}

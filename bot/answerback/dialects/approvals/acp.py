@@ -43,6 +43,7 @@ _COMPARED: Final = ("title", "locations", "content")
 """Fields of a tool call that are compared with the file that it changes."""
 _QUESTION_TOOLS: Final = frozenset({"askuserquestion", "ask_user_question", "ask_user", "question"})
 """Tools by which agents ask their user, where that comes as a request for permission."""
+_PLAN_TOOL: Final = "exit_plan_mode"
 _BARE_NAME: Final = re.compile(r"[\w./:-]+")
 _IN_PARTICULAR: Final = re.compile(r"[^\w\s-]|\d")
 """What a title has that says more than the name of a tool: a path, an argument or a number."""
@@ -70,6 +71,8 @@ def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
     tool = read_tool_name(*names, (call, "title"))
     own = others(subject, *_IDS)  # of version 2, which is not a tool call but, say, a command
     content = _read_content(tool_call)
+    if _is_plan(tool_call, content.arguments):
+        tool = _PLAN_TOOL
     said = [*_sentences(call), *_sentences(tool_call)]
     title = said[0] if said else None
     name = () if title else ("name",)
@@ -98,6 +101,12 @@ def _read(call: ArgumentNode) -> Iterator[ApprovalRequest]:
         texts=tuple(content.texts),
     )
     yield replace(request, nothing_known=not _says_something(request))
+
+
+def _is_plan(tool_call: ArgumentNode, arguments: JsonValue) -> bool:
+    """Whether a tool call presents a plan, whatever it is called."""
+    plan = arguments.get("plan") if isinstance(arguments, dict) else None
+    return tool_call.at("kind").value == "switch_mode" and isinstance(plan, str)
 
 
 def _read_content(tool_call: ArgumentNode) -> _Content:

@@ -81,6 +81,7 @@ class ApprovalRequest:
             options=tuple(sorted(self.options, key=_place_by_kind)),
             tool=self.tool,
             nothing_known=self.nothing_known,
+            plan=use.is_plan,
         )
         once_more = self._once_more(question) if self.nothing_known else ()
         return (question, *self.further, *once_more)

@@ -42,6 +42,7 @@ class ToolUse(NamedTuple):
 
     headline: str
     context: str | None
+    is_plan: bool
 
 
 class _Parts(NamedTuple):
@@ -103,6 +104,7 @@ def describe(
     return ToolUse(
         headline.fit(parts.headline),
         render_context(blocks, parts.arguments or None, parts.notes or None, most=most),
+        is_plan,
     )
 
 

@@ -32,6 +32,7 @@ OFFERS = {
     LABELS.reply: "reply",
     LABELS.end_turn: "end_turn",
     LABELS.deny_with_message: "reply",
+    LABELS.keep_planning: "reply",
     LABELS.deny_and_stop: "end_turn",
     LABELS.submit: "submit",
     LABELS.confirm: "confirm",
@@ -306,7 +307,8 @@ class SimulatedDiscordPerson(DiscordBatches, DiscordCommands):
     async def reply(self, text: str | None) -> None:
         label = fit_line(LABELS.reply_label.format(label="the assistant"), 45)
         labels = self._sight().labels
-        control = next(c for c in (LABELS.reply, LABELS.deny_with_message) if c in labels)
+        controls = (LABELS.reply, LABELS.deny_with_message, LABELS.keep_planning)
+        control = next(each for each in controls if each in labels)
         await self._write(control, label, text or "")
 
     async def ask_back(self, text: str) -> None:

@@ -12,6 +12,7 @@ OFFERS = {
     LABELS.reply: "reply",
     LABELS.end_turn: "end_turn",
     LABELS.deny_with_message: "reply",
+    LABELS.keep_planning: "reply",
     LABELS.deny_and_stop: "end_turn",
     LABELS.confirm: "confirm",
     LABELS.object: "object",

@@ -279,7 +279,8 @@ class SimulatedTelegramPerson(TelegramPresses, TelegramBatches, TelegramButtons,
 
     async def reply(self, text: str | None) -> None:
         labels = [each["text"] for each in self._copy.buttons]
-        label = next(each for each in (LABELS.reply, LABELS.deny_with_message) if each in labels)
+        controls = (LABELS.reply, LABELS.deny_with_message, LABELS.keep_planning)
+        label = next(each for each in controls if each in labels)
         await self._write(label, text or "")
 
     async def ask_back(self, text: str) -> None:

@@ -106,6 +106,25 @@ def test_a_view_without_a_question_asks_only_for_a_reply() -> None:
     assert offered == [Entry.REPLY]
 
 
+@pytest.mark.rule("SURFACE-20")
+@pytest.mark.parametrize(
+    ("approval", "plan", "title", "hint"),
+    [
+        (False, False, "Reply", "gets your message instead of answers."),
+        (True, False, "Deny with a message", "is told no, with your message."),
+        (True, True, "Keep planning, with a message", "keeps planning, and reads your message."),
+    ],
+)
+def test_the_form_of_a_reply_says_what_it_does(
+    approval: bool, plan: bool, title: str, hint: str
+) -> None:
+    view = view_of(form_ask())._replace(approval=approval, plan=plan)
+    spec = plan_form(view, Entry.REPLY, ENGLISH, NO_LIMITS)
+    assert spec is not None
+    assert spec.title == title
+    assert spec.inputs[0].hint.endswith(hint)
+
+
 @pytest.mark.rule("HANDOVER-7")
 @pytest.mark.parametrize(
     ("typed", "to"), [("2", "U2"), (" u1 ", "U1"), ("U9", "U9"), ("9", "9"), ("", "")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,3 +37,27 @@ async def test_a_person_is_asked_once_more(terminal: Terminal, keys: str, answer
     shown = terminal.screen.text
     assert "did not say what it will do." in shown
     assert ("Yes, unseen" in shown) is keys.startswith("1")
+
+
+@pytest.mark.rule("SURFACE-20")
+@pytest.mark.parametrize(
+    ("call", "label", "hint"),
+    [
+        (unknown(rawInput={"command": "ls"}), "Deny with a message", "is told no"),
+        (
+            unknown(title="ExitPlanMode", rawInput={"plan": "1. Drop the table"}),
+            "Keep planning, with a message",
+            "keeps planning, and reads your message.",
+        ),
+    ],
+    ids=["command", "plan"],
+)
+async def test_a_reply_says_what_it_does(
+    terminal: Terminal, call: dict[str, Any], label: str, hint: str
+) -> None:
+    async with terminal.service.http.post(f"{terminal.service.url}/v1/asks", json=call) as made:
+        ask = await terminal.client.get(str((await made.json())["id"]))
+    result = await terminal.walked(ask, "r\rNot that one.\r")
+    assert result.json["reply"] == "Not that one."
+    assert label in terminal.screen.text
+    assert hint in terminal.screen.text
