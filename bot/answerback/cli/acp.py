@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -43,7 +44,7 @@ def command(
     editor_in, editor_out = own_streams()
     service = ServiceCalls(url.rstrip("/"), os.environ.get(token_env) or None, token_env)
     to_agent, to_editor = LineWriter(agent.stdin), LineWriter(editor_out)
-    proxy = Proxy(AskClient(service, to), to_agent, to_editor, _warn)
+    proxy = Proxy(AskClient(service, to), to_agent, to_editor, _warn, Path(command_line[0]).name)
     start_relay(
         lambda source: proxy.relay_from_editor(read_lines(source)), editor_in, to_agent, _warn
     )

@@ -348,6 +348,23 @@ _HOSTS: Final = {
     "plugin.approval.requested": "OpenClaw",
 }
 """The names of hosts, by their hook, or by a kind of request that only they make."""
+_PROGRAMS: Final = {
+    program: host
+    for host, programs in {
+        "Claude Code": ("claude-agent-acp", "claude-code-acp"),
+        "Codex": ("codex", "codex-acp"),
+        "Copilot CLI": ("copilot",),
+        "Gemini CLI": ("gemini", "gemini-cli"),
+        "Grok": ("grok",),
+        "Kilo": ("kilo",),
+        "Kimi Code": ("kimi", "kimi code cli"),
+        "OpenClaw": ("openclaw",),
+        "opencode": ("opencode",),
+        "Qwen Code": ("qwen", "qwen-code"),
+    }.items()
+    for program in programs
+}
+"""The names of hosts, by what their programs call themselves over ACP, without a scope, and by their commands."""
 
 
 def read_origin(
@@ -361,7 +378,7 @@ def read_origin(
     named = metadata.get("project")
     from_folder = file_name(sent.folder) if sent.folder else None
     project = sent.project or from_folder or (named if isinstance(named, str) else None)
-    host = _HOSTS.get(name if carrier is None else carrier)
+    host = _HOSTS.get(name if carrier is None else carrier) or _program(metadata)
     subagent = metadata.get("subagent") if carrier else None
     if isinstance(subagent, str) and subagent.strip():
         host = f"{host or DEFAULT_ASKER} ({subagent})"
@@ -372,6 +389,12 @@ def read_origin(
         session=_place(sent.session),
         owner=owner,
     )
+
+
+def _program(metadata: Mapping[str, JsonValue]) -> str | None:
+    """Return the name of the agent's program, if it is one that is known: no call can make up another."""
+    named = metadata.get("bridge", metadata.get("host"))
+    return _PROGRAMS.get(file_name(named).casefold()) if isinstance(named, str) else None
 
 
 def _place(sent: str | None) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from answerback_agents.acp.gemini_plans import with_plan
 from answerback_agents.acp.tool_calls import merge
 from answerback_agents.pipe.ask_people import AskOutcome, Call
 from answerback_agents.pipe.json_rpc import Json, as_object, id_key, params, without_nulls
@@ -25,6 +26,17 @@ _DIALECTS: Final = {PERMISSION: "approval", ELICITATION: "elicitation"}
 def new_session(response: Json) -> object:
     """The id of the session that was created, according to the response to its request; None for another response."""
     return as_object(response.get("result")).get("sessionId")
+
+
+def agent_name(response: Json) -> str | None:
+    """The name of the agent's program, according to the response to ``initialize``; None for another response."""
+    result = as_object(response.get("result"))
+    if "protocolVersion" not in result:
+        return None
+    about = as_object(
+        result.get("agentInfo") or result.get("info")
+    )  # in version 1, and from version 2 on
+    return _text(about.get("name"))
 
 
 def asks_people(message: Json) -> bool:
@@ -65,7 +77,8 @@ def call_from_request(request: Json, known: Json) -> Call:
     request_params = params(request)
     tool_call = tool_call_of(request_params)
     if request["method"] == PERMISSION and tool_call:
-        request_params = _with_tool_call(request_params, merge(known, without_nulls(tool_call)))
+        merged = with_plan(merge(known, without_nulls(tool_call)))
+        request_params = _with_tool_call(request_params, merged)
     is_question = as_object(tool_call.get("_meta")).get("qwenInteractionKind") == "user_question"
     return Call(
         name=request["method"],

@@ -62,6 +62,8 @@ class Proxy:
     agent: LineWriter
     editor: LineWriter
     warn: Callable[[str], None]
+    host: str = ""
+    """The name of the agent's program: of its command, until it says one itself."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _updated: threading.Condition = field(default_factory=threading.Condition)
     """Guards what is known of tool calls, and tells when an agent has said more."""
@@ -96,13 +98,14 @@ class Proxy:
             self._races.append(race)
         if race.editor_has_it:
             self.editor.write_line(line)
-        origin = self._folders.origin(race.session)
-        threading.Thread(target=self._ask, args=[race, origin], daemon=True).start()
+        place = {"origin": self._folders.origin(race.session), "metadata": {"host": self.host}}
+        threading.Thread(target=self._ask, args=[race, place], daemon=True).start()
 
     def _track(self, message: Json) -> None:
         if "method" not in message:
             requested = self._requested_folders.pop(json_rpc.id_key(message.get("id")), None)
             self._folders.remember(messages.new_session(message), requested)
+            self.host = messages.agent_name(message) or self.host
         if (update := messages.parse_tool_call_update(message)) is not None:
             tool_call, fields, is_over = update
             with self._updated:
@@ -200,8 +203,8 @@ class Proxy:
 
     # --- from people ---------------------------------------------------------------------------
 
-    def _ask(self, race: _Race, origin: Json) -> None:
-        call = self._call(race.request)._replace(origin=origin)
+    def _ask(self, race: _Race, place: Json) -> None:
+        call = self._call(race.request)._replace(**place)
         outcome = self.people.ask(race, call)
         self._answer(race, outcome)
         if outcome.ask is None:

@@ -40,6 +40,7 @@ class Call(NamedTuple):
     conversation: str | None
     tool_call_id: str | None = None
     origin: Json = {}  # noqa: RUF012 - never changed
+    metadata: Json = {}  # noqa: RUF012 - never changed
 
 
 class AskOutcome(NamedTuple):

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
+
+from answerback_agents.pipe.plan_files import read_file, read_plan
 
 Json = dict[str, Any]
 
 FOUND_PLAN: Final = "answerback_plan"
 """The field that `answerback hook` adds to an event: the plan, and where it comes from."""
-_MAX_FILE: Final = 10**6
-"""Bytes of a plan's file."""
 _MAX_TRANSCRIPT: Final = 4 * 2**20
 """Bytes at the end of a transcript in which the last message is looked for."""
 
@@ -51,21 +50,13 @@ def find_plan(event: Json) -> Json | None:
 def _read_plan(named: str) -> str | None:
     """Read a plan's file, if it is a regular file in Claude Code's own folder of plans."""
     home = os.environ.get("CLAUDE_CONFIG_DIR")
-    folder = (Path(home) if home else Path.home() / ".claude") / "plans"
-    try:
-        file = Path(named).resolve(strict=True)
-        if not file.is_relative_to(folder.resolve(strict=True)):
-            return None
-        content = _read(file, _MAX_FILE)
-    except (OSError, ValueError):
-        return None
-    return content.decode(errors="replace") if 0 < len(content) <= _MAX_FILE else None
+    return read_plan(named, (Path(home) if home else Path.home() / ".claude") / "plans")
 
 
 def _last_message(transcript: str) -> str | None:
     """Read Claude's last message from a session's transcript: one JSON object a line."""
     try:
-        lines = _read(Path(transcript), _MAX_TRANSCRIPT, from_end=True).splitlines()
+        lines = read_file(Path(transcript), _MAX_TRANSCRIPT, from_end=True).splitlines()
     except (OSError, ValueError):
         return None
     for line in reversed(lines):
@@ -89,15 +80,3 @@ def _texts(blocks: Iterable[object]) -> Iterable[str]:
                 yield text
             case _:
                 pass
-
-
-def _read(path: Path, most: int, *, from_end: bool = False) -> bytes:
-    """Read a regular file up to one byte more than the given number; a pipe or a device would not end."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError("not a regular file")
-        if from_end:
-            file.seek(max(0, status.st_size - most))
-        return file.read(most + 1)

@@ -32,6 +32,11 @@ BUILDER = Agent("ann-laptop", label="Builder")
         ("claude", ANN, {"origin": {"folder": "/w/app"}}, "Claude Code (ann-laptop) in app", "Claude Code", "app"),
         ("claude", BUILDER, {"origin": {"folder": "/w/app"}}, "Builder in app", "Builder", "app"),
         ("codex", ANN, {}, "Codex (ann-laptop)", "Codex", None),
+        (None, ANN, {"metadata": {"host": "kimi"}}, "Kimi Code (ann-laptop)", "Kimi Code", None),
+        (None, BUILDER, {"metadata": {"host": "kimi"}}, "Builder", "Builder", None),
+        (None, ANN, {"metadata": {"bridge": "opencode"}}, "opencode (ann-laptop)", "opencode", None),
+        (None, ANN, {"metadata": {"host": "Your bank"}}, "ann-laptop", "ann-laptop", None),
+        (None, ANN, {"metadata": {"host": ["kimi"]}}, "ann-laptop", "ann-laptop", None),
         (None, None, {"origin": {"project": "a\u200b\nb"}}, "Assistant in a⟨U+200B⟩ b", "Assistant", "a⟨U+200B⟩ b"),
     ],
 )  # fmt: skip

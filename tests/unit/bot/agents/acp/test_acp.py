@@ -14,6 +14,7 @@ from answerback.runtime.config import ServerSettings
 from tests.ports import free_port
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import (
+    AGENT,
     INITIALIZE,
     Editor,
     elicitation,
@@ -386,3 +387,34 @@ async def test_arguments_that_follow_the_request_at_once_are_shown(
     assert ask.question is not None
     assert not ask.question.nothing_known
     assert ask.question.text == "Use shop_drop_rows: orders"
+
+
+@pytest.mark.rule("ASK-8", "ACP-7")
+@pytest.mark.parametrize(
+    ("announced", "label"),
+    [
+        ({"agentInfo": {"name": "Kimi Code CLI", "version": "1"}}, "Kimi Code"),
+        ({"agentInfo": {"name": "@agentclientprotocol/claude-agent-acp"}}, "Claude Code"),
+        ({"info": {"name": "opencode"}}, "opencode"),
+        ({"agentInfo": {"name": "another"}}, "Assistant"),
+        ({}, "Assistant"),
+    ],
+)
+async def test_people_read_which_agent_asks(
+    service: Served, editor: Editor, announced: Json, label: str
+) -> None:
+    result = {"protocolVersion": 1, "agentCapabilities": {}, **announced}
+    await editor.prompt({"jsonrpc": "2.0", "id": 0, "result": result}, permission())
+    ask = await service.newest()
+    assert ask.request.origin.label(None, ask.request.prompt_label) == label
+
+
+@pytest.mark.rule("ASK-8")
+async def test_an_agent_that_does_not_say_its_name_has_that_of_its_command(
+    service: Served, tmp_path: Path
+) -> None:
+    kimi = tmp_path / "kimi"
+    kimi.symlink_to(AGENT[0])
+    async with run_editor(service.url, str(kimi), *AGENT[1:]) as editor:
+        await editor.prompt(permission())
+        assert (await service.newest()).request.origin.host == "Kimi Code"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,3 +199,56 @@ def test_however_a_call_is_split_nothing_is_lost_or_shown_twice(data: st.DataObj
     shown = context(asked(*updates, request))
     for word in markers:
         assert shown.count(f"[{word}]") == 1, shown
+
+
+PLAN = "# Plan\n\n1. Move the table\n"
+
+
+@pytest.mark.rule("ACP-7", "SURFACE-20")
+def test_a_plan_is_one_whatever_the_agent_calls_it() -> None:
+    """What claude-agent-acp 0.101.0 sends."""
+    text = {"type": "content", "content": {"type": "text", "text": PLAN}}
+    request = permission(
+        title="Ready to code?", kind="switch_mode", rawInput={"plan": PLAN}, content=[text]
+    )
+    form = asked(request)
+    assert form.questions[0].plan
+    assert form.questions[0].text == "Approve this plan?"
+    assert context(form).startswith(f"Ready to code?\n\n{PLAN.strip()}\n")
+    assert context(form).count("Move the table") == 1
+    long = asked(permission(title="Go?", kind="switch_mode", rawInput={"plan": "step\n" * 9_000}))
+    assert context(long).count("step") == 9_000
+    assert not asked(permission(title="Go?", kind="switch_mode")).questions[0].plan
+
+
+@pytest.mark.rule("ACP-9")
+def test_a_plan_that_gemini_only_names_is_read_from_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GEMINI_CLI_HOME", str(tmp_path))
+    plans = tmp_path / ".gemini" / "tmp" / "shop" / "s1" / "plans"
+    plans.mkdir(parents=True)
+    (plans / "tables.md").write_text(PLAN)
+    form = asked(permission(title=f"Requesting plan approval for: {plans}/tables.md"))
+    assert form.questions[0].plan
+    assert form.questions[0].text == "Approve this plan?"
+    assert f"`tables.md`\n\n{PLAN.strip()}" in context(form)
+
+
+@pytest.mark.rule("ACP-9")
+@pytest.mark.parametrize(
+    "path", ["plans/link.md", "plans/missing.md", "../plans/out.md", "plans/../out.md"]
+)
+def test_no_other_file_is_read_for_a_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setenv("GEMINI_CLI_HOME", str(tmp_path))
+    folder = tmp_path / ".gemini" / "tmp"
+    for plans in (folder / "plans", tmp_path / ".gemini" / "plans"):
+        plans.mkdir(parents=True)
+    (tmp_path / ".gemini" / "plans" / "out.md").write_text("a secret")
+    (tmp_path / "secret").write_text("a secret")
+    (folder / "plans" / "link.md").symlink_to(tmp_path / "secret")
+    form = asked(permission(title=f"Requesting plan approval for: {folder}/{path}"))
+    assert "a secret" not in context(form)
+    assert not form.questions[0].plan
