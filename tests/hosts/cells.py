@@ -71,7 +71,6 @@ HOSTS: Final[Mapping[str, Host]] = {
             Kind.READ: "refuses it itself",
             Kind.FETCH: "fetches through Google's servers",
             Kind.MCP_TOOL: "offers its model no tool of an MCP server over ACP",
-            Kind.PLAN: "not run",
             Kind.QUESTION: "withholds its tool over ACP",
             **_NO_FORMS,
         },
@@ -84,8 +83,6 @@ HOSTS: Final[Mapping[str, Host]] = {
         {
             Kind.READ: "reads without asking",
             Kind.FETCH: "fetches without asking",
-            Kind.PLAN: "not run; its messages are a test",
-            Kind.QUESTION: "not run; its messages are a test",
             **_NO_FORMS,
         },
     ),
@@ -93,7 +90,7 @@ HOSTS: Final[Mapping[str, Host]] = {
         "claude-agent-acp",
         "@agentclientprotocol/claude-agent-acp",
         "ACP",
-        {Kind.FETCH: "looks up each address at its maker's first", Kind.QUESTION: "not run"},
+        {Kind.FETCH: "looks up each address at its maker's first"},
     ),
 }
 

@@ -13,7 +13,7 @@ from tests.agents import test_codex as codex
 from tests.agents.conftest import PATIENCE, Home
 from tests.agents.model import Model
 from tests.agents.test_opencode import Program, serving
-from tests.hosts.acp_programs import SHOP, Prompt
+from tests.hosts.acp_programs import SHOP, Session
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ClaudeCode:
         return replace(self, options=("--permission-mode", "plan"))
 
     @asynccontextmanager
-    async def session(self, home: Home, model: Model) -> AsyncIterator[Prompt]:
+    async def session(self, home: Home, model: Model) -> AsyncIterator[Session]:
         """Start one that a program drives."""
         await home.connect("claude")
         servers = json.dumps({"mcpServers": {"shop": {"type": "stdio", **SHOP}}})
@@ -43,7 +43,7 @@ class ClaudeCode:
                 process.stdin.write(json.dumps(message).encode() + b"\n")
                 await claude.final_result(process)
 
-            yield prompt
+            yield Session(prompt)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Codex:
     name: str = "Codex"
 
     @asynccontextmanager
-    async def session(self, home: Home, model: Model) -> AsyncIterator[Prompt]:
+    async def session(self, home: Home, model: Model) -> AsyncIterator[Session]:
         """Start a thread."""
         file = codex.configure(home, model)
         command, arguments = json.dumps(SHOP["command"]), json.dumps(SHOP["args"])
@@ -66,7 +66,7 @@ class Codex:
             async def prompt(text: str) -> None:
                 await codex.turn(program, thread, text)
 
-            yield prompt
+            yield Session(prompt)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class OpenCode:
     name: str = "opencode"
 
     @asynccontextmanager
-    async def session(self, home: Home, model: Model) -> AsyncIterator[Prompt]:
+    async def session(self, home: Home, model: Model) -> AsyncIterator[Session]:
         """Start a session."""
         program = Program(self.program)
         asks = ("bash", "edit", "webfetch", "external_directory", "shop_*")
@@ -96,7 +96,7 @@ class OpenCode:
                         assert response.ok, await response.text()
                         await response.read()
 
-            yield prompt
+            yield Session(prompt)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Copilot:
     name: str = "Copilot CLI"
 
     @asynccontextmanager
-    async def session(self, home: Home, model: Model) -> AsyncIterator[Prompt]:
+    async def session(self, home: Home, model: Model) -> AsyncIterator[Session]:
         """Connect it; its runs are one conversation."""
         await home.connect("copilot")
         file = home.folder / ".copilot" / "mcp-config.json"
@@ -127,4 +127,4 @@ class Copilot:
             runs += 1
             await home.run("copilot", *again, "-p", text, **environment)
 
-        yield prompt
+        yield Session(prompt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -12,12 +13,13 @@ import pytest
 
 from answerback_client import Ask
 from tests.agents.conftest import Home
-from tests.agents.model import Calls, Model, Says, Scripted, scripted
+from tests.agents.model import Calls, Json, Model, Says, Scripted, scripted
 from tests.agents.test_claude_plans import write_plan
 from tests.hosts import acp_programs, programs
+from tests.hosts.acp_programs import Session
 from tests.hosts.cells import HOSTS
 from tests.hosts.kinds import ACTIONS, Deed, Kind, Visits
-from tests.hosts.tools import CALLS, PREFIXES
+from tests.hosts.tools import CALLS, LABELS, PREFIXES, QUESTIONS
 from tests.recipes.conftest import Person
 
 PROGRAMS: dict[str, Any] = {
@@ -65,20 +67,23 @@ async def web_server() -> AsyncIterator[Visits]:
 
 
 async def converse(
-    host: Any, home: Home, steps: list[Scripted], decide: Callable[[], Coroutine[Any, Any, Any]]
+    host: Any,
+    home: Home,
+    steps: list[Scripted],
+    decide: Callable[[Session], Coroutine[Any, Any, Any]],
 ) -> Model:
     """Let a host work through a script, while people decide."""
-    async with scripted(*steps, Says("Done.")) as model, host.session(home, model) as prompt:
+    async with scripted(*steps, Says("Done.")) as model, host.session(home, model) as session:
 
         async def work() -> None:
-            await prompt("Set it up")
+            await session.prompt("Set it up")
             while model.steps or len(model.requests) < len(steps):
-                await prompt("Go on")
-            await prompt("And now?")
+                await session.prompt("Go on")
+            await session.prompt("And now?")
 
         async with asyncio.TaskGroup() as group:
             group.create_task(work())
-            group.create_task(decide())
+            group.create_task(decide(session))
     return model
 
 
@@ -110,7 +115,7 @@ async def decide_about_two(host: Any, deeds: list[Deed], home: Home, person: Per
     """Deny the first deed in words and allow the second, in one conversation."""
     steps: list[Scripted] = [step for deed in deeds for step in CALLS[host.name](deed)]
 
-    async def decide() -> None:
+    async def decide(_session: Session) -> None:
         for deed, is_allowed in zip(deeds, (False, True), strict=True):
             ask = await person.sees()
             for each in deed.shown():
@@ -138,7 +143,7 @@ async def test_people_answer_what_an_mcp_server_asks(
     skip_what_it_cannot(host, kind)
     steps: list[Scripted] = [Calls(PREFIXES[host.name] + tool, {}) for _ in range(2)]
 
-    async def decide() -> None:
+    async def decide(_session: Session) -> None:
         for is_allowed in (True, False):
             ask = await person.sees()
             while ask.json["dialect"] == "approval":
@@ -153,10 +158,84 @@ async def test_people_answer_what_an_mcp_server_asks(
     assert len(results) == 2
 
 
+@pytest.mark.parametrize("kind", [Kind.QUESTION], ids=["question"])
+async def test_people_answer_its_questions(
+    host: Any, kind: Kind, home: Home, person: Person
+) -> None:
+    skip_what_it_cannot(host, kind)
+    chosen, other = LABELS
+
+    async def decide(_session: Session) -> None:
+        ask = await person.sees()
+        assert "Which port?" in read(ask)
+        await person.replies(WHY)
+        ask = await person.sees()
+        assert "Which port?" in read(ask)
+        await person.answers(choice(ask, chosen))
+
+    steps: list[Scripted] = [QUESTIONS[host.name]() for _ in range(2)]
+    model = await converse(host, home, steps, decide)
+    read_by_model = str(model.requests[-1])
+    assert WHY in read_by_model
+    assert read_by_model.count(chosen) > read_by_model.count(other)
+
+
+def choice(ask: Ask, label: str) -> Any:
+    """The answer that chooses the option with this label."""
+    assert ask.prompt is not None
+    options: Any = ask.prompt["options"]
+    if options is None:
+        schema: Any = ask.prompt["schema"]
+        return {next(iter(schema["properties"])): label}
+    return next(each["value"] for each in options if each["label"] == label)
+
+
+async def test_what_nobody_decides_is_not_done(
+    host: Any, unanswered_home: Home, onlooker: Person
+) -> None:
+    skip_what_it_cannot(host, Kind.NOBODY)
+    async with web_server() as visits:
+        deed = Deed(Kind.SHELL, unanswered_home.project, visits)
+        is_told = []
+
+        async def decide(session: Session) -> None:
+            ask = await onlooker.sees()
+            ended = await onlooker.front.wait(ask.id, timeout=onlooker.patience)
+            assert ended.status == "expired"
+            is_told.append(session.refuse is None and host.name != "Codex")
+            if session.refuse is not None:
+                session.refuse()
+
+        model = await converse(host, unanswered_home, [*CALLS[host.name](deed)], decide)
+    assert not deed.is_done(model)
+    if is_told[0]:
+        assert any("no answer: expired" in str(each) for each in model.requests)
+
+
 PLAN = "# Plan\n\n1. Move the table\n2. Drop the old one\n"
+
+
+def named(request: Json, expression: str) -> str:
+    """What the host's instructions name."""
+    found = re.search(expression, json.dumps(request))
+    assert found, expression
+    return found[0]
+
+
+def write_kimis_plan(request: Json) -> Calls:
+    """Write the plan to the file that Kimi Code's reminder names."""
+    path = named(request, r"/[^\s\"'`\\\\]+/plans/[\w-]+\.md")
+    return Calls("Write", {"path": path, "content": PLAN})
+
+
 PLANS: dict[str, tuple[Scripted, ...]] = {
     "Claude Code": (write_plan, Calls("ExitPlanMode", {})),
     "claude-agent-acp": (write_plan, Calls("ExitPlanMode", {})),
+    "Gemini CLI": (
+        Calls("write_file", {"file_path": "tables.md", "content": PLAN}),
+        Calls("exit_plan_mode", {"plan_filename": "tables.md"}),
+    ),
+    "Kimi Code": (write_kimis_plan, Calls("ExitPlanMode", {})),
     "Qwen Code": (Calls("exit_plan_mode", {"plan": PLAN}),),
 }
 """How each host presents a plan."""
@@ -170,10 +249,12 @@ async def test_people_keep_it_planning_and_then_approve(
     last = planned[-1]
     assert isinstance(last, Calls)
 
-    async def decide() -> None:
+    async def decide(_session: Session) -> None:
         for is_allowed in (False, True):
             ask = await person.sees()
             assert "2. Drop the old one" in read(ask)
+            assert ask.prompt is not None
+            assert ask.prompt["plan"] is True
             await (person.answers(option(ask, "allow_once")) if is_allowed else person.replies(WHY))
 
     steps = [*planned, Calls(last.tool, last.arguments)]

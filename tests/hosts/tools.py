@@ -170,3 +170,25 @@ PREFIXES: Final[Mapping[str, str]] = {
     "Codex": "mcp__shop/",
 }
 """What stands before the names of an MCP server's tools."""
+LABELS: Final = ("port 8080", "port 8443")
+"""The options of the question."""
+
+
+def _question(**more: Any) -> Json:
+    options = [{"label": label, "description": "A port"} for label in LABELS]
+    return {"question": "Which port?", "header": "Port", "options": options, **more}
+
+
+def _asks(tool: str, **more: Any) -> Callable[[], Calls]:
+    return lambda: Calls(tool, {"questions": [_question(**more)]})
+
+
+QUESTIONS: Final[Mapping[str, Callable[[], Calls]]] = {
+    "Claude Code": _asks("AskUserQuestion", multiSelect=False),
+    "claude-agent-acp": _asks("AskUserQuestion", multiSelect=False),
+    "Codex": _asks("request_user_input", id="port"),
+    "opencode": _asks("question"),
+    "Qwen Code": _asks("ask_user_question", multiSelect=False),
+    "Kimi Code": _asks("AskUserQuestion", multi_select=False),
+}
+"""How each host's own tool asks its user."""

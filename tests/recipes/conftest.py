@@ -10,6 +10,7 @@ import secrets
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -86,11 +87,18 @@ class Person:
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Run ``answerback serve`` with a token for an agent and one for people's front end."""
-    folder = tmp_path_factory.mktemp("recipes")
+    with serving(tmp_path_factory.mktemp("recipes")) as made:
+        yield made
+
+
+@contextmanager
+def serving(folder: Path, before: str = "") -> Iterator[Served]:
+    """Run a service in a folder, with settings before its own."""
     agent, people = new_token(), new_token()
     secret = f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
     (folder / "answerback.toml").write_text(
-        f"""
+        before
+        + f"""
         [server]
         port = 0
         [log]
