@@ -168,7 +168,7 @@ class ChatSurface(Surface, SupportsReminders, SupportsMoves, SupportsGroups, Sup
     async def retire_message(
         self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
     ) -> float | None:
-        return await self._posting.retire(left, to)
+        return await self._posting.retire(ask, left, to)
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         return await self._groups.groups_of_user(person.user_id, groups)

@@ -109,8 +109,12 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
                 self._unsent.add((ask.id, number))
             raise
 
-    async def retire(self, left: Mapping[str, JsonValue], to: Destination) -> float | None:
+    async def retire(
+        self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
+    ) -> float | None:
         ref = self.parse_ref(left)
+        if ref is not None and not self.is_posted(ref):
+            ref = await self.find(ask, ref)  # the result of the post is unknown
         posted = ref is not None and self.is_posted(ref)
         return await self.show_moved_note(ref, to) if ref is not None and posted else None
 

@@ -12,7 +12,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from answerback.core.ask import Ask
 from answerback.core.errors import NotDoneError, PlatformError, PlatformUnavailableError
-from answerback.core.escalation import is_left_behind
+from answerback.core.escalation import as_still_open, is_left_behind
 from answerback.core.intents import Intent, ShownRevision, TypedText
 from answerback.ports.claims import Fence
 from answerback.ports.surface import Acted, Actor, Asks, Rejected, RejectReason
@@ -138,12 +138,19 @@ class TypedMessageHandler(Generic[M]):
                 self.tell_author_once(message, note)
             return
         [ask] = candidates
+        revision: int | None = None
         if is_left_behind(ask):
-            self.tell_author_once(message, await self._note_of_moved(ask, message))
-            return
+            latest = await self.asks.get(ask.id)
+            still = as_still_open(latest) if latest else None
+            if still is None or still.destination != ask.destination:
+                self.tell_author_once(message, self._note_of_moved(latest, message))
+                return
+            ask, revision = still, still.revision  # it has yet to arrive at its new place
         typed = TypedText(text)
         shown = await self.platform.read_shown(ask) if ask.opened.shown is None else None
-        intent = Intent(ask.id, typed, delivery=message.delivery, at=message.at, shown=shown)
+        intent = Intent(
+            ask.id, typed, revision, delivery=message.delivery, at=message.at, shown=shown
+        )
         result = await self.asks.apply(intent, message.actor, fence=self.fence())
         if isinstance(result, Acted) and result.repeated and message.is_edit:
             await self._tell_of_edit(message, is_known=True)
@@ -185,8 +192,7 @@ class TypedMessageHandler(Generic[M]):
             await self.asks.save_draft(key, value=True)
             self.tell_author_once(message, note, is_refused=False)
 
-    async def _note_of_moved(self, left_behind: Ask, message: M) -> str:
-        ask = await self.asks.get(left_behind.id)
+    def _note_of_moved(self, ask: Ask | None, message: M) -> str:
         if ask is None or not ask.open:
             why = RejectReason.ENDED if ask else RejectReason.NOT_FOUND
             return self.platform.refusal(Rejected(why, ask), message)

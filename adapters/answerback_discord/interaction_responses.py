@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from answerback.core.ask import Ask
 from answerback.core.confirmer_copies import copy_at
+from answerback.core.escalation import as_still_open
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -125,11 +126,16 @@ class ResponseBuilder:
     async def _current_message(self, ask: Ask, used: Interaction) -> InteractionResponse:
         list_state = await self.list_state(ask)
         # Nothing is awaited after the last read: later commits are shown after this response.
-        latest = await self._asks.get(ask.id) or ask
+        latest = await self._latest(ask)
         while latest.revision != ask.revision:
             ask, list_state = latest, await self.list_state(latest)
-            latest = await self._asks.get(ask.id) or ask
+            latest = await self._latest(ask)
         return self._update_clicked(latest, list_state, used)
+
+    async def _latest(self, ask: Ask) -> Ask:
+        """Return the current ask, as it was before as long as nobody can see it where it moves to."""
+        latest = await self._asks.get(ask.id) or ask
+        return as_still_open(latest) or latest
 
     def _update_clicked(
         self, ask: Ask, list_state: ListState | None, used: Interaction

@@ -15,6 +15,7 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
+from answerback.core.escalation import as_still_open
 from answerback.core.granting import can_revoke
 from answerback.core.intents import Intent, ResolvedAction
 from answerback.core.people import People
@@ -389,6 +390,9 @@ class AskPages:
         ask = await self._site.service.get(visit.ask_id)
         if ask is not None and visit.visitor is None and self._site.has_link_ended(ask):
             return None
+        still = None if ask is None else as_still_open(ask)
+        if still is not None and still.destination.surface == NAME:
+            ask = still  # nobody can see it elsewhere yet
         return ask if ask is not None and visit.may_read(ask) else None
 
     async def _record(self, visit: _Visit, ask: Ask) -> Sequence[RecordLine]:

@@ -24,6 +24,7 @@ from answerback_testing.surface_gaps import GapsContract
 from answerback_testing.surface_grants import GrantsContract
 from answerback_testing.surface_hand_overs import HandOversContract
 from answerback_testing.surface_logs import LogsContract
+from answerback_testing.surface_moves import MovesContract
 from answerback_testing.surface_outages import OutagesContract
 from answerback_testing.surface_payloads import PayloadsContract
 from answerback_testing.surface_people import PeopleContract
@@ -43,6 +44,7 @@ class SharedSurfaceContract(
     ConfirmationsContract,
     HandOversContract,
     DirectMessagesContract,
+    MovesContract,
     OutagesContract,
     GapsContract,
 ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.core.ask import Ask, Destination, Escalation, Status
+from answerback.core.ask import Ask, Destination, Escalation, OtherAccount, Status
 from answerback.core.confirmation import ConfirmationRule
 from answerback.core.confirmer_copies import as_copy, places_to_remind
 from answerback.core.escalation import escalate
@@ -56,6 +56,25 @@ class DirectMessagesContract:
             before = await ada.count_reminders(0)
             await stage.harness.remind(back, back.reminded_before)
             assert await ada.count_reminders(before + 1) == before + 1
+        await ada.answer(GO, True)
+        assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
+
+    @pytest.mark.rule("PEOPLE-2")
+    async def test_an_owner_who_is_unreachable_is_asked_at_another_account(
+        self, stage: HasDirectMessages
+    ) -> None:
+        gone = await stage.add_person_alone("Ada", reachable=False)
+        ada = await stage.add_person_alone("Ada")
+        there = Destination(surface=stage.place.surface, user=ada.user_id)
+        other = OtherAccount(destination=there, responders=(ada.user_id,))
+        ask = await stage.harness.create_ask(
+            Form(questions=(GO,)),
+            Destination(surface=stage.place.surface, user=gone.user_id),
+            (gone.user_id,),
+            request={"other_accounts": (other,)},
+        )
+        assert (ask.open, ask.destination, ask.responders) == (True, there, (ada.user_id,))
+        await assert_sees(ada, ask)
         await ada.answer(GO, True)
         assert (await stage.harness.wait_until_shown(ask.id)).status is Status.ANSWERED
 

@@ -27,6 +27,13 @@ SERVICE = (
         "if False:",
         (f"{_FORGED}::test_a_forged_tick_in_an_inbox_decides_nothing_that_is_not_listed",),
     ),
+    # A message where an ask was counts only if nothing has happened but the move.
+    Mutant(
+        "bot/answerback/service/may_act.py",
+        "revision == before.revision == ask.revision - 1",
+        "revision == before.revision",
+        (f"{_UNIT}/workers/test_undone_moves.py",),
+    ),
     # Showing: what another process may still change.
     Mutant(
         "bot/answerback/workers/message_sync.py",

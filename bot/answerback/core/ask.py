@@ -27,6 +27,7 @@ from answerback.core.request import AbandonedMessage as AbandonedMessage
 from answerback.core.request import ConfirmerCopy as ConfirmerCopy
 from answerback.core.request import Destination as Destination
 from answerback.core.request import Escalation as Escalation
+from answerback.core.request import OtherAccount as OtherAccount
 from answerback.core.request import PlaceBefore as PlaceBefore
 from answerback.core.request import Request as Request
 from answerback.core.request import Thread as Thread
@@ -70,6 +71,8 @@ class Ask(StrictDataclass):
     returned: bool = False
     """Whether nobody could be reached where it was handed over to: ``handed_to`` then has it back."""
     escalated: bool = False
+    accounts_refused: int = 0
+    """At how many of its owner's accounts nobody could be reached, so that it was sent to the next one."""
     inquiring: bool = False
     """Whether the inquiry backend, not a surface, is to answer the open question."""
     attended_for: float | None = None
@@ -133,6 +136,24 @@ class Ask(StrictDataclass):
     def is_to_post(self) -> bool:
         """Whether people are to see it even if they have not yet: it is open, or a grant has allowed it."""
         return self.open or bool(self.grant and self.grant.number and not self.erased_at)
+
+    @property
+    def _other_account(self) -> OtherAccount | None:
+        """The account that it was sent to after others; None: it was sent to the first."""
+        refused = self.accounts_refused
+        return self.request.other_accounts[refused - 1] if refused else None
+
+    @property
+    def escalation(self) -> Escalation | None:
+        """What to do if nobody answers."""
+        account = self._other_account
+        return self.request.escalation if account is None else account.escalation
+
+    @property
+    def ceiling(self) -> tuple[str, ...] | None:
+        """The ids of those to whom responders may hand it over, by its route; None: to nobody."""
+        account = self._other_account
+        return self.request.ceiling if account is None else account.ceiling
 
     @property
     def to_retire(self) -> AbandonedMessage | None:
@@ -207,7 +228,7 @@ class Ask(StrictDataclass):
     @property
     def escalates_at(self) -> float | None:
         """When an open ask is escalated; None: never, or not before a move has ended and its old message is a note."""
-        escalation = self.request.escalation
+        escalation = self.escalation
         if escalation is None or self.escalated or self.is_moving:
             return None
         return self.created_at - self.set_back + escalation.after

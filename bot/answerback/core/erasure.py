@@ -58,6 +58,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         opened=UNOPENED,
         left=_left(ask.to_retire, opaque),
         before=None,
+        accounts_refused=0,
         asides=(),
         uncollected=False,
         tried_again=ask.tried_again

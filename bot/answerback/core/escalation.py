@@ -21,7 +21,7 @@ from answerback.core.person import Person
 
 def escalate(ask: Ask, at: float) -> Change | None:
     """Escalate an ask: to another place, to more people, or both. Its old message becomes a note."""
-    escalation = ask.request.escalation
+    escalation = ask.escalation
     if escalation is None or ask.escalated:
         return None
     responders = tuple(dict.fromkeys((*ask.responders, *escalation.responders)))
@@ -48,10 +48,36 @@ def escalate(ask: Ask, at: float) -> Change | None:
 
 def skip_escalation(ask: Ask, at: float, why: str) -> Change | None:
     """Leave an ask where it is, because it can never be shown where it would be escalated to."""
-    if ask.request.escalation is None or ask.escalated:
+    if ask.escalation is None or ask.escalated:
         return None
     body: dict[str, JsonValue] = {"not_escalated": why}
     return Change(replace(ask, escalated=True), (RecordEntry(at=at, kind="note", body=body),))
+
+
+def try_other_account(ask: Ask, at: float, why: str) -> Change | None:
+    """Send an ask that its owner could not be shown to their next account; None: there is none, or it was shown."""
+    others = ask.request.other_accounts[ask.accounts_refused :]
+    if ask.seen or not others:
+        return None
+    account = others[0]
+    sent = replace(
+        ask,
+        destination=account.destination,
+        responders=account.responders,
+        confirmers=account.confirmers,
+        message=None,
+        thread=None,
+        shown_revision=0,
+        accounts_refused=ask.accounts_refused + 1,
+        revision=ask.revision + 1,
+        updated_at=at,
+    )
+    body: dict[str, JsonValue] = {
+        "not_reached": _place_json(ask.destination),
+        "reason": why,
+        "sent_to": _place_json(account.destination),
+    }
+    return Change(sent, (RecordEntry(at=at, kind="note", body=body),))
 
 
 def move(ask: Ask, to: Destination, *, before: Ask | None = None, by: Person | None = None) -> Ask:
@@ -93,6 +119,8 @@ def move(ask: Ask, to: Destination, *, before: Ask | None = None, by: Person | N
             seen_since=before.seen_since,
             first_seen=before.first_seen,
             left=before.left,
+            revision=before.revision,
+            opened=before.opened,
             by=by,
         ),
     )
@@ -105,7 +133,38 @@ def undo_move(ask: Ask, at: float, why: str) -> Change:
     """
     before = ask.before
     assert before is not None, f"{ask.id} is not being moved"
-    back = replace(
+    back = replace(_put_back(ask, before), revision=ask.revision + 1, updated_at=at)
+    if before.by is not None and ask.open:
+        giver = (before.destination.user or before.by.user_id,)
+        back = replace(back, handed_to=giver, returned=True, **restart_reminders(ask, at))
+    return Change(back, (_return_entry(ask, at, why),))
+
+
+def return_to_act(ask: Ask, at: float) -> Change:
+    """Return an ask to where it was before, because a person acts there while nobody can see it at its new place.
+
+    Their action makes the next revision. A message that was just being posted at the new place becomes a note.
+    """
+    before = ask.before
+    assert before is not None, f"{ask.id} is not being moved"
+    back = _put_back(ask, before)
+    if ask.message is not None:
+        left = AbandonedMessage(destination=ask.destination, message=ask.message, thread=ask.thread)
+        back = replace(back, left=left)
+    why = "somebody acted where it was before it was shown there"
+    return Change(back, (_return_entry(ask, at, why),))
+
+
+def as_still_open(ask: Ask) -> Ask | None:
+    """Return an ask as people still see it where it was, while it is being moved; None: it is not."""
+    before = ask.before
+    if before is None or not ask.open:
+        return None
+    return replace(_put_back(ask, before), revision=before.revision)
+
+
+def _put_back(ask: Ask, before: PlaceBefore) -> Ask:
+    return replace(
         ask,
         destination=before.destination,
         message=before.message,
@@ -118,18 +177,23 @@ def undo_move(ask: Ask, at: float, why: str) -> Change:
         left=before.left,
         before=None,
         shown_revision=0,
-        opened=UNOPENED,
-        revision=ask.revision + 1,
-        updated_at=at,
+        opened=before.opened,
     )
-    if before.by is not None and ask.open:
-        giver = (before.destination.user or before.by.user_id,)
-        back = replace(back, handed_to=giver, returned=True, **restart_reminders(ask, at))
-    to = ask.destination
-    place = {"surface": to.surface, "channel": to.channel, "thread": to.thread, "user": to.user}
-    stayed: dict[str, JsonValue] = {key: value for key, value in place.items() if value is not None}
-    body: dict[str, JsonValue] = {"returned_from": stayed, "reason": why}
-    return Change(back, (RecordEntry(at=at, kind="note", body=body),))
+
+
+def _return_entry(ask: Ask, at: float, why: str) -> RecordEntry:
+    body: dict[str, JsonValue] = {"returned_from": _place_json(ask.destination), "reason": why}
+    return RecordEntry(at=at, kind="note", body=body)
+
+
+def _place_json(place: Destination) -> dict[str, JsonValue]:
+    parts = {
+        "surface": place.surface,
+        "channel": place.channel,
+        "thread": place.thread,
+        "user": place.user,
+    }
+    return {key: value for key, value in parts.items() if value is not None}
 
 
 def _recipients(destination: Destination) -> tuple[str, ...]:

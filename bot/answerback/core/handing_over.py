@@ -23,7 +23,7 @@ class HandOver:
 
 def ceiling_of(ask: Ask) -> tuple[str, ...] | None:
     """Return those to whom an ask may be handed over: its route's list, and whom it was escalated to; None: nobody."""
-    ceiling, escalation = ask.request.ceiling, ask.request.escalation
+    ceiling, escalation = ask.ceiling, ask.escalation
     if ceiling is None or escalation is None or not ask.escalated:
         return ceiling
     return (*ceiling, *escalation.responders)

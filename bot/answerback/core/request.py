@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from pydantic import Field, JsonValue
 
+from answerback.core.asides import UNOPENED, QuestionOpening
 from answerback.core.form import Form
 from answerback.core.grants import GrantOffer
 from answerback.core.origin import UNKNOWN_ASKER, Origin
@@ -77,6 +78,9 @@ class PlaceBefore(StrictDataclass):
     seen_since: float | None
     first_seen: float | None
     left: AbandonedMessage | None
+    revision: int = 0
+    """The revision that its message there shows."""
+    opened: QuestionOpening = UNOPENED
     by: Person | None = None
     """Who handed it over; None: it was escalated."""
 
@@ -89,6 +93,16 @@ class Escalation(FrozenModel):
     responders: tuple[str, ...] = ()
     confirmers: tuple[str, ...] = ()
     """Who may confirm there, if not whoever may answer."""
+
+
+class OtherAccount(FrozenModel):
+    """Where a person is asked if nobody can be reached at the account before, and what holds for the ask there."""
+
+    destination: Destination
+    responders: tuple[str, ...]
+    confirmers: tuple[str, ...] = ()
+    ceiling: tuple[str, ...] | None = None
+    escalation: Escalation | None = None
 
 
 class Request(FrozenModel):
@@ -112,6 +126,9 @@ class Request(FrozenModel):
     push_after: float = 10.0
     """Seconds within which an answer spares people the notification."""
     escalation: Escalation | None = None
+    """Holds at the first destination, as ``ceiling`` does; see `answerback.core.ask.Ask.escalation`."""
+    other_accounts: tuple[OtherAccount, ...] = ()
+    """Those of the agent's owner besides the one that is asked first."""
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     prompt_label: str = DEFAULT_ASKER
     """The agent's display name; see `answerback.core.view.asker_label`."""

@@ -298,7 +298,7 @@ def _failure(view: View, marks: AttributionFormat) -> str:
 
 
 def _has_moved(ask: Ask) -> bool:
-    escalation = ask.request.escalation
+    escalation = ask.escalation
     return escalation is not None and escalation.to is not None
 
 

@@ -19,6 +19,7 @@ from answerback.core.actions import Answer, Confirm
 from answerback.core.ask import Ask, Change, Status
 from answerback.core.clarification import AskBack
 from answerback.core.controls import offers_to_remember
+from answerback.core.escalation import as_still_open, return_to_act
 from answerback.core.granting import RevokeGrant
 from answerback.core.grants import GrantEnd
 from answerback.core.handing_over import HandOver
@@ -185,6 +186,11 @@ class ChangeCommitter:
         return surface is not None and surface.unready_reason() is None
 
 
+_Decided = Decision[Write | Acted | Rejected | NeedsGroups]
+_Decide = Callable[[Intent, Actor, Actor | None, float, Ask | None], _Decided]
+"""Decides about an intent of an actor: who is given the ask, if that was looked up, the time, and the ask."""
+
+
 def _whom_it_waits_for(ask: Ask) -> tuple[object, ...] | None:
     """Tell changes of those for whom an ask waits, on which surface and to what, from all others."""
     waits = (ask.waits_for, ask.confirming, ask.inquiring, ask.handed_to, ask.reminded_before)
@@ -255,12 +261,27 @@ class AskActions:
             actor = actor._replace(person=commits.people.as_named(actor.person))
         if isinstance(intent.wanted, TryAgain):
             await self._wait_until_reported(intent.ask_id)
-        taker: Actor | None = None
         if isinstance(wanted := intent.wanted, Answer) and wanted.grant is not None:
             terms = replace(wanted.grant, credential=await self._credential_of(actor.person))
             intent = intent._replace(wanted=replace(wanted, grant=terms))
+        outcome = await self._apply_at(self._decide, intent, actor, fence)
+        if isinstance(outcome, Rejected) and may_act.is_perhaps_at_old_place(outcome, intent):
+            there = await self._apply_at(self._decide_at_old_place, intent, actor, fence)
+            is_refused = isinstance(there, Rejected) and there.why is RejectReason.NOT_ALLOWED
+            if is_refused and outcome.why is RejectReason.STALE:  # they may act at the new place
+                return outcome._replace(ask=there.ask)
+            outcome = there
+        if isinstance(outcome, Rejected) and outcome.why is RejectReason.NOT_FOUND:
+            return Rejected(RejectReason.NOT_FOUND)
+        return outcome
+
+    async def _apply_at(
+        self, decide_at: _Decide, intent: Intent, actor: Actor, fence: Fence | None
+    ) -> Acted | Rejected:
+        """Decide in one transaction, and again for as long as it takes groups that have yet to be looked up."""
+        commits, taker = self._commits, None
         while True:
-            decide = partial(self._decide, intent, actor, taker, commits.clock.now())
+            decide = partial(decide_at, intent, actor, taker, commits.clock.now())
             outcome, repeated = await commits.store.asks.change(
                 intent.ask_id,
                 decide,
@@ -281,11 +302,28 @@ class AskActions:
                 return Rejected(RejectReason.UNCHECKED, outcome.ask)
             actor, taker = (actor, with_groups) if outcome.as_taker else (with_groups, taker)
 
+    def _decide_at_old_place(
+        self, intent: Intent, actor: Actor, taker: Actor | None, now: float, ask: Ask | None
+    ) -> _Decided:
+        """Decide about what a person does where an ask still looks open, because nobody can see it elsewhere yet."""
+        if ask is None or (still := as_still_open(ask)) is None:
+            return self._decide(intent, actor, taker, now, ask)
+        back = return_to_act(ask, now)
+        if intent.revision is not None and may_act.is_unchanged_since(intent.revision, ask):
+            intent = intent._replace(revision=back.ask.revision)
+        write, result = self._decide(intent, actor, taker, now, back.ask)
+        if isinstance(result, Write):
+            write = result._replace(entries=(*back.entries, *result.entries))
+            return Decision(write, write)
+        if isinstance(result, Acted | Rejected) and result.ask is back.ask:
+            result = result._replace(ask=still)
+        return Decision(write, result)
+
     def _decide(
         self, intent: Intent, actor: Actor, taker: Actor | None, now: float, ask: Ask | None
-    ) -> Decision[Write | Acted | Rejected | NeedsGroups]:
+    ) -> _Decided:
         if ask is None or intent.surface not in {None, ask.destination.surface}:
-            return Decision(None, Rejected(RejectReason.NOT_FOUND))
+            return Decision(None, Rejected(RejectReason.NOT_FOUND, ask))
         actor = self._where_asked(actor, ask)
         if (refused := self._refused(intent, actor, ask)) is not None:
             return Decision(None, refused)
@@ -352,7 +390,7 @@ class AskActions:
 
     def _act_on_ended(
         self, ask: Ask, action: TryAgain | RevokeGrant, by: Person, now: float
-    ) -> Decision[Write | Acted | Rejected | NeedsGroups]:
+    ) -> _Decided:
         change = (
             apply_try_again(ask, action, at=now, by=by)
             if isinstance(action, TryAgain)
@@ -381,4 +419,4 @@ class AskActions:
         if intent.revision not in {None, ask.revision}:
             return Rejected(RejectReason.STALE, ask)
         is_here = may_act.is_where_asked(ask, intent.place)
-        return None if is_here else Rejected(RejectReason.NOT_FOUND)
+        return None if is_here else Rejected(RejectReason.NOT_FOUND, ask)

@@ -9,7 +9,7 @@ from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.confirmer_copies import copy_at
 from answerback.core.errors import Problem
-from answerback.core.intents import LISTED
+from answerback.core.intents import LISTED, Intent
 from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.core.walker import Refused
@@ -35,6 +35,23 @@ def is_where_asked(ask: Ask, place: str | None) -> bool:
     if place is None or place == LISTED or (ask.message or {}).get("channel") == place:
         return True
     return copy_at(ask, "channel", place) is not None
+
+
+def is_perhaps_at_old_place(rejected: Rejected, intent: Intent) -> bool:
+    """Whether a person may have acted on the message that an ask still has where it was, while it is being moved."""
+    ask = rejected.ask
+    if ask is None or not ask.open or ask.before is None:
+        return False
+    if rejected.why not in {RejectReason.NOT_ALLOWED, RejectReason.STALE, RejectReason.NOT_FOUND}:
+        return False
+    return intent.revision is None or is_unchanged_since(intent.revision, ask)
+
+
+def is_unchanged_since(revision: int, ask: Ask) -> bool:
+    """Whether a revision is that of an ask, or the one before it if all that has happened since is that it moves."""
+    before = ask.before
+    is_before = before is not None and revision == before.revision == ask.revision - 1
+    return is_before or revision == ask.revision
 
 
 def admitted(ask: Ask, place: str | None) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from answerback.core import ask as asks
 from answerback.core import clarification
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change, Reason, Status
-from answerback.core.escalation import undo_move
+from answerback.core.escalation import try_other_account, undo_move
 from answerback.core.labels import Labels
 from answerback.core.walker import Refused, Source
 from answerback.ports.claims import SOLE_CLAIM, Claim, Fence
@@ -198,12 +198,21 @@ class Service(AskActions, ShownAsks):
                 return None  # it has moved meanwhile: people are asked elsewhere
             if latest.before is not None:
                 return undo_move(latest, at, why)
+            if (elsewhere := try_other_account(latest, at, why)) is not None:
+                return elsewhere
             reason = Reason.BACKEND_ERROR
             return asks.end_ask(latest, Status.FAILED, at=at, reason=reason, message=message)
 
         done = await self.update(ask.id, decide)
-        if ask.before is not None and isinstance(done, Acted):
-            extra = {"action": "move_undone", "ask_id": ask.id, "surface": where}
+        if not isinstance(done, Acted):
+            return
+        extra = {"ask_id": ask.id, "surface": where}
+        if done.ask.accounts_refused > ask.accounts_refused:
+            extra["action"] = "account_refused"
+            message = "An ask is sent to another account of the agent's owner: %s"
+            logger.warning(message, why, extra=extra)
+        elif ask.before is not None:
+            extra["action"] = "move_undone"
             logger.error("An ask could not be moved and stays where it was: %s", why, extra=extra)
 
     # --- reading and waiting -------------------------------------------------------------------------

@@ -63,6 +63,9 @@ class Plan:
     ceiling: tuple[str, ...] | None
     """To whom responders may hand it over; None: to nobody."""
     grants: GrantRule | None
+    other_accounts: tuple[Destination, ...] = ()
+    """Where else to ask the agent's owner, in this order, if they cannot be reached there."""
+    is_to_owner: bool = False
 
 
 def plan(
@@ -72,6 +75,7 @@ def plan(
     agent: Agent | None,
     carrier: str | None = None,
     is_up: Callable[[str], bool] = lambda _surface: False,
+    account: Destination | None = None,
 ) -> Plan | tuple[Problem, ...]:
     """Decide where and for how long to ask, or return the problems of the submission.
 
@@ -80,6 +84,7 @@ def plan(
         agent: who submits; None if no tokens are configured.
         carrier: the hook that puts the ask.
         is_up: returns whether a surface can reach people now.
+        account: the account at which to ask the agent's owner; None: the first that can be reached.
     """
     to = submission.to
     allowed = agent.routes if agent else ()
@@ -95,10 +100,16 @@ def plan(
     named = routes.by_name.get(to) if isinstance(to, str) else None
     route, place = named or _NO_ROUTE, named.to if named else to
     owner = agent.owner if agent else None
-    if place == OWNER:
-        destination = _account_of(owner, routes.people, is_up)
-    else:
+    other_accounts: tuple[Destination, ...] = ()
+    if place != OWNER:
         destination = _named_destination(place, routes, surfaces)
+    elif account is not None:
+        destination = account
+    else:
+        accounts = _accounts_of(owner, routes.people, is_up)
+        if isinstance(accounts, Problem):
+            return (accounts,)
+        destination, other_accounts = accounts[0], accounts[1:]
     if isinstance(destination, Problem):
         return (destination,)
     surface, people = destination.surface, routes.people
@@ -127,6 +138,8 @@ def plan(
         confirmers=confirmers or (),
         ceiling=normalize_responders(route.responders, surface, people),
         grants=route.grants,
+        other_accounts=other_accounts,
+        is_to_owner=place == OWNER,
     )
 
 
@@ -140,18 +153,19 @@ def _named_destination(
     return _unknown_route(f"{destination} Configured routes: {known}.")
 
 
-def _account_of(
+def _accounts_of(
     owner: str | None, people: People, is_up: Callable[[str], bool]
-) -> Destination | Problem:
-    """Return a direct message to an agent's owner, by the first of their accounts whose surface is up."""
+) -> tuple[Destination, ...] | Problem:
+    """Return the direct messages to an agent's owner, first those by accounts whose surfaces are up."""
     if owner is None:
         message = "This agent has no owner (agents.<name>.owner), so nobody can be asked by that."
         return Problem(pointer="/to", code="no_owner", message=message)
-    for surface, user_id in people.accounts_named(owner):
-        if is_up(surface):
-            return Destination(surface=surface, user=user_id)
-    message = f"{owner} can be reached on none of the surfaces of their accounts now."
-    return Problem(pointer="/to", code="no_owner", message=message)
+    accounts = people.accounts_named(owner)
+    if not any(is_up(surface) for surface, _ in accounts):
+        message = f"{owner} can be reached on none of the surfaces of their accounts now."
+        return Problem(pointer="/to", code="no_owner", message=message)
+    in_order = sorted(accounts, key=lambda account: not is_up(account[0]))
+    return tuple(Destination(surface=surface, user=user_id) for surface, user_id in in_order)
 
 
 def parse_destination(to: str | To, surfaces: frozenset[str]) -> Destination | str:

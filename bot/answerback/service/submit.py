@@ -16,6 +16,8 @@ from answerback.core.ask import (
     DEFAULT_ASKER,
     Ask,
     Change,
+    Destination,
+    OtherAccount,
     Reason,
     RecordEntry,
     Request,
@@ -167,6 +169,9 @@ class Submitter:
         if to.user is not None:  # whoever else is listed is never sent it, but can be given it
             ceiling = planned.ceiling or planned.responders
             planned = replace(planned, responders=(to.user,), ceiling=ceiling)
+            if planned.is_to_owner and surface is not None and not surface.live:
+                to = Destination(surface=to.surface)  # a page has no direct messages
+                planned = replace(planned, destination=to)
         if surface is None:  # if no person has to answer, none is needed: see _check_askable
             return (
                 planned
@@ -192,6 +197,29 @@ class Submitter:
             '"@id" for a group or role, or "anyone".'
         )
         return (Problem(pointer="/responders", code="responders_required", message=message),)
+
+    def _plan_other_accounts(
+        self, body: Submission, agent: Agent | None, carrier: str | None, planned: Plan
+    ) -> tuple[OtherAccount, ...]:
+        """Return what holds at each other account of the agent's owner, without those where the ask cannot be."""
+        surfaces = self.commits.surfaces
+        known = self.known_surfaces | surfaces.keys()
+        places = [each for each in planned.other_accounts if each.surface in surfaces]
+        found: list[OtherAccount] = []
+        for place in places:
+            other = plan(body, self.routes, known, agent, carrier, account=place)
+            there = self._place(other) if isinstance(other, Plan) else other
+            if isinstance(there, Plan):
+                found.append(
+                    OtherAccount(
+                        destination=there.destination,
+                        responders=there.responders or (),
+                        confirmers=there.confirmers,
+                        ceiling=there.ceiling,
+                        escalation=there.escalation,
+                    )
+                )
+        return tuple(found)
 
     async def _parse(self, body: Submission) -> ParsedCall | InvalidCallError:
         """Parse a call, a slow one in a thread, one at a time; returns the error that says what is wrong with it."""
@@ -262,6 +290,7 @@ class Submitter:
             remind_after=planned.remind_after,
             push_after=planned.push_after,
             escalation=planned.escalation,
+            other_accounts=self._plan_other_accounts(body, agent, carrier, planned),
             mention=planned.mention,
             accepts=body.accepts,
             metadata=body.metadata,

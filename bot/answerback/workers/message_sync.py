@@ -373,12 +373,13 @@ class MessageSync:
     async def _give_up(self, ask: Ask, error: PlatformError, surface: Surface) -> Retry:
         """Fail an ask that cannot be shown (or whose last state cannot), and treat it as shown."""
         self._outage_of(surface).record_success(ask.id)
-        if ask.before is None:  # else the service says that the move is undone
-            extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
-            logger.error("An ask cannot be shown: %s", error, extra=extra)
         await self.service.fail_unreachable(ask, str(error))
         latest = await self.service.store.asks.get(ask.id) or ask
-        if latest.destination == ask.destination:
+        if (
+            latest.destination == ask.destination
+        ):  # else it is shown elsewhere, and the service logs that
+            extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
+            logger.error("An ask cannot be shown: %s", error, extra=extra)
             shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
             await self.service.store.asks.save_shown(ask.id, shown, latest)
         return IMMEDIATELY

@@ -262,7 +262,7 @@ class Scheduler:
 
     async def _escalate(self, ask: Ask) -> None:
         """Escalate an ask, unless that would take it to where nobody could ever be reached."""
-        rule = ask.request.escalation
+        rule = ask.escalation
         to = None if rule is None else rule.to
         if to is None or to.surface in self.service.surfaces:
             await self.service.update(ask.id, escalate)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
 from answerback.core.actions import Answer
-from answerback.core.ask import Destination
-from answerback.core.errors import ConfigError, InvalidCallError
+from answerback.core.ask import Destination, Status
+from answerback.core.errors import ConfigError, DestinationGoneError, InvalidCallError
 from answerback.core.people import People
 from answerback.core.person import Person
 from answerback.ports.surface import Acted, Actor
@@ -17,7 +18,8 @@ from answerback.runtime.from_settings import build_routes
 from answerback.service.ask_wire import ask_json
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Route, Routes
-from tests.service_support import ask_user, boolean
+from tests.service_support import actor, ask_user, boolean
+from tests.unit.bot.background_support import ended, running
 from tests.unit.bot.conftest import Parts
 
 PEOPLE = People({"ann": ("mail:ann", "chat:U1", "web:ann@example.com"), "bob": ("mail:bob",)})
@@ -55,6 +57,74 @@ async def test_without_an_owner_who_can_be_reached_the_call_is_refused(
     with pytest.raises(InvalidCallError) as error:
         await _where(service, agent)
     assert [(each.pointer, each.code) for each in error.value.problems] == [("/to", "no_owner")]
+
+
+@pytest.mark.rule("PEOPLE-2")
+async def test_an_owner_whose_first_account_is_refused_is_asked_at_the_next_one(
+    parts: Parts, caplog: pytest.LogCaptureFixture
+) -> None:
+    route = {
+        "to": "owner",
+        "responders": ["person:ann", "person:bob"],
+        "confirmations": {"count": 1, "from": ["person:bob"]},
+        "escalate": {"after": 60, "responders": ["person:boss"]},
+    }
+    people = People(
+        {
+            "ann": ("chat:U1", "mail:ann", "chat:U2", "web:ann"),
+            "bob": ("chat:B", "web:bob"),
+            "boss": ("chat:BOSS", "web:boss"),
+        }
+    )
+    routes = Routes("mine", {"mine": Route.model_validate(route)}, people=people)
+    parts.chat.failures += [DestinationGoneError("not started"), DestinationGoneError("closed")]
+    async with running(parts, routes=routes) as (service, sync):
+        ask = (await service.submit(ask_user(to=None, responders=None), agent=ANNS)).ask
+        assert (ask.destination, ask.ceiling) == (
+            Destination(surface="chat", user="U1"),
+            ("U1", "U2", "B"),
+        )
+        with service.follow(ask.id) as follower:
+            while ask.accounts_refused < 2:
+                latest = await asyncio.wait_for(follower.next_commit(), 10)
+                assert latest is not None
+                ask = latest
+        await sync.wait_until_idle()
+        assert (ask.open, ask.destination, ask.responders, ask.confirmers) == (
+            True,
+            Destination(surface="web"),
+            ("ann",),
+            ("bob",),
+        )
+        assert ask.ceiling == ("ann", "bob")
+        assert ask.escalation is not None
+        assert ask.escalation.responders == ("boss",)
+        bodies = [line.entry.body for line in await service.record(ask.id)]
+        assert [body for body in bodies if "not_reached" in body] == [
+            {
+                "not_reached": {"surface": "chat", "user": "U1"},
+                "reason": "not started",
+                "sent_to": {"surface": "chat", "user": "U2"},
+            },
+            {
+                "not_reached": {"surface": "chat", "user": "U2"},
+                "reason": "closed",
+                "sent_to": {"surface": "web"},
+            },
+        ]
+        logged = [getattr(each, "action", "") for each in caplog.records]
+        assert (logged.count("account_refused"), logged.count("show_given_up")) == (2, 0)
+        done = await service.act(ask.id, Answer(value=True), actor("ann", surface="web"))
+        assert isinstance(done, Acted)
+
+
+@pytest.mark.rule("PEOPLE-2")
+async def test_an_owner_who_can_be_reached_nowhere_fails_the_ask(parts: Parts) -> None:
+    routes = Routes(people=People({"ann": ("chat:U1", "chat:U2")}))
+    parts.chat.failures += [DestinationGoneError("not started"), DestinationGoneError("closed")]
+    async with running(parts, routes=routes, surfaces=("chat",)) as (service, _):
+        ask = (await service.submit(ask_user(to="owner", responders=None), agent=ANNS)).ask
+        assert (await ended(service, ask)).status is Status.FAILED
 
 
 @pytest.mark.rule("PEOPLE-3")

@@ -21,15 +21,16 @@ from answerback.core.errors import (
 )
 from answerback.core.escalation import move, undo_move
 from answerback.core.handing_over import HandOver, reminder_recipients
+from answerback.core.intents import Intent
 from answerback.core.labels import Labels
 from answerback.ports.message_state import record_shown
-from answerback.ports.surface import Acted, Shown
+from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
 from answerback.presentation import wording
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
 from answerback.workers.message_sync import MessageSync
 from answerback_testing.example_asks import new_ask
-from tests.service_support import actor
+from tests.service_support import actor, boolean
 from tests.unit.bot.background_support import (
     reopen_store,
     running,
@@ -253,3 +254,78 @@ async def test_a_move_that_a_crash_interrupted_is_undone_by_the_next_process(
         await sync.wait_until_idle()
         now = await stored(service, ask)
         assert (now.open, now.destination.user, now.before) == (True, "U1", None)
+
+
+@pytest.mark.rule("MOVE-4")
+async def test_who_handed_it_over_can_still_answer_until_the_other_person_has_it(
+    parts: Parts,
+) -> None:
+    async with running(parts, routes=routes("chat:@U1"), first_pause=60.0) as (service, sync):
+        ask = await asked(service, sync)
+        before = await stored(service, ask)
+        parts.chat.failures.append(PlatformUnavailableError("503"))
+        await hand_over(service, ask)
+        await parts.chat.until(lambda: not parts.chat.failures)
+        looked = await service.apply(Intent(ask.id, None, ask.revision), actor("U1"))
+        assert isinstance(looked, Acted)
+        assert (looked.ask.revision, looked.ask.message) == (ask.revision, before.message)
+        assert (await stored(service, ask)).before is not None, "looking stores nothing"
+        stranger = await service.act(ask.id, Answer(value=True), actor("U9"), revision=ask.revision)
+        assert isinstance(stranger, Rejected)
+        assert stranger.why is RejectReason.NOT_ALLOWED
+        done = await service.act(ask.id, Answer(value=True), actor("U1"), revision=ask.revision)
+        assert isinstance(done, Acted)
+        await parts.chat.until(lambda: parts.chat.messages[ask.id].status is Status.ANSWERED)
+        await sync.wait_until_idle()
+        now = await stored(service, ask)
+        assert (now.destination, now.message, now.before) == (
+            ask.destination,
+            before.message,
+            None,
+        )
+        assert (parts.chat.posts, parts.chat.notes) == (1, [])
+
+
+@pytest.mark.rule("MOVE-4")
+@pytest.mark.parametrize("revision", [1, 2, None])
+async def test_where_an_ask_was_it_counts_until_somebody_acts_elsewhere(
+    parts: Parts, revision: int | None
+) -> None:
+    table = routes("web", to="chat:@BOSS", responders=["BOSS"])
+    async with running(parts, routes=table, first_pause=60.0) as (service, sync):
+        question = {"id": "b", "text": "B?", "answer_type": "boolean"}
+        ask = await submit(service, boolean(), question, to=None, responders=None)
+        await sync.wait_until_idle()
+        parts.chat.failures.append(PlatformUnavailableError("503"))
+        await wait_for_escalation(parts, service, ask)
+        if revision == 1:  # the person at the new place has an inbox
+            assert isinstance(await service.act(ask.id, Answer(value=True), actor("BOSS")), Acted)
+        here = actor("U1", surface="web")
+        done = await service.act(ask.id, Answer(value=True), here, revision=revision)
+        if revision == 1:
+            assert isinstance(done, Rejected)
+            return
+        assert isinstance(done, Acted)
+        assert (done.ask.destination, done.ask.responders) == (ask.destination, ask.responders)
+        assert (done.ask.revision, done.ask.question and done.ask.question.id) == (3, "b")
+
+
+@pytest.mark.rule("MOVE-4")
+async def test_a_message_that_was_being_posted_meanwhile_becomes_a_note(parts: Parts) -> None:
+    table = routes("chat:C1", to="chat:C2", responders=["BOSS"])
+    async with running(parts, routes=table) as (service, sync):
+        ask = await asked(service, sync)
+        parts.chat.hold = asyncio.Event()
+        await wait_for_escalation(parts, service, ask)
+        await parts.chat.until(lambda: parts.chat.shows == 2)
+        done = await service.act(ask.id, Answer(value=True), actor("U1"), revision=ask.revision)
+        assert isinstance(done, Acted)
+        parts.chat.hold.set()
+        await parts.chat.until(lambda: bool(parts.chat.notes))
+        await sync.wait_until_idle()
+        now = await stored(service, ask)
+        assert (now.status, now.destination.channel, now.to_retire) == (
+            Status.ANSWERED,
+            "C1",
+            None,
+        )

@@ -1,0 +1,136 @@
+"""Contract tests for an ask that moves to a platform that is down: where it was, it still counts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from answerback.core.ask import Ask, Destination, Escalation, Status
+from answerback.core.errors import PlatformUnavailableError
+from answerback.core.escalation import escalate
+from answerback.core.form import Form, Question
+from answerback.ports.surface import Shown, Surface
+from answerback_testing.simulated_people import (
+    Capability,
+    HasTypedAnswers,
+    SimulatedPerson,
+    Stage,
+    requires_capability,
+)
+from answerback_testing.surface_harness import SurfaceHarness
+from answerback_testing.surface_questions import GO, WHERE, WHY
+from answerback_testing.surface_walks import assert_sees
+
+ELSEWHERE = Destination(surface="elsewhere", channel="C9")
+
+
+class SurfaceThatIsDown:
+    """A surface whose platform does not answer."""
+
+    name = ELSEWHERE.surface
+    live = True
+
+    async def start(self) -> None:
+        """Connect to nothing."""
+
+    async def stop(self) -> None:
+        """Disconnect from nothing."""
+
+    def unready_reason(self) -> str | None:
+        """Say that the platform does not answer."""
+        return "the platform does not answer"
+
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
+        """Fail as a platform does that will answer again some day."""
+        raise PlatformUnavailableError("503")
+
+    def default_responders(self, destination: Destination) -> tuple[str, ...]:
+        """Return nobody."""
+        return ()
+
+    def destination_problem(self, destination: Destination) -> str | None:
+        """Accept any destination."""
+        return None
+
+
+class MovesContract:
+    """People can act on the message of an ask until there is another one."""
+
+    @pytest.mark.rule("MOVE-4")
+    @pytest.mark.parametrize(
+        ("question", "value"), [(GO, True), (WHY, "so")], ids=["choice", "text"]
+    )
+    async def test_what_is_done_where_it_was_counts_while_the_new_platform_is_down(
+        self,
+        stage: Stage,
+        ada: SimulatedPerson,
+        bob: SimulatedPerson,
+        question: Question,
+        value: bool | str,
+    ) -> None:
+        with down_surface(stage.harness):
+            ask = await _escalated(stage, ada, Form(questions=(question, WHERE)))
+            await bob.look_at(ask)
+            await bob.answer(question, value)
+            latest = await stage.harness.read_stored(ask.id)
+            assert (latest.destination, latest.walk) == (ELSEWHERE, ask.walk), "Bob may not answer"
+            await ada.look_at(ask)
+            await ada.answer(question, value)
+            back = await stage.harness.wait_until_shown(ask.id)
+            assert (back.question, back.destination) == (WHERE, ask.destination)
+            assert (back.message, back.responders, back.before) == (
+                ask.message,
+                ask.responders,
+                None,
+            )
+            await assert_sees(ada, back)
+            await ada.answer(WHERE, "p")
+            done = await stage.harness.wait_until_shown(ask.id)
+            assert done.status is Status.ANSWERED
+            bodies = [line.entry.body for line in await stage.harness.service.record(ask.id)]
+            [returned] = [body for body in bodies if "returned_from" in body]
+            assert returned["returned_from"] == {"surface": "elsewhere", "channel": "C9"}
+
+    @pytest.mark.rule("MOVE-4")
+    @requires_capability(Capability.TYPED_ANSWERS)
+    async def test_what_is_typed_where_it_was_counts_while_the_new_platform_is_down(
+        self, stage: Stage, ada: HasTypedAnswers
+    ) -> None:
+        with down_surface(stage.harness):
+            ask = await _escalated(stage, ada, Form(questions=(WHY,)))
+            assert await ada.type_message("so")
+            done = await stage.harness.wait_until_shown(ask.id)
+            assert (done.status, done.destination) == (Status.ANSWERED, ask.destination)
+
+
+async def _escalated(stage: Stage, ada: SimulatedPerson, form: Form) -> Ask:
+    """Return an ask as Ada sees it, which has since been escalated to a platform that is down."""
+    escalation = Escalation(after=1.0, to=ELSEWHERE, responders=("boss",))
+    ask = await stage.harness.create_ask(
+        *(form, stage.place, (ada.user_id,)), request={"escalation": escalation}
+    )
+    await ada.look_at(ask)
+    await stage.harness.service.update(ask.id, escalate)
+    moving = await stage.harness.read_stored(ask.id)
+    assert moving.destination == ELSEWHERE
+    return ask
+
+
+@contextmanager
+def down_surface(harness: SurfaceHarness) -> Iterator[None]:
+    """Add a surface whose platform is down to each service."""
+    replicas = (harness, *harness.other_replicas)
+    tables: list[dict[str, Surface]] = []
+    for each in replicas:
+        surfaces = each.service.surfaces
+        assert isinstance(surfaces, dict)
+        tables.append(surfaces)
+    for table in tables:
+        table[ELSEWHERE.surface] = SurfaceThatIsDown()
+    try:
+        yield
+    finally:
+        for table in tables:
+            del table[ELSEWHERE.surface]
