@@ -13,11 +13,10 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter
 
-from answerback.dialects.tool_schema_parts import ANY_OBJECT, JSON_SCHEMA
+from answerback.dialects.tool_schema_parts import ANY_OBJECT, JSON_SCHEMA, NULL
 
 _DROPPED: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems", "default"})
-_NULL: Final[dict[str, JsonValue]] = {"type": "null"}
-_ALTERNATIVES: Final = TypeAdapter(list[JsonValue])
+_OBJECTS: Final = TypeAdapter(list[dict[str, JsonValue]])
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
 
 
@@ -33,9 +32,17 @@ def to_strict_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     if "items" in strict:
         return {**strict, "items": to_strict_schema(_OBJECT.validate_python(strict["items"]))}
     if "anyOf" in strict:
-        alternatives = _ALTERNATIVES.validate_python(strict["anyOf"])
-        return {**strict, "anyOf": [*(each for each in alternatives if each != ANY_OBJECT), _NULL]}
+        alternatives = [part for each in _alternatives(strict) for part in _alternatives(each)]
+        return {
+            **strict,
+            "anyOf": [*(each for each in alternatives if each not in (ANY_OBJECT, NULL)), NULL],
+        }
     return strict
+
+
+def _alternatives(schema: dict[str, JsonValue]) -> list[dict[str, JsonValue]]:
+    """Return the alternatives of a schema, or the schema itself if it has none."""
+    return _OBJECTS.validate_python(schema.get("anyOf", [schema]))
 
 
 def _closed(properties: dict[str, JsonValue], required: JsonValue) -> dict[str, JsonValue]:
@@ -57,5 +64,5 @@ def _closed(properties: dict[str, JsonValue], required: JsonValue) -> dict[str, 
 
 def _or_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     description = schema.pop("description", None)
-    either: dict[str, JsonValue] = {"anyOf": [schema, _NULL]}
+    either: dict[str, JsonValue] = {"anyOf": [schema, NULL]}
     return either if description is None else {"description": description, **either}

@@ -1,7 +1,8 @@
 """Building blocks for the schemas of the tools' arguments.
 
-They keep to what the SDKs and converters of all providers accept: each schema has a single ``type``, or only ``anyOf``
-without ``null``, whose alternatives have the descriptions. No object has ``additionalProperties``, or no properties.
+They keep to what the SDKs and converters of all providers accept: each schema has a single ``type``, or only ``anyOf``,
+whose alternatives have the descriptions. No object has ``additionalProperties``, or no properties. What may be null is
+one alternative, `nullable_schema`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,18 @@ from pydantic import JsonValue
 Schema: TypeAlias = dict[str, JsonValue]
 TEXT: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 20_000}
 LABEL: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 1_000}
+
+
+NULL: Final[Schema] = {"type": "null"}
+
+
+def nullable_schema(schema: Schema) -> Schema:
+    """Return the schema of a value that may be null.
+
+    Converters for Gemini make a nullable type of exactly this. Beside several types they leave null without a type, or
+    lose the others, and Gemini's API refuses a list of types.
+    """
+    return {"anyOf": [schema, NULL]}
 
 
 def with_description(schema: Schema, description: str) -> Schema:

@@ -20,6 +20,7 @@ from answerback.dialects.tool_schema_parts import (
     Schema,
     array_schema,
     flag_schema,
+    nullable_schema,
     object_schema,
     with_description,
 )
@@ -37,20 +38,24 @@ _OPTIONS: Final = array_schema(
     LABEL, "The choices, all different; only for select and multi_select.", max_items=1_000
 )
 _LABELS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
-_TYPED_DEFAULTS: Final[list[JsonValue]] = [
-    flag_schema("For boolean: pre-selected for the user, who still has to confirm it."),
-    {
-        "type": "string",
-        "description": "For select, the option that is pre-selected; for text, what is pre-filled.",
-    },
-    with_description(_LABELS, "For multi_select: the options that are pre-selected."),
-]
-_DEFAULT: Final[Schema] = {"anyOf": _TYPED_DEFAULTS}
+_FLAG_DEFAULT: Final = flag_schema(
+    "For boolean: pre-selected for the user, who still has to confirm it."
+)
+_TEXT_DEFAULT: Final[Schema] = {
+    "type": "string",
+    "description": "For select, the option that is pre-selected; for text, what is pre-filled.",
+}
+_LIST_DEFAULT: Final = with_description(
+    _LABELS, "For multi_select: the options that are pre-selected."
+)
+_DEFAULT: Final[Schema] = {"anyOf": [_FLAG_DEFAULT, _TEXT_DEFAULT, _LIST_DEFAULT]}
 _OTHER_VALUES: Final[list[JsonValue]] = [{"type": "number"}, ANY_OBJECT]
-"""What only a schema yields. Converters for Gemini leave null without a type, so it is read but not stated."""
-_ANY_DEFAULT: Final[Schema] = {"anyOf": [*_TYPED_DEFAULTS, *_OTHER_VALUES]}
+"""What only a schema yields."""
+_ANY_DEFAULT: Final[Schema] = {
+    "anyOf": [_FLAG_DEFAULT, nullable_schema(_TEXT_DEFAULT), _LIST_DEFAULT, *_OTHER_VALUES]
+}
 _EXPECTED: Final[Schema] = {
-    "anyOf": [{"type": "boolean"}, {"type": "string"}, _LABELS, *_OTHER_VALUES]
+    "anyOf": [{"type": "boolean"}, nullable_schema({"type": "string"}), _LABELS, *_OTHER_VALUES]
 }
 
 ASK_USER: Final = object_schema(

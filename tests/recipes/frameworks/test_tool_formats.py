@@ -111,8 +111,12 @@ def test_anthropics_and_googles_types_read_the_whole_definition(frameworks: None
 
 def outline(schema: Any) -> Any:
     """Return what tells a model what to write, whether JSON Schema says it or Gemini's own schema."""
-    result = {key: schema[key] for key in ("description", "enum") if key in schema}
+    result = {key: schema[key] for key in ("description", "enum", "nullable") if key in schema}
     if "anyOf" in schema:
+        named = [each for each in schema["anyOf"] if str(each.get("type")).lower() != "null"]
+        if len(named) < len(schema["anyOf"]):  # Gemini's own schema has a flag for that
+            [only] = named
+            return {**outline(only), "nullable": True}
         return {**result, "anyOf": [outline(each) for each in schema["anyOf"]]}
     result["type"] = schema["type"].lower()
     if "properties" in schema:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
+
+NULL: Final = {"type": "null"}
 
 
 def every_schema(schema: Any) -> Iterator[dict[str, Any]]:
@@ -21,7 +23,9 @@ def not_portable(schema: Any) -> list[dict[str, Any]]:
 
 def _is_portable(schema: dict[str, Any]) -> bool:
     if "anyOf" in schema:  # Vertex AI refuses anything next to it
-        return schema.keys() == {"anyOf"} and {"type": "null"} not in schema["anyOf"]
+        # Converters for Gemini make a nullable type of null and one type, and leave null beside several without a type.
+        is_plain_or_nullable = NULL not in schema["anyOf"] or len(schema["anyOf"]) == 2
+        return schema.keys() == {"anyOf"} and is_plain_or_nullable
     if "anyOf" in schema.get(
         "items", {}
     ):  # langchain-google-genai drops alternatives of a list's items

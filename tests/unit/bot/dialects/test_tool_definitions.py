@@ -74,7 +74,7 @@ def spelt_out(schema: dict[str, Any], value: Any) -> Any:
 
 
 @pytest.mark.rule("DIALECT-19")
-@pytest.mark.parametrize("value", [True, "a", ["a"], 1, 2.5, {"port": 1}])
+@pytest.mark.parametrize("value", [True, "a", ["a"], 1, 2.5, {"port": 1}, None])
 def test_the_schema_of_ask_user_takes_any_default_and_any_expected_value(value: JsonValue) -> None:
     [tool] = [each for each in tool_definitions.TOOLS if each.dialect == "ask_user"]
     anything: JsonValue = {"id": "a", "text": "?", "answer_type": "schema", "schema": {}}
@@ -88,7 +88,7 @@ def test_the_schema_of_ask_user_takes_any_default_and_any_expected_value(value: 
     assert schemas.violations(tool.parameters, {"questions": asks}) == ()
     [first, second] = registry.parse_call("ask_user", {"questions": asks}).form.questions
     assert second.when is not None
-    assert (first.default, second.when.equals) == (value, value)
+    assert (first.default, first.has_default, second.when.equals) == (value, True, value)
 
 
 @pytest.mark.rule("DIALECT-20")
