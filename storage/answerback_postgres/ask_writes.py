@@ -25,7 +25,8 @@ _SEEN_TYPES: Final = ("text", "float8", "text")
 _MEMORY_TYPES: Final = ("bytea", "text", "text", "text", "text", "text", "text", "float8")
 _KEY_TYPES: Final = ("bytea", "text", "text", "text", "text", "float8")
 _NEW_TYPES: Final = ("text", "float8", "text", "text", *asks.WRITE_COLUMN_TYPES, "text")
-_OWED_TYPES: Final = ("text", "text", "float8")
+_OWED_TYPES: Final = ("text", "text", "text", "float8", "int")
+_NEWLY_SEEN_TYPES: Final = ("text", "int", "float8")
 _GRANT_TYPES: Final = (
     *("text", "text", "text", "float8", "float8"),
     *("int", "int", "float8", "text"),
@@ -58,7 +59,10 @@ class AskWriteRows:
     deliveries: list[rows.Row] = field(default_factory=list)
     memories: list[rows.Row] = field(default_factory=list)
     seen: list[rows.Row] = field(default_factory=list)
-    owed: Ask | None = None
+    owed: rows.Row | None = None
+    """What is owed to the agent from now on, and how much it has seen of it meanwhile: see `_OWED_TYPES`."""
+    newly_seen: rows.Row | None = None
+    """How much the agent has seen of what was owed before: the ask's id, the state and the time."""
     ended: Ask | None = None
     receipt: rows.Row | None = None
     made: Grant | None = None
@@ -81,7 +85,9 @@ class AskWriteRows:
         behind = ask.shown_revision < ask.revision
         self.claimed = (ended, claim or write.claim) if behind else (True, None)
         if write.owed:
-            self.owed = ask
+            self.owed, self.newly_seen = (*late_answers.owed_row(ask), 0), None
+        if write.seen is not None:
+            self._add_seen(ask, int(write.seen))
         if any(entry.kind == "ended" for entry in write.entries):
             self.ended = ask
         if write.receipt is not None:
@@ -92,6 +98,13 @@ class AskWriteRows:
             self.revoked = (ask.id, *write.grant)
         if delivery is not None:
             self.seen.append((ask.id, delivery, ask.updated_at, digest))
+
+    def _add_seen(self, ask: Ask, state: int) -> None:
+        # One statement cannot change a row twice.
+        if self.owed is None:
+            self.newly_seen = (ask.id, state, ask.collected_at)
+        else:
+            self.owed = (*self.owed[:3], ask.collected_at, state)
 
     def claim(self) -> rows.Row:
         """Return the values for `_CLAIM_TYPES`."""
@@ -194,7 +207,7 @@ def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mappin
         table = params.table(new, ("text", *kinds))
         return f"INSERT INTO {into} SELECT {what} FROM {table} JOIN stored ON stored.id = c0 ORDER BY n"
 
-    parts = {}
+    parts = _owed_parts(params, writes)
     if lines := [line for unit in writes for line in unit.lines]:
         parts["recorded"] = asks.insert_lines(params, lines, "stored")
     if deliveries := [row for unit in writes for row in unit.deliveries]:
@@ -208,10 +221,6 @@ def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mappin
             "answers_remembered"
         ] = f"""{insert(into, column_list(1, 8), memories.values(), _MEMORY_TYPES)}
             ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at"""
-    if owed := [late_answers.owed_row(unit.owed) for unit in writes if unit.owed is not None]:
-        into = "owed (ask_id, agent, conversation, told, at)"
-        parts["outcomes_owed"] = f"""{insert(into, "c0, c1, c2, 0, c3", owed, _OWED_TYPES)}
-            ON CONFLICT (ask_id) DO UPDATE SET told = 0, number = NULL, at = excluded.at"""
     if receipts := [unit.receipt for unit in writes if unit.receipt is not None]:
         into = "receipts (seq, receipt, beside)"
         parts["receipts_stored"] = insert(into, "stored.seq, c1, c2", receipts, ("text", "text"))
@@ -226,6 +235,21 @@ def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mappin
             JOIN stored ON stored.id = c0 WHERE grants.id = c1 AND ended_at IS NULL"""
     if seen := [row for unit in writes for row in unit.seen]:
         parts["deliveries_seen"] = insert("seen (id, at, digest)", "c1, c2, c3", seen, _SEEN_TYPES)
+    return parts
+
+
+def _owed_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> dict[str, str]:
+    """Build the parts that store what is owed to agents, and what they have seen of it."""
+    parts = {}
+    if owed := [unit.owed for unit in writes if unit.owed is not None]:
+        parts["outcomes_owed"] = f"""INSERT INTO owed (ask_id, agent, conversation, at, told)
+            SELECT c0, c1, c2, c3, c4 FROM {params.table(owed, _OWED_TYPES)}
+            JOIN stored ON stored.id = c0 ORDER BY n
+            ON CONFLICT (ask_id) DO UPDATE SET told = excluded.told, number = NULL, at = excluded.at"""
+    if newly_seen := [unit.newly_seen for unit in writes if unit.newly_seen is not None]:
+        parts["outcomes_told"] = f"""UPDATE owed SET told = c1, at = c2
+            FROM {params.table(newly_seen, _NEWLY_SEEN_TYPES)} JOIN stored ON stored.id = c0
+            WHERE ask_id = c0 AND told < c1"""
     return parts
 
 

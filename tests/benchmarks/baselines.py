@@ -45,24 +45,25 @@ def bolt(app: web.Application, _folder: Path) -> None:
 
 
 def row(app: web.Application, folder: Path) -> None:
-    """Commit one row with ``synchronous = FULL``, and return the body; or read it."""
+    """Commit one row with ``synchronous = FULL``, and return its id; or its body, and commit that it was read."""
     db = sqlite3.connect(folder / "rows.db", isolation_level=None)
     for statement in (
         "PRAGMA journal_mode = WAL",
         "PRAGMA synchronous = FULL",
-        "CREATE TABLE rows (seq INTEGER PRIMARY KEY, body BLOB NOT NULL)",
+        "CREATE TABLE rows (seq INTEGER PRIMARY KEY, is_read INTEGER NOT NULL, body BLOB NOT NULL)",
     ):
         db.execute(statement)
 
     async def write(request: web.Request) -> web.Response:
         body = await request.read()
         await request.json()
-        seq = db.execute("INSERT INTO rows (body) VALUES (?)", (body,)).lastrowid
+        seq = db.execute("INSERT INTO rows (is_read, body) VALUES (0, ?)", (body,)).lastrowid
         return web.json_response({"id": str(seq)}, status=201)
 
     async def read(request: web.Request) -> web.Response:
-        found = db.execute("SELECT body FROM rows WHERE seq = ?", (request.match_info["id"],))
-        return web.Response(body=found.fetchone()[0], content_type="application/json")
+        statement = "UPDATE rows SET is_read = 1 WHERE seq = ? RETURNING body"
+        [(body,)] = db.execute(statement, (request.match_info["id"],)).fetchall()
+        return web.Response(body=body, content_type="application/json")
 
     app.router.add_post("/v1/asks", write)
     app.router.add_post("/v1/asks/{id}/actions", write)

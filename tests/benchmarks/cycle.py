@@ -35,13 +35,13 @@ FEWEST: Final = 0.3
 """System calls an ask, below which a kind is left out."""
 
 
-async def phases(http: aiohttp.ClientSession) -> AsyncIterator[str]:
+async def phases(up: Process, http: aiohttp.ClientSession) -> AsyncIterator[str]:
     """Go through the cycle with many asks at a time. Yield the name of each phase after it, and "" at the start."""
     yield ""
     ids = [await submit(http, ONE) for _ in range(CALLS)]
     yield "create"
     for ask_id in ids:
-        await answer(http, ask_id)
+        await answer(up, http, ask_id)
     yield "answer"
     for ask_id in ids:
         async with http.get(f"/v1/asks/{ask_id}") as response:
@@ -88,10 +88,10 @@ async def count_calls(up: Mapping[str, tuple[Process, aiohttp.ClientSession]]) -
     """Count the system calls of one round."""
     figures = Figures("System calls of an agent's cycle, per ask")
     for name, (server, http) in up.items():
-        async for _ in phases(http):
+        async for _ in phases(server, http):
             pass  # warms up
         tracing = Tracing(server)
-        async for phase in phases(http):
+        async for phase in phases(server, http):
             for call, times in (await tracing.next()).items():
                 if phase and times >= FEWEST:
                     figures.add(phase, name, [times], call)
@@ -105,7 +105,7 @@ async def time_calls(up: Mapping[str, tuple[Process, aiohttp.ClientSession]]) ->
     for number in range(ROUNDS + 1):
         for name, (server, http) in up.items():
             before = server.processor
-            async for phase in phases(http):
+            async for phase in phases(server, http):
                 if phase and number:  # the first round warms up
                     used[phase, name].append((server.processor - before) / CALLS * 1e6)
                 before = server.processor

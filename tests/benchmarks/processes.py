@@ -35,6 +35,8 @@ class Process:
     def __init__(self, child: asyncio.subprocess.Process) -> None:
         self.child = child
         self.pid = child.pid
+        self.person: Mapping[str, str] = {}
+        """The headers of a person who may answer by its API."""
 
     @property
     def processor(self) -> float:

@@ -158,7 +158,7 @@ async def clicks(figures: Figures, codes: Codes) -> None:
 async def served(
     code: Mapping[str, str] | None, kind: str = "", **more: str
 ) -> AsyncIterator[tuple[Process, aiohttp.ClientSession]]:
-    """Run a service without chats, or a baseline if the code is None, and yield it with a person's session."""
+    """Run a service without chats, or a baseline if the code is None, and yield it with an agent's session."""
     connector, timeout = aiohttp.TCPConnector(limit=0), aiohttp.ClientTimeout(total=None)
     with tempfile.TemporaryDirectory() as name:
         settings = {
@@ -173,10 +173,8 @@ async def served(
         arguments = SERVE if code is not None else (*BASELINES, kind, name)
         async with process(*arguments, environment=settings) as up:
             url = await up.line()
-            person = bearer(Path(name)) if code is not None else {}
-            async with aiohttp.ClientSession(
-                url, headers=person, connector=connector, timeout=timeout
-            ) as http:
+            up.person = bearer(Path(name)) if code is not None else {}
+            async with aiohttp.ClientSession(url, connector=connector, timeout=timeout) as http:
                 yield up, http
 
 
@@ -187,10 +185,10 @@ async def submit(http: aiohttp.ClientSession, form: Form, **more: object) -> str
         return str((await response.json())["id"])
 
 
-async def answer(http: aiohttp.ClientSession, ask_id: str) -> None:
-    """Answer an ask's current question."""
-    action = {"action": "answer", "value": True}
-    async with http.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
+async def answer(up: Process, http: aiohttp.ClientSession, ask_id: str) -> None:
+    """Answer an ask's current question, as a person."""
+    action, path = {"action": "answer", "value": True}, f"/v1/asks/{ask_id}/actions"
+    async with http.post(path, json=action, headers=up.person) as response:
         assert response.status < 300, await response.text()
         await response.read()
 
@@ -249,7 +247,7 @@ async def _waited(
             while await _counted(http) < 1:  # noqa: ASYNC110 - as above
                 await asyncio.sleep(0.002)
         began = time.perf_counter()
-        await answer(http, ask_id)
+        await answer(up, http, ask_id)
         while ask_id not in got:  # noqa: ASYNC110 - this process is to notice at once
             await asyncio.sleep(0)
         took.append((got[ask_id] - began) * 1e3)
@@ -285,13 +283,13 @@ async def webhooks(figures: Figures, codes: Codes) -> None:
     async with AsyncExitStack() as stack:
         up = {name: await stack.enter_async_context(served(code)) for name, code in codes.items()}
         for _ in range(TIMED):
-            for name, (_, http) in up.items():
+            for name, (server, http) in up.items():
                 began = time.perf_counter()
                 ask_id = await submit(http, FORM, callback=callback)
                 created[name].append((time.perf_counter() - began) * 1e3)
                 for _ in FORM.questions:
                     began = time.perf_counter()
-                    await answer(http, ask_id)
+                    await answer(server, http, ask_id)
                     first.setdefault(name, (time.perf_counter() - began) * 1e3)
                 while ask_id not in seen:  # noqa: ASYNC110 - as above
                     await asyncio.sleep(0)

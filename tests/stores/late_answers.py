@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from answerback.ports.store_values import Delivery
 from answerback_testing.example_asks import new_ask
 
 CODER = LateAnswerQuery("coder")
+Decide = Callable[[Ask | None], Decision[None]]
 
 
 async def create_ended_ask(
@@ -177,6 +179,48 @@ class LateAnswersContract:
         assert await store.late_answers.set_seen_state([first], SeenState.UNSEEN, 5.0) == [first]
         assert await store.late_answers.set_seen_state([first], SeenState.UNSEEN, 5.0) == []
         assert ask_ids_of(await store.late_answers.list_owed(CODER, 5.0)) == [first]
+
+    @pytest.mark.rule("LATE-11")
+    async def test_an_ask_and_what_its_agent_has_seen_of_it_change_together(
+        self, store: Store
+    ) -> None:
+        first, second = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
+
+        def collect(state: SeenState, at: float, *, owed: bool = False) -> Decide:
+            def decide(ask: Ask | None) -> Decision[None]:
+                assert ask is not None
+                return Decision(Write(replace(ask, collected_at=at), owed=owed, seen=state), None)
+
+            return decide
+
+        async def seen_states() -> list[SeenState]:
+            return [await store.late_answers.get_seen_state(each) for each in (first, second)]
+
+        await asyncio.gather(
+            store.asks.change(first, collect(SeenState.LISTED, 6.0)),
+            store.asks.change(second, collect(SeenState.SEEN, 7.0)),
+        )
+        assert await seen_states() == [SeenState.LISTED, SeenState.SEEN]
+        found = [await store.asks.get(each) for each in (first, second)]
+        assert [ask and ask.collected_at for ask in found] == [6.0, 7.0]
+        await asyncio.gather(
+            store.asks.change(first, collect(SeenState.SEEN, 8.0)),
+            store.asks.change(second, collect(SeenState.LISTED, 8.0)),
+        )
+        assert await seen_states() == [SeenState.SEEN, SeenState.SEEN], "it is never less"
+        # Told once more, and seen, before anything is written: as it is when several changes are committed together.
+        await asyncio.gather(
+            store.asks.change(first, collect(SeenState.UNSEEN, 9.0, owed=True)),
+            store.asks.change(first, collect(SeenState.LISTED, 9.0)),
+            store.asks.change(second, collect(SeenState.LISTED, 9.0)),
+            store.asks.change(second, collect(SeenState.UNSEEN, 9.0, owed=True)),
+        )
+        assert await seen_states() == [SeenState.LISTED, SeenState.UNSEEN]
+        await store.asks.create(Write(new_ask(3)), None)
+        await store.asks.change("ask_3", collect(SeenState.LISTED, 9.0))
+        assert ask_ids_of(await store.late_answers.list_owed(CODER, 10.0)) == [second], (
+            "nothing was owed of an ask that has not ended"
+        )
 
     async def test_pruning_forgets_seen_outcomes_and_keeps_unseen_ones(self, store: Store) -> None:
         first, _ = await create_ended_ask(store, 1), await create_ended_ask(store, 2)

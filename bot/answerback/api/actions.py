@@ -58,19 +58,14 @@ class BatchResults(Wire):
 
 async def act(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/actions``."""
-    ask = await call.ask(acts=True)
-    key = idempotency_key(call.request)
+    ask_id, key = call.request.match_info["id"], idempotency_key(call.request)
     payload = await call.read_json()
     body = _read_action(payload)
-    actor = actor_of(call, ask, body.actor)
-    action = action_from_body(body)
-    if isinstance(action, Answer) and (refusal := refuse_unseen(ask, action)) is not None:
-        raise ProblemError(422, "Nothing is known of this", None, [refusal.problem()])
     # The key is part of the digest, so that an erased answer cannot be guessed from it.
-    digest = digest_of([key, ask.id, payload]) if key else ""
+    digest = digest_of([key, ask_id, payload]) if key else ""
     delivery = delivery_of(call, "action", key)
-    intent = Intent(ask.id, action, body.revision, delivery, digest=digest)
-    ask, status = await call.api.run_to_completion(apply_intent(call, intent, actor))
+    intent = Intent(ask_id, action_from_body(body), body.revision, delivery, digest=digest)
+    ask, status = await call.api.run_to_completion(apply_intent(call, intent, body.actor))
     return ask_response(call, ask, status)
 
 
@@ -95,11 +90,10 @@ async def decide(call: Call) -> web.Response:
     digest = digest_of([key, payload]) if key else ""
 
     async def apply(item: BatchItem) -> tuple[Ask, int]:
-        ask = await call.ask(item.id, acts=True)
-        delivery = delivery_of(call, f"batch:{ask.id}", key)
+        delivery = delivery_of(call, f"batch:{item.id}", key)
         wanted = Decide(allow=body.decision == "allow_once")
-        intent = Intent(ask.id, wanted, item.revision, delivery, digest=digest)
-        return await apply_intent(call, intent, actor_of(call, ask, body.actor))
+        intent = Intent(item.id, wanted, item.revision, delivery, digest=digest)
+        return await apply_intent(call, intent, body.actor)
 
     async def decide_one(item: BatchItem) -> JsonValue:
         result = await result_or_problem(call.request, apply(item))
@@ -121,14 +115,27 @@ def delivery_of(call: Call, kind: str, key: str | None) -> str | None:
     return None if key is None else digest_of([kind, agent, person, key])
 
 
-async def apply_intent(call: Call, intent: Intent, actor: Actor) -> tuple[Ask, int]:
+async def apply_intent(call: Call, intent: Intent, named: ActorBody | None) -> tuple[Ask, int]:
     """Apply what a person wants; returns the ask to report, and the HTTP status.
 
     Raises:
         ProblemError: it was refused.
     """
+    if call.person is None:  # where the person of a front end is depends on the ask
+        actor = actor_of(call, await call.ask(intent.ask_id, acts=True), named)
+    else:
+        actor = _actor_with_key(call, call.person, named)
+
+    def check(ask: Ask) -> None:
+        call.check_seen(ask, acts=True)
+        _check_surface(call, ask)
+        action = intent.wanted
+        if isinstance(action, Answer) and (refusal := refuse_unseen(ask, action)) is not None:
+            raise ProblemError(422, "Nothing is known of this", None, [refusal.problem()])
+
     try:
-        result = await call.service.apply(intent, actor)
+        # It is checked with what it acts on, in one transaction, and not read before.
+        result = await call.service.apply(intent, actor, check=check)
     except IdempotencyKeyReusedError as error:
         title = "This Idempotency-Key was used for another body"
         detail = "Repeat the same action on the same ask, or use a new key for a new action."
@@ -155,20 +162,8 @@ def _read_action(body: JsonValue) -> ActionModel:
 def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
     """The person who acts; raises ProblemError for one that the caller may not speak for."""
     if call.person is not None:
-        surface = call.person.surface
-        if call.guest is None and ask.destination.surface != surface:
-            raise ProblemError(
-                403,
-                f"Not a {surface} ask",
-                f"The service's own key can only act on asks on the {surface} surface; "
-                "`answerback token create NAME --role surface` makes a token for a front end.",
-            )
-        if named is None or named.user_id == call.person.user_id:
-            return Actor(call.person)
-        if call.guest is not None:
-            detail = f"This key acts as {call.guest.user_id}. Leave out actor."
-            raise ProblemError(403, "Another actor", detail)
-        return Actor(replace(call.person, user_id=named.user_id, name=named.name))
+        _check_surface(call, ask)
+        return _actor_with_key(call, call.person, named)
     if call.agent is None:
         raise AssertionError("the route must reject callers without a key or a token")
     if named is None:
@@ -185,6 +180,28 @@ def actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
     # The front end vouches for the person, so a group that it leaves out is one they are not in.
     known = frozenset(name.removeprefix("@") for name in ask.participants if name.startswith("@"))
     return Actor(person, groups, groups | known)
+
+
+def _actor_with_key(call: Call, person: Person, named: ActorBody | None) -> Actor:
+    """The person whose key was sent, or whom the operator's key names; raises ProblemError for another one."""
+    if named is None or named.user_id == person.user_id:
+        return Actor(person)
+    if call.guest is not None:
+        detail = f"This key acts as {call.guest.user_id}. Leave out actor."
+        raise ProblemError(403, "Another actor", detail)
+    return Actor(replace(person, user_id=named.user_id, name=named.name))
+
+
+def _check_surface(call: Call, ask: Ask) -> None:
+    """Refuse the operator's key on an ask on another surface than its own."""
+    surface = None if call.person is None or call.guest is not None else call.person.surface
+    if surface not in {None, ask.destination.surface}:
+        raise ProblemError(
+            403,
+            f"Not a {surface} ask",
+            f"The service's own key can only act on asks on the {surface} surface; "
+            "`answerback token create NAME --role surface` makes a token for a front end.",
+        )
 
 
 def conflicting_ask(result: Rejected, revision: int | None) -> Ask:

@@ -99,9 +99,15 @@ class Call:
         """
         ask_id = self.request.match_info["id"] if ask_id is None else ask_id
         ask = await self.service.get(ask_id)
-        if ask is None or not self.may_see(ask, acts=acts):
-            raise ProblemError(404, "Not found", f"There is no ask with the id {ask_id[:100]}.")
+        if ask is None:
+            raise _not_found(ask_id)
+        self.check_seen(ask, acts=acts)
         return ask
+
+    def check_seen(self, ask: Ask, *, acts: bool) -> None:
+        """Raise ProblemError as `ask` does, unless the caller may see an ask."""
+        if not self.may_see(ask, acts=acts):
+            raise _not_found(ask.id)
 
     def may_see(self, ask: Ask, *, acts: bool = False) -> bool:
         """Whether the caller may see an ask: agents see their own, a personal link's holder those that concern them.
@@ -192,6 +198,10 @@ class Call:
             if len(body) <= _MAX_INLINE_PARSE
             else await asyncio.to_thread(parse_json, body)
         )
+
+
+def _not_found(ask_id: str) -> ProblemError:
+    return ProblemError(404, "Not found", f"There is no ask with the id {ask_id[:100]}.")
 
 
 OperationHandler = Callable[[Call], Awaitable[web.StreamResponse]]

@@ -6,6 +6,7 @@ Any page that a browser on this machine visits can make it send requests to a lo
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -61,6 +62,7 @@ def _follows_local_link(request: web.Request, site: str) -> bool:
     )
 
 
+@lru_cache(maxsize=64)  # nearly all requests name one of two hosts
 def _is_own(origin: str, port: int) -> bool:
     try:
         parts = urlsplit(origin)

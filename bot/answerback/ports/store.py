@@ -16,7 +16,7 @@ from answerback.core.grants import Grant, GrantChange
 from answerback.core.people import AccountLink
 from answerback.ports.agent_tokens import AgentTokenStore
 from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
-from answerback.ports.late_answers import LateAnswerStore
+from answerback.ports.late_answers import LateAnswerStore, SeenState
 from answerback.ports.live_messages import MessageQueries
 from answerback.ports.push import PushSubscriptions
 from answerback.ports.receipts import NewReceipt, ReceiptStore
@@ -55,6 +55,8 @@ class Write(NamedTuple):
     """The receipt of the outcome, if this change ends the ask."""
     grant: GrantChange | None = None
     """What becomes of a grant. Only a new ask uses one."""
+    seen: SeenState | None = None
+    """How much its agent has seen, since the ask's ``collected_at``, of what is owed to it; None: as before."""
 
 
 class Decision(NamedTuple, Generic[T]):

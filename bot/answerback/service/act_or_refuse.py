@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 from answerback.core import ask as asks
 from answerback.core import clarification, granting, intents, refusals, unseen
@@ -203,6 +204,21 @@ def _is_named(actor: Actor, actors: tuple[str, ...]) -> bool:
     return named and actor.ids is None
 
 
+class _Within(NamedTuple):
+    """What has to hold in the transaction that acts."""
+
+    fence: Fence | None
+    check: Callable[[Ask], None] | None
+
+
+def _check_and_decide(
+    check: Callable[[Ask], None], decide: Callable[[Ask | None], _Decided], ask: Ask | None
+) -> _Decided:
+    if ask is not None:
+        check(ask)
+    return decide(ask)
+
+
 class AskActions:
     """Lets people act on asks: the part of the service that decides whether they may, and what follows.
 
@@ -240,10 +256,20 @@ class AskActions:
         )
 
     async def apply(
-        self, intent: Intent, actor: Actor, *, fence: Fence | None = None
+        self,
+        intent: Intent,
+        actor: Actor,
+        *,
+        fence: Fence | None = None,
+        check: Callable[[Ask], None] | None = None,
     ) -> Acted | Rejected:
+        """Apply what a person wants.
+
+        Args:
+            check: raises an error, which this raises too, if the caller may not act on the ask. It is pure and quick.
+        """
         began = time.perf_counter()
-        outcome = await self._apply_with_groups(intent, actor, fence)
+        outcome = await self._apply_anywhere(intent, actor, _Within(fence, check))
         if intent.wanted is None:
             return outcome
         counted = "repeated" if isinstance(outcome, Acted) and outcome.repeated else "acted"
@@ -253,8 +279,8 @@ class AskActions:
         self._commits.hooks.acted(surface, action, result, seconds, outcome.ask)
         return outcome
 
-    async def _apply_with_groups(
-        self, intent: Intent, actor: Actor, fence: Fence | None
+    async def _apply_anywhere(
+        self, intent: Intent, actor: Actor, within: _Within
     ) -> Acted | Rejected:
         commits = self._commits
         if commits.people.accounts:
@@ -264,9 +290,9 @@ class AskActions:
         if isinstance(wanted := intent.wanted, Answer) and wanted.grant is not None:
             terms = replace(wanted.grant, credential=await self._credential_of(actor.person))
             intent = intent._replace(wanted=replace(wanted, grant=terms))
-        outcome = await self._apply_at(self._decide, intent, actor, fence)
+        outcome = await self._apply_at(self._decide, intent, actor, within)
         if isinstance(outcome, Rejected) and may_act.is_perhaps_at_old_place(outcome, intent):
-            there = await self._apply_at(self._decide_at_old_place, intent, actor, fence)
+            there = await self._apply_at(self._decide_at_old_place, intent, actor, within)
             is_refused = isinstance(there, Rejected) and there.why is RejectReason.NOT_ALLOWED
             if is_refused and outcome.why is RejectReason.STALE:  # they may act at the new place
                 return outcome._replace(ask=there.ask)
@@ -276,19 +302,21 @@ class AskActions:
         return outcome
 
     async def _apply_at(
-        self, decide_at: _Decide, intent: Intent, actor: Actor, fence: Fence | None
+        self, decide_at: _Decide, intent: Intent, actor: Actor, within: _Within
     ) -> Acted | Rejected:
         """Decide in one transaction, and again for as long as it takes groups that have yet to be looked up."""
         commits, taker = self._commits, None
         while True:
             decide = partial(decide_at, intent, actor, taker, commits.clock.now())
+            if within.check is not None:
+                decide = partial(_check_and_decide, within.check, decide)
             outcome, repeated = await commits.store.asks.change(
                 intent.ask_id,
                 decide,
                 delivery=intent.delivery,
                 digest=intent.digest,
                 then=commits.publish_result,
-                fence=fence,
+                fence=within.fence,
             )
             if repeated:
                 ask = await commits.store.asks.get(intent.ask_id)

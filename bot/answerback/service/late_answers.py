@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -92,21 +92,28 @@ class LateAnswerTracker:
         """
         at = self._clock.now()
         try:
-            if state is not SeenState.UNSEEN:
-                await self._save_collected(ask_ids, at)
-            changed = await self._late_answers.set_seen_state(ask_ids, state, at)
             if state is SeenState.UNSEEN:
+                changed = await self._late_answers.set_seen_state(ask_ids, state, at)
                 await self._save_collected(changed, None)
-            return changed
+                return changed
+            collected = await self._save_collected(ask_ids, at, state)
+            rest = [ask_id for ask_id in ask_ids if ask_id not in collected]
+            seen = await self._late_answers.set_seen_state(rest, state, at) if rest else ()
+            return [ask_id for ask_id in ask_ids if ask_id in collected or ask_id in seen]
         except StoreError as error:
             extra = {"action": "telling_unnoted"}
             logger.warning("Could not record what an agent has seen: %s", error, extra=extra)
             return ()
 
-    async def _save_collected(self, ask_ids: Sequence[str], at: float | None) -> None:
-        """Note on asks since when their agents have what was owed to them; None: they do not have it."""
-        for ask_id in ask_ids:
-            await self._asks.change(ask_id, partial(_note_collected, at), then=self._publish)
+    async def _save_collected(
+        self, ask_ids: Sequence[str], at: float | None, state: SeenState | None = None
+    ) -> Collection[str]:
+        """Note on asks since when their agents have what was owed to them (None: they do not have it), and with it how
+        much they have seen; return the ids of those that did not say so yet."""
+        decide = partial(_note_collected, at, state)
+        changes = [self._asks.change(ask_id, decide, then=self._publish) for ask_id in ask_ids]
+        results = await asyncio.gather(*changes)  # which a store commits together
+        return {result.ask.id for result, _ in results if result is not None}
 
     async def wait_for_lost(self) -> None:
         """Return once the outcomes in the responses that are known to be lost count as unseen again."""
@@ -155,13 +162,16 @@ class LateAnswerTracker:
         self._released = asyncio.Event()
 
 
-def _note_collected(at: float | None, ask: Ask | None) -> Decision[object]:
+def _note_collected(
+    at: float | None, state: SeenState | None, ask: Ask | None
+) -> Decision[Write | None]:
     """Decide to note since when an ask's agent has what was owed to it, and to show its message again at the same
     revision."""
     if ask is None or ask.erased_at is not None or ask.uncollected is (at is None):
         return Decision(None, None)
     shown = ask.shown_revision if ask.message is None else ask.revision - 1
-    write = Write(replace(ask, uncollected=at is None, collected_at=at, shown_revision=shown))
+    recorded = replace(ask, uncollected=at is None, collected_at=at, shown_revision=shown)
+    write = Write(recorded, seen=state)
     return Decision(write, write)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from typing import TypeGuard
 
 from answerback.core import refusals
 from answerback.core.ask import ANYONE, Ask, Destination
@@ -129,6 +131,18 @@ async def look_up_groups(surfaces: Mapping[str, Surface], needed: NeedsGroups) -
     return actor._replace(groups=actor.groups | member_of, groups_known=actor.groups_known | groups)
 
 
+def has_place_groups(surface: Surface | None) -> TypeGuard[SupportsPlaceGroups]:
+    """Whether a surface has groups that are other ones at each place."""
+    kind: type[object] = type(surface)
+    return _is_with_place_groups(kind)  # type: ignore[arg-type] # every class can be hashed
+
+
+@cache
+def _is_with_place_groups(kind: type[object]) -> bool:
+    # Python 3.11 compares all names of a protocol each time, for longer than a submission is planned.
+    return issubclass(kind, SupportsPlaceGroups)
+
+
 def name_place_groups(planned: Plan, surfaces: Mapping[str, Surface]) -> Plan | Problem:
     """Return a plan in which groups that are other ones at each place, such as a chat's administrators, name theirs.
 
@@ -139,7 +153,7 @@ def name_place_groups(planned: Plan, surfaces: Mapping[str, Surface]) -> Plan | 
 
     def named(who: tuple[str, ...], place: Destination) -> tuple[str, ...]:
         surface = surfaces.get(place.surface)
-        if surface is None or not isinstance(surface, SupportsPlaceGroups):
+        if not has_place_groups(surface):
             return who
         found = surface.name_groups(who, place)
         nobody.extend(who if not found else ())

@@ -32,14 +32,14 @@ from answerback.dialects import registry
 from answerback.dialects.registry import ParsedCall
 from answerback.ports.store import Write
 from answerback.ports.store_values import AskLimits, Existing, Idempotency, LimitReached
-from answerback.ports.surface import Shown, SupportsPlaceGroups
+from answerback.ports.surface import Shown
 from answerback.service import approval_leases
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE, AgentPresence
 from answerback.service.ask_limits import too_many_asks
 from answerback.service.grants import Grants, plan_offer
 from answerback.service.json_bodies import unknown_surface
-from answerback.service.may_act import name_place_groups
+from answerback.service.may_act import has_place_groups, name_place_groups
 from answerback.service.question_routing import fail_misconfigured
 from answerback.service.repeated_calls import RepeatedCalls, join_key
 from answerback.service.submission_plan import (
@@ -183,7 +183,7 @@ class Submitter:
         default = normalize_responders(surface.default_responders(to), to.surface, people)
         if responders := planned.responders or default:
             planned = replace(planned, responders=responders)
-            if planned.escalation is not None or isinstance(surface, SupportsPlaceGroups):
+            if planned.escalation is not None or has_place_groups(surface):
                 named = name_place_groups(planned, surfaces)
                 if isinstance(named, Problem):
                     return (named,)

@@ -265,11 +265,12 @@ class WebhookDispatcher:
             endpoint.closed_until = max(endpoint.closed_until, until)
         result = self._delivery_after(stored, sent, at)
         _log(result, sent)
-        if result.state is DeliveryState.DELIVERED and stored.delivery.brings_outcome:
-            await self.save_seen([stored.delivery.ask_id], SeenState.SEEN)
         # A notification is not an event of the ask.
         lines = [] if stored.delivery.is_push else [_entry(result, sent, at)]
-        await self._save_result(stored, result, lines)
+        saving: list[Awaitable[object]] = [self._save_result(stored, result, lines)]
+        if result.state is DeliveryState.DELIVERED and stored.delivery.brings_outcome:
+            saving.append(self.save_seen([stored.delivery.ask_id], SeenState.SEEN))
+        await asyncio.gather(*saving)  # which a store commits together
 
     async def _still_claimed(self, stored: StoredDelivery) -> bool:
         """Whether the claim, renewed if necessary, lasts until the attempt ends; if not, another process sends it."""

@@ -27,8 +27,10 @@ _LOAD: Final = f"SELECT {rows.ASK_COLUMNS}, show_holder, show_until FROM asks WH
 _LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
 _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
     channel, thread_id, due, message, thread, left_channel, left_until, revision, updated_at, shown_revision, state,
-    show_holder, show_until)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    show_holder, show_until, last_line)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_INSERT_LINE: Final = """INSERT INTO record (ask_id, at, kind, entry, before) VALUES (?, ?, ?, ?, ?)
+    RETURNING seq"""
 _ADD_LINE: Final = """INSERT INTO record (ask_id, at, kind, entry, before)
     VALUES ($1, $2, $3, $4, (SELECT last_line FROM asks WHERE id = $1)) RETURNING seq"""
 _OWE: Final = """INSERT INTO owed (ask_id, agent, conversation, told, at) VALUES (?, ?, ?, 0, ?)
@@ -50,7 +52,8 @@ _MERGE_PAGES: Final = 200
 """Pages of the full-text index that are merged in one step."""
 _UPDATE: Final = f"""UPDATE asks SET status = $1, surface = $2, channel = $3, thread_id = $4, due = $5,
     message = $6, thread = $7, left_channel = $8, left_until = $9, revision = $10, updated_at = $11,
-    shown_revision = $12, state = $13, due_holder = CASE WHEN due IS $5 THEN due_holder END,
+    shown_revision = $12, state = $13, last_line = ifnull($19, last_line),
+    due_holder = CASE WHEN due IS $5 THEN due_holder END,
     {claims.claim_assignments(revision="$10", shown="$12", holder="$16", now="$17", until="$18")}
     WHERE id = $14 AND revision = $15"""
 
@@ -129,18 +132,20 @@ def ask(
     return rows.ask_from_row(row, request)
 
 
-def insert(db: sqlite3.Connection, new: Ask, claim: Claim | None) -> None:
-    """Store a new ask, and claim its message if it is to be shown."""
-    request = new.request
+def insert(db: sqlite3.Connection, write: Write) -> None:
+    """Store a new ask with its lines of the record, and claim its message if it is to be shown."""
+    new, claim, request = write.ask, write.claim, write.ask.request
     (seq,) = db.execute(
         "INSERT INTO requests (request) VALUES (?) RETURNING seq", (rows.dump_request(request),)
     ).fetchone()
     identity = (seq, new.id, new.created_at, request.conversation, request.agent)
     behind = new.shown_revision < new.revision
     holder, _, until = rows.claim_row(claim if behind else None)
-    db.execute(
-        _INSERT, (*identity, *rows.lookup_columns(new), *rows.step_columns(new), holder, until)
-    )
+    last = None
+    for line in rows.entry_rows(new.id, write.entries):
+        (last,) = db.execute(_INSERT_LINE, (*line, last)).fetchone()
+    columns = (*rows.lookup_columns(new), *rows.step_columns(new))
+    db.execute(_INSERT, (*identity, *columns, holder, until, last))
     index_words(db, seq, new)
 
 
@@ -164,14 +169,24 @@ def insert_idempotency_key(db: sqlite3.Connection, idempotency: Idempotency, new
     )
 
 
-def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = None) -> None:
+def update(
+    db: sqlite3.Connection,
+    old: Ask,
+    new: Ask,
+    claim: Claim | None = None,
+    last_line: int | None = None,
+) -> None:
     """Store the new state of ``old``, which this transaction has read, with all its columns.
+
+    Args:
+        last_line: the ask's last line of the record, if there are new ones.
 
     Raises:
         sqlite3.IntegrityError: something else in the file, such as a trigger, has changed the ask meanwhile.
     """
     at = (old.id, old.revision)
-    values = (*rows.lookup_columns(new), *rows.step_columns(new), *at, *rows.claim_row(claim))
+    columns = (*rows.lookup_columns(new), *rows.step_columns(new))
+    values = (*columns, *at, *rows.claim_row(claim), last_line)
     if run_statement(db, _UPDATE, values).rowcount != 1:
         raise sqlite3.IntegrityError(OUTDATED)
     if old.open and not new.open:
@@ -187,10 +202,8 @@ def add_lines(db: sqlite3.Connection, entries: Iterable[tuple[str | None, Record
 
 
 def insert_related(db: sqlite3.Connection, write: Write) -> None:
-    """Store what belongs to the same transaction as the ask."""
+    """Store what belongs to the same transaction as the ask, except its lines of the record."""
     ask = write.ask
-    if write.entries:
-        add_lines(db, [(ask.id, entry) for entry in write.entries])
     if write.deliveries:
         new = [rows.delivery_row(rows.new_delivery(delivery)) for delivery in write.deliveries]
         db.executemany(_INSERT_DELIVERY, new)

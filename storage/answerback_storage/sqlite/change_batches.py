@@ -39,6 +39,8 @@ _STEP: Final = f"""UPDATE asks SET revision = column3, updated_at = column4, sho
     {_CLAIMED} FROM (VALUES {{marks}}) AS step WHERE id = column1 AND revision = column2"""
 _RECORD: Final = "INSERT INTO record (seq, ask_id, at, kind, entry, before) VALUES {marks}"
 _NOTE_SEEN: Final = "INSERT INTO seen (id, at, digest) VALUES {marks}"
+_NOTE_OUTCOME_SEEN: Final = """UPDATE owed SET told = column2, at = column3 FROM (VALUES {marks}) AS given
+    WHERE ask_id = column1 AND told < column2"""
 _MAX_ROWS: Final = 64
 """The most rows in one statement. Each number of rows is a separate statement, prepared once."""
 
@@ -111,9 +113,9 @@ class RecentAskCache:
             self._characters_cached -= self._asks.popitem(last=False)[1][1]
 
     def update(self, ask: Ask) -> None:
-        """Replace the cached ask after a change, and drop it once it has ended."""
+        """Replace the cached ask after a change, and drop it once its agent has the outcome."""
         cached = self._asks.pop(ask.id, None)
-        if cached is not None and ask.open:
+        if cached is not None and (ask.open or ask.uncollected):
             self._asks[ask.id] = ask, cached[1]  # at the end: the first are dropped first
         elif cached is not None:
             self._characters_cached -= cached[1]
@@ -171,11 +173,14 @@ class Batch:
         self.lines_moved = False
         """Whether something other than steps may have added lines, so that line numbers have to be read again."""
         self._entries: list[rows.Row] = []
+        self._newly_seen: list[rows.Row] = []
+        """How much agents have seen: the ask's id, the state and the time."""
 
     def begin(self, db: sqlite3.Connection, runs: Iterable[object]) -> None:
         """Read what the changes among ``runs`` will need, and forget the previous ones."""
         changes = [run for run in runs if isinstance(run, ChangeJob)]
         self._asks, self._seen, self._new_seen, self._steps, self._entries = {}, {}, [], {}, []
+        self._newly_seen = []
         (version,) = db.execute("PRAGMA data_version").fetchone()
         if version != self._version:  # another connection wrote
             self.forget()
@@ -208,10 +213,10 @@ class Batch:
         new = write.ask
         if new.id != old.id:
             raise AssertionError(f"a decision about {old.id} stored {new.id}")
+        entries = rows.entry_rows(new.id, write.entries)
         if rows.is_step(old, new) and not (
             write.deliveries or write.memory or write.owed or write.grant
         ):
-            entries = rows.entry_rows(new.id, write.entries)
             before = self._steps.get(new.id)
             on_disk = before[1] if before else old.revision
             claimed = before[6:] if before and write.claim is None else rows.claim_row(write.claim)
@@ -219,11 +224,13 @@ class Batch:
             self._entries += entries
         else:
             self.finish(db)
-            asks.update(db, old, new, write.claim)
+            last_line = self._add_lines(db, {new.id}, entries).get(new.id)
+            asks.update(db, old, new, write.claim, last_line)
             asks.insert_related(db, write)
             if write.grant is not None:
                 asks.store_grant(db, write.grant)
-            self.lines_moved = True
+        if write.seen is not None:
+            self._newly_seen.append((new.id, int(write.seen), new.collected_at))
         self._asks[new.id] = new
         self._recent.update(new)
         delivery, digest = delivery_seen
@@ -238,19 +245,27 @@ class Batch:
 
     def finish(self, db: sqlite3.Connection) -> None:
         """Write what was queued."""
-        last: Mapping[str, int | None] = {}
-        if self.lines_moved:
-            self._lines.forget()
-            self.lines_moved = False
-        if self._entries:
-            self._lines.read(db, self._steps.keys())
-            _execute(db, _RECORD, self._lines.number_rows(self._entries))
-            last = self._lines.last
+        last = self._add_lines(db, self._steps.keys(), self._entries)
         steps = [(*step, last.get(ask_id)) for ask_id, step in self._steps.items()]
         if _execute(db, _STEP, steps) != len(steps):
             raise sqlite3.IntegrityError(asks.OUTDATED)
         _execute(db, _NOTE_SEEN, self._new_seen)
-        self._steps, self._entries, self._new_seen = {}, [], []
+        if self._newly_seen:
+            _execute(db, _NOTE_OUTCOME_SEEN, self._newly_seen)
+        self._steps, self._entries, self._new_seen, self._newly_seen = {}, [], [], []
+
+    def _add_lines(
+        self, db: sqlite3.Connection, ask_ids: Set[str], entries: Sequence[rows.Row]
+    ) -> Mapping[str, int | None]:
+        """Append entries of these asks to the record, and return the last line of each ask; nothing without entries."""
+        if self.lines_moved:
+            self._lines.forget()
+            self.lines_moved = False
+        if not entries:
+            return {}
+        self._lines.read(db, ask_ids)
+        _execute(db, _RECORD, self._lines.number_rows(entries))
+        return self._lines.last
 
 
 def _load_asks(db: sqlite3.Connection, wanted: set[str]) -> str:

@@ -199,7 +199,7 @@ class SqliteAsks(SqlAsks[SqliteDatabase]):
                 return GrantGone()
             if idempotency is not None:
                 asks.insert_idempotency_key(db, idempotency, write.ask)
-            asks.insert(db, write.ask, write.claim)
+            asks.insert(db, write)
             asks.insert_related(db, write)
             return Created(write.ask)
 

@@ -156,10 +156,10 @@ async def test_a_database_that_fails_at_one_ask_stops_no_other(
     asks = [await api.asked(**approval(f"make {n}")) for n in range(3)]
     apply = type(api.running.service).apply
 
-    async def failing(self: Any, intent: Any, *more: Any) -> Any:
+    async def failing(self: Any, intent: Any, *given: Any, **more: Any) -> Any:
         if intent.ask_id == asks[1]["id"]:
             raise CommitUnknownError("the disk")
-        return await apply(self, intent, *more)
+        return await apply(self, intent, *given, **more)
 
     monkeypatch.setattr(type(api.running.service), "apply", failing)
     _, answer = await batch(api, asks)

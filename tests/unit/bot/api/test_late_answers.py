@@ -200,15 +200,15 @@ async def test_a_list_includes_what_was_in_a_response_that_was_lost_before(
     api: Served, monkeypatch: pytest.MonkeyPatch, slow: SeenState
 ) -> None:
     ask = await answered_ask(api)
-    tracker, store = api.running.service.late_answer_tracker, api.running.service.store.late_answers
-    save, may_save = store.set_seen_state, asyncio.Event()
+    tracker = api.running.service.late_answer_tracker
+    save, may_save = tracker.save_seen, asyncio.Event()
 
-    async def save_slowly(ids: Sequence[str], state: SeenState, at: float) -> Sequence[str]:
+    async def save_slowly(ids: Sequence[str], state: SeenState) -> Sequence[str]:
         if state is slow:
             await may_save.wait()
-        return await save(ids, state, at)
+        return await save(ids, state)
 
-    monkeypatch.setattr(store, "set_seen_state", save_slowly)
+    monkeypatch.setattr(tracker, "save_seen", save_slowly)
     client = Raw(api)
     client.send("/v1/answers")
     await client.arrived()
@@ -311,11 +311,11 @@ async def test_if_the_store_fails_an_outcome_is_reported_twice_rather_than_never
     ask = await answered_ask(api)
     store = api.running.service.store
 
-    async def failing(*_: object) -> None:
+    async def failing(*_: object, **_more: object) -> None:
         raise StoreError("The disk is full.")
 
     with monkeypatch.context() as broken:
-        broken.setattr(store.late_answers, "set_seen_state", failing)
+        broken.setattr(store.asks, "change", failing)
         for _ in range(2):
             assert await ids(api) == [ask["id"]]
             await outcomes_saved(api)
